@@ -1,0 +1,67 @@
+/**
+ * Builds `dist` from `src`: the server with tsc, what is no TypeScript as it is, and the pages of `src/web` with Vite.
+ * With `--if-needed` only when something of it changed since the last build.
+ */
+import { spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { delimiter, dirname, extname, join, relative, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const source = join(root, "src")
+const output = join(root, "dist")
+const web = join(source, "web")
+const stamp = join(output, ".built")
+
+const files = readdirSync(source, { recursive: true })
+  .map((name) => join(source, name))
+  .filter((file) => statSync(file).isFile())
+  .sort()
+
+/** Changes when a source, or what is built with it, does. */
+const fingerprint = () => {
+  const hash = createHash("sha256")
+  const settings = ["package-lock.json", "tsconfig.json", "scripts/tsconfig.build.json", "scripts/build.mjs"]
+  for (const file of [...settings.map((name) => join(root, name)), ...files]) {
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update("\0")
+  }
+  return hash.digest("hex")
+}
+
+const run = (command, ...args) => {
+  const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`
+  const { status } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, PATH: path },
+    shell: process.platform === "win32",
+  })
+  if (status !== 0) {
+    console.error(`The build failed at: ${[command, ...args].join(" ")}`)
+    process.exit(1)
+  }
+}
+
+const built = fingerprint()
+if (process.argv.includes("--if-needed") && existsSync(stamp) && readFileSync(stamp, "utf8") === built) process.exit(0)
+
+console.log("Building …")
+rmSync(output, { recursive: true, force: true })
+run("tsc", "-p", "scripts/tsconfig.build.json")
+
+for (const file of files) {
+  if (extname(file) !== ".ts" && !file.startsWith(web + sep)) cpSync(file, join(output, relative(source, file)))
+}
+
+const main = join(output, "main.js")
+if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
+
+if (existsSync(join(web, "vite.config.ts"))) {
+  run("vite", "build", "--config", "src/web/vite.config.ts", "--logLevel", "warn")
+}
+
+writeFileSync(stamp, built)

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Installs the servers that the tests start themselves: Redis, PostgreSQL and a browser. Silent when they are there.
+# Where it may not install (not root, not Debian) it says what to install and exits 1. It starts no system service.
+set -eu
+
+has_postgres() {
+  command -v postgres >/dev/null 2>&1 && return 0
+  for bin in /usr/lib/postgresql/*/bin/postgres; do
+    [ -x "$bin" ] && return 0
+  done
+  return 1
+}
+
+has_browser() {
+  command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+    command -v google-chrome >/dev/null 2>&1
+}
+
+missing=""
+need() { missing="${missing:+$missing }$1"; }
+
+command -v redis-server >/dev/null 2>&1 && command -v redis-cli >/dev/null 2>&1 || need redis-server
+has_browser || need chromium
+has_postgres || need postgresql
+
+[ -z "$missing" ] && exit 0
+
+if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
+  {
+    echo "The tests start servers of their own and need these packages (Debian's names): $missing"
+    echo "On Debian or Ubuntu: sudo apt-get update && sudo apt-get install --no-install-recommends $missing"
+    echo "Elsewhere: Redis 7 or newer with redis-cli, PostgreSQL 15 or newer, Chromium, all on the PATH."
+  } >&2
+  exit 1
+fi
+
+# A package that is being installed must not start its service: policy-rc.d says so while we are at it.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
+# … and Debian's PostgreSQL must not make a cluster that nobody asked for.
+clusters=/etc/postgresql-common/createcluster.conf
+if ! has_postgres && [ ! -e "$clusters" ]; then
+  mkdir -p "$(dirname "$clusters")"
+  echo "create_main_cluster = false" >"$clusters"
+fi
+
+log=$(mktemp)
+echo "Installing $missing …"
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086 # a list of package names
+if ! { apt-get update && apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold $missing; } \
+  >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "Installing $missing failed; the whole log is in $log." >&2
+  exit 1
+fi
+rm -f "$log"

@@ -1,0 +1,71 @@
+/**
+ * Makes a fresh clone ready: installs the packages of the lock file when they are absent or differ from it, sees to it
+ * that the pinned Node is there, and with `--system` the servers that the tests start. Silent when there is nothing to do.
+ *
+ * Plain JavaScript without dependencies, for whatever Node npm itself runs on.
+ */
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const readJson = (file) => JSON.parse(readFileSync(join(root, file), "utf8"))
+const manifest = readJson("package.json")
+
+const fail = (message) => {
+  console.error(message)
+  process.exit(1)
+}
+
+/** The npm that runs this script, else the one on the PATH. */
+const npm = (...args) => {
+  const cli = process.env.npm_execpath
+  const options = { cwd: root, stdio: "inherit" }
+  return cli?.endsWith("npm-cli.js")
+    ? spawnSync(process.execPath, [cli, ...args], options).status === 0
+    : spawnSync("npm", args, { ...options, shell: process.platform === "win32" }).status === 0
+}
+
+/** Whether node_modules holds what the lock file says; npm writes its own record of that when an install is complete. */
+const installed = () => {
+  if (!existsSync(join(root, "node_modules/.package-lock.json"))) return false
+  const wanted = readJson("package-lock.json").packages
+  const present = readJson("node_modules/.package-lock.json").packages
+  const lock = wanted[""] ?? {}
+  const listed = (from, kind) => JSON.stringify(Object.entries(from[kind] ?? {}).sort())
+  if (["dependencies", "devDependencies"].some((kind) => listed(manifest, kind) !== listed(lock, kind))) return false
+  return Object.entries(wanted).every(
+    ([path, entry]) => path === "" || entry.optional === true || present[path]?.version === entry.version,
+  )
+}
+
+const pinned = `v${manifest.devDependencies.node}`
+const pinnedNode = () =>
+  spawnSync(join(root, "node_modules/.bin/node"), ["-v"], {
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  }).stdout?.trim() === pinned
+
+const newEnough = () => {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+  return major > 22 || (major === 22 && minor >= 19)
+}
+
+if (!installed()) {
+  console.log("Installing the packages (npm ci) …")
+  if (!npm("ci")) fail("npm ci failed: see above. Is the package registry reachable?")
+}
+
+if (!pinnedNode()) {
+  console.log(`Installing Node ${pinned} into node_modules …`)
+  npm("rebuild", "node", "--ignore-scripts=false")
+  if (!pinnedNode() && !newEnough()) {
+    fail(`Node ${pinned} could not be installed, and ${process.version} is too old: install Node 22.19 or newer.`)
+  }
+}
+
+if (process.argv.includes("--system")) {
+  const { status } = spawnSync("sh", [join(root, "scripts/setup-system.sh")], { stdio: "inherit" })
+  if (status !== 0) process.exit(1)
+}

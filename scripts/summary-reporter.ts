@@ -1,0 +1,21 @@
+/**
+ * Ends a run with one line that a script can read: `N passed, N failed`. A file that could not be loaded and an error
+ * outside of any test count as failed.
+ */
+import type { Reporter, TestModule } from "vitest/node"
+
+export default class SummaryReporter implements Reporter {
+  onTestRunEnd(modules: ReadonlyArray<TestModule>, unhandledErrors: ReadonlyArray<unknown>): void {
+    let passed = 0
+    let failed = unhandledErrors.length
+    for (const module of modules) {
+      failed += module.errors().length
+      for (const test of module.children.allTests()) {
+        const { state } = test.result()
+        if (state === "passed") passed++
+        else if (state === "failed") failed++
+      }
+    }
+    process.on("exit", () => process.stdout.write(`\n${passed} passed, ${failed} failed\n`))
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * A headless Chromium with a fresh profile, a microphone that beeps, and no traffic of its own. Every context of it is a
+ * visitor without history. It dies with the test process.
+ */
+import { existsSync } from "node:fs"
+import { type Browser, chromium } from "playwright-core"
+
+const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+
+/** The browser of the system, or the one that `CHROMIUM` names. */
+const executable = (): string => {
+  const found = [process.env.CHROMIUM, ...CANDIDATES].find((path) => path !== undefined && existsSync(path))
+  if (found === undefined) throw new Error("no Chromium found: run scripts/setup-system.sh, or set CHROMIUM")
+  return found
+}
+
+/** Starts it; `close` ends it and removes its profile. */
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: executable(),
+    args: [
+      // Containers seldom allow Chromium's own sandbox, and only pages of the tests are opened.
+      "--no-sandbox",
+      "--disable-dev-shm-usage",
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
+      "--autoplay-policy=no-user-gesture-required",
+      "--mute-audio",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-domain-reliability",
+      "--disable-sync",
+      "--no-first-run",
+      "--no-pings",
+      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ],
+  })

@@ -1,0 +1,137 @@
+/**
+ * Several real Redis servers for tests: a cluster, or a master and its replica behind Sentinels.
+ */
+import { execFile } from "node:child_process"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { Effect } from "effect"
+import { eventually, freePort } from "./process.ts"
+import { type RedisServer, serve, startRedis } from "./redis.ts"
+
+const run = promisify(execFile)
+
+const disposeAll = async (servers: ReadonlyArray<{ readonly dispose: () => Promise<void> }>): Promise<void> => {
+  await Promise.all(servers.map((server) => server.dispose()))
+}
+
+/** Starts all or none. */
+const startAll = async (starts: ReadonlyArray<Promise<RedisServer>>): Promise<ReadonlyArray<RedisServer>> => {
+  const results = await Promise.allSettled(starts)
+  const servers = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []))
+  const failed = results.find((result) => result.status === "rejected")
+  if (failed === undefined) return servers
+  await disposeAll(servers)
+  throw failed.reason
+}
+
+export interface RedisCluster {
+  readonly nodes: ReadonlyArray<RedisServer>
+  /** `redis+cluster://…` */
+  readonly url: string
+  readonly dispose: () => Promise<void>
+}
+
+/** Starts a cluster of masters (three is the least that Redis accepts). */
+export const startCluster = async (masters = 3): Promise<RedisCluster> => {
+  const nodes = await startAll(
+    Array.from({ length: masters }, async () => {
+      // the bus would be 10000 above, which need not be a port
+      const bus = String(await freePort())
+      const args = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000"]
+      return startRedis({ args: [...args, "--cluster-config-file", "nodes.conf"] })
+    }),
+  )
+  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`)
+  try {
+    await run("redis-cli", ["--cluster", "create", ...hosts, "--cluster-replicas", "0", "--cluster-yes"])
+    for (const node of nodes) {
+      await eventually("the cluster's agreement", async () => {
+        const info = await node.command("cluster", "info")
+        return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${masters}`)
+      })
+    }
+  } catch (error) {
+    await disposeAll(nodes)
+    throw error
+  }
+  return { nodes, url: `redis+cluster://${hosts.join(",")}`, dispose: () => disposeAll(nodes) }
+}
+
+export interface RedisSentinels {
+  /** the master at the start; after a fail-over it is the replica */
+  readonly master: RedisServer
+  readonly replica: RedisServer
+  readonly sentinels: ReadonlyArray<RedisServer>
+  /** `redis+sentinel://…/mymaster` */
+  readonly url: string
+  /** the port of the present master, as the Sentinels see it */
+  readonly masterPort: () => Promise<number>
+  readonly dispose: () => Promise<void>
+}
+
+/** Starts a master with one replica and Sentinels that fail over within about two seconds. */
+export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
+  const master = await startRedis()
+  const started: Array<RedisServer> = [master]
+  const dispose = () => disposeAll(started)
+  try {
+    const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] })
+    started.push(replica)
+    await eventually("the replica's link", async () => (await replica.command("role")).includes("connected"))
+    const sentinels = await startAll(Array.from({ length: count }, () => startOneSentinel(master.port, count)))
+    started.push(...sentinels)
+    for (const sentinel of sentinels) {
+      await eventually("the Sentinels' view", async () => {
+        const info = await sentinel.command("info", "sentinel")
+        return info.includes("status=ok") && info.includes(`slaves=1,sentinels=${count}`)
+      })
+    }
+    return {
+      master,
+      replica,
+      sentinels,
+      url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")}/mymaster`,
+      masterPort: async () => {
+        const [first] = sentinels
+        if (first === undefined) throw new Error("there is no Sentinel")
+        const [, port] = (await first.command("sentinel", "get-master-addr-by-name", "mymaster")).split("\n")
+        return Number(port)
+      },
+      dispose,
+    }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+/** A Sentinel rewrites its configuration, so it has a file of its own. */
+const startOneSentinel = (masterPort: number, count: number): Promise<RedisServer> =>
+  serve(async (dir) => {
+    const file = join(dir, "sentinel.conf")
+    await writeFile(
+      file,
+      [
+        `sentinel monitor mymaster 127.0.0.1 ${masterPort} ${Math.floor(count / 2) + 1}`,
+        "sentinel down-after-milliseconds mymaster 500",
+        "sentinel failover-timeout mymaster 2000",
+        "",
+      ].join("\n"),
+    )
+    return [file, "--sentinel"]
+  })
+
+/** A cluster for as long as the scope is open. */
+export const redisCluster = (masters?: number) =>
+  Effect.acquireRelease(
+    Effect.promise(() => startCluster(masters)),
+    (cluster) => Effect.promise(() => cluster.dispose()),
+  )
+
+/** A master, its replica and Sentinels for as long as the scope is open. */
+export const redisSentinels = (count?: number) =>
+  Effect.acquireRelease(
+    Effect.promise(() => startSentinel(count)),
+    (sentinels) => Effect.promise(() => sentinels.dispose()),
+  )

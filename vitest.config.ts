@@ -1,0 +1,39 @@
+/**
+ * Two projects: `unit` needs nothing but this process, `system` starts servers (Redis, PostgreSQL, the built gate) and
+ * a browser, each on a free port of 127.0.0.1. `npm test` runs both.
+ */
+import { defineConfig } from "vitest/config"
+
+/** Tests that start a process or a browser. */
+const system = ["test/{contract,e2e,simulation,web}/**/*.test.ts", "test/**/*.system.test.ts"]
+
+export default defineConfig({
+  test: {
+    pool: "threads",
+    maxWorkers: 2,
+    reporters: ["default", "./scripts/summary-reporter.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: system,
+          testTimeout: 10_000,
+          hookTimeout: 10_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "system",
+          include: system,
+          // a process of its own, so that servers can be killed with it and one file cannot starve another's timers
+          pool: "forks",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
