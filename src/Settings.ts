@@ -1,0 +1,87 @@
+/**
+ * The settings tree, as every layer reads it: validated, resolved, with defaults filled in. Names are those the operator
+ * writes. How it is read from a file and the environment is `settings/`.
+ */
+import { Context, type Redacted } from "effect"
+
+/** One web campaign of the platform: what has slots and a queue. */
+export interface Campaign {
+  /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
+  readonly name: string
+  readonly ApiSecretToken: Redacted.Redacted<string>
+  /** ends in exactly one slash */
+  readonly BaseUrl: string
+  readonly BusinessId: string
+  readonly WebCampaignId: string
+  readonly DefaultRegionId: string
+  /** never empty, contains the default region */
+  readonly AllowedRegionIds: ReadonlyArray<string>
+  /** slots; undefined: from the platform's figures */
+  readonly MaxConcurrency: number | undefined
+}
+
+export const IP_PROVIDERS = [
+  "ipapi.is",
+  "proxycheck.io",
+  "vpnapi.io",
+  "ip2location.io",
+  "ipinfo.io",
+  "maxmind",
+  "lists",
+  "none",
+] as const
+export type IpProvider = (typeof IP_PROVIDERS)[number]
+
+export interface SettingsTree {
+  readonly StoreConnectionString: Redacted.Redacted<string>
+  /** the default campaign first; names are unique */
+  readonly Campaigns: readonly [Campaign, ...ReadonlyArray<Campaign>]
+  readonly IpIntel: {
+    readonly Provider: IpProvider
+    readonly ApiKey: Redacted.Redacted<string> | undefined
+    /** replaces the provider's own address; for maxmind the path of the .mmdb file */
+    readonly BaseUrl: string | undefined
+    readonly OnError: "allow" | "block"
+    readonly CacheDays: number
+    readonly LookupsPerMinute: number
+    readonly TimeoutMillis: number
+    /** the offline lists: files (or http addresses, refreshed on a schedule) of CIDRs and addresses, one a line */
+    readonly Lists: {
+      readonly Vpn: ReadonlyArray<string>
+      readonly Datacenter: ReadonlyArray<string>
+      readonly Tor: ReadonlyArray<string>
+      readonly Relay: ReadonlyArray<string>
+      readonly RefreshHours: number
+    }
+  }
+  readonly Security: {
+    readonly RateLimitHourly: number
+    readonly RateLimitDaily: number
+    /** 0 is no limit, here and in the two above */
+    readonly RateLimitConcurrency: number
+    readonly BlockVpn: boolean
+    readonly BlockProxy: boolean
+    readonly BlockTor: boolean
+    readonly BlockDatacenter: boolean
+    /** any of them passes: two at once for rotation */
+    readonly WebhookApiToken: ReadonlyArray<Redacted.Redacted<string>>
+    /** Standard Webhooks secrets, `whsec_` and base64; any of them passes */
+    readonly WebhookSigningSecret: ReadonlyArray<Redacted.Redacted<string>>
+    /** exact origins such as `https://shop.example`, or `*` */
+    readonly AllowedOrigins: ReadonlyArray<string>
+    /** addresses and CIDRs */
+    readonly TrustedProxies: ReadonlyArray<string>
+  }
+  readonly Queue: {
+    readonly MaxLength: number
+    readonly DisconnectGraceSeconds: number
+    readonly StartWindowSeconds: number
+    readonly MaxCallMinutes: number
+  }
+  readonly Server: {
+    readonly Host: string
+    readonly Port: number
+  }
+}
+
+export class Settings extends Context.Service<Settings, SettingsTree>()("voicegate/Settings") {}

@@ -1,0 +1,217 @@
+/**
+ * Reads `StoreConnectionString` in every form that is accepted, and says what is expected where it fits none. Nothing that
+ * leaves here in an error or a warning repeats any part of the string that could belong to a password.
+ *
+ * Forms: `memory:` · `redis://` `rediss://` (one server, as registered with IANA) · `redis+sentinel://` and
+ * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it.
+ */
+import { Redacted, Result } from "effect"
+import ipaddr from "ipaddr.js"
+
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
+interface Access {
+  readonly username?: string
+  readonly password?: Redacted.Redacted<string>
+  readonly tls: boolean
+}
+
+export type RedisConnection =
+  | (Access & HostPort & { readonly kind: "redis"; readonly database: number })
+  | (Access & {
+      readonly kind: "sentinel"
+      readonly sentinels: ReadonlyArray<HostPort>
+      readonly master: string
+      readonly database: number
+      readonly sentinelPassword?: Redacted.Redacted<string>
+    })
+  | (Access & { readonly kind: "cluster"; readonly nodes: ReadonlyArray<HostPort> })
+
+export type StoreConnection = { readonly kind: "memory" } | RedisConnection
+
+/** What the string says, and which of its options mean nothing here. */
+export interface ParsedConnection {
+  readonly connection: StoreConnection
+  readonly warnings: ReadonlyArray<string>
+}
+
+const FORMS =
+  "memory:, redis://[user:password@]host[:port][/database], redis+sentinel://[:password@]host:port,host:port/master[/database], redis+cluster://[:password@]host:port,host:port, or host:port,password=… as .NET writes it"
+
+/** Fails with what is expected, which never contains any of the given text. */
+type Parsed<A> = Result.Result<A, string>
+
+const REDIS_PORT = 6379
+const SENTINEL_PORT = 26379
+/** where Azure's Redis, which this form comes from, listens with TLS; StackExchange.Redis's default too */
+const DOTNET_TLS_PORT = 6380
+
+const parseHost = (text: string, defaultPort: number): HostPort | undefined => {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text.trim())
+  if (match === null) return undefined
+  const [, ipv6, name, digits] = match
+  const host = ipv6 ?? name
+  const port = digits === undefined ? defaultPort : Number(digits)
+  if (host === undefined || port < 1 || port > 65535) return undefined
+  if (ipv6 !== undefined && !ipaddr.IPv6.isValid(ipv6)) return undefined
+  return { host, port }
+}
+
+const parseHosts = (texts: ReadonlyArray<string>, defaultPort: number): Parsed<ReadonlyArray<HostPort>> => {
+  const hosts: Array<HostPort> = []
+  for (const text of texts) {
+    const host = parseHost(text, defaultPort)
+    if (host === undefined) {
+      return Result.fail(
+        "every host as name, name:port or [IPv6 address]:port (in a URL, / @ : of a password percent-encoded)",
+      )
+    }
+    hosts.push(host)
+  }
+  return hosts.length === 0 ? Result.fail("at least one host") : Result.succeed(hosts)
+}
+
+const parseDatabase = (text: string | undefined): Parsed<number> =>
+  text === undefined || text === ""
+    ? Result.succeed(0)
+    : /^\d{1,5}$/.test(text)
+      ? Result.succeed(Number(text))
+      : Result.fail("the database as a whole number")
+
+const percentDecoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+const access = (username: string | undefined, password: string | undefined, tls: boolean): Access => ({
+  ...(username === undefined || username === "" ? {} : { username }),
+  ...(password === undefined || password === "" ? {} : { password: Redacted.make(password) }),
+  tls,
+})
+
+const parseAccess = (userInfo: string | undefined, tls: boolean): Parsed<Access> => {
+  if (userInfo === undefined) return Result.succeed(access(undefined, undefined, tls))
+  const colon = userInfo.indexOf(":")
+  if (colon < 0) return Result.fail("user:password or :password before the @")
+  const username = percentDecoded(userInfo.slice(0, colon))
+  const password = percentDecoded(userInfo.slice(colon + 1))
+  return username === undefined || password === undefined
+    ? Result.fail("user and password with every % written as %25")
+    : Result.succeed(access(username, password, tls))
+}
+
+const URL_FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i
+
+const parseUrl = (text: string): Parsed<ParsedConnection> =>
+  Result.gen(function* () {
+    const match = URL_FORM.exec(text)
+    if (match === null) return yield* Result.fail(FORMS)
+    const [, scheme = "", kind, userInfo, hostList = "", path = "", query = ""] = match
+    const options = new URLSearchParams(query)
+    const allowed = yield* parseAccess(userInfo, scheme.toLowerCase() === "rediss")
+    const sentinel = kind?.toLowerCase() === "sentinel"
+    const hosts = yield* parseHosts(hostList.split(","), sentinel ? SENTINEL_PORT : REDIS_PORT)
+    const warnings = [...options.keys()].some((name) => !(sentinel && name === "sentinelPassword"))
+      ? ["options after the ? are ignored"]
+      : []
+
+    if (sentinel) {
+      const [name = "", database, ...rest] = path.split("/")
+      const master = percentDecoded(name)
+      if (master === undefined || master === "" || rest.length > 0) {
+        return yield* Result.fail(
+          "the master's name after the hosts: redis+sentinel://host:port,host:port/master[/database]",
+        )
+      }
+      const sentinelPassword = options.get("sentinelPassword")
+      return {
+        connection: {
+          kind: "sentinel" as const,
+          sentinels: hosts,
+          master,
+          database: yield* parseDatabase(database),
+          ...(sentinelPassword === null ? {} : { sentinelPassword: Redacted.make(sentinelPassword) }),
+          ...allowed,
+        },
+        warnings,
+      }
+    }
+    const database = yield* parseDatabase(path)
+    if (kind !== undefined) return yield* clusterOf(hosts, database, allowed, warnings)
+    const [only, ...others] = hosts
+    if (only === undefined || others.length > 0) {
+      return yield* Result.fail("one host; several need redis+cluster:// or redis+sentinel://")
+    }
+    return { connection: { kind: "redis" as const, ...only, database, ...allowed }, warnings }
+  })
+
+const clusterOf = (
+  nodes: ReadonlyArray<HostPort>,
+  database: number,
+  allowed: Access,
+  warnings: ReadonlyArray<string>,
+): Parsed<ParsedConnection> =>
+  database === 0
+    ? Result.succeed({ connection: { kind: "cluster", nodes, ...allowed }, warnings })
+    : Result.fail("no database: a cluster has only database 0")
+
+/**
+ * Options of StackExchange.Redis that mean nothing here. Only these are named in a warning: anything else may be the rest
+ * of a password that contains a comma.
+ */
+const IGNORED_OPTIONS = new Set(
+  (
+    "abortConnect allowAdmin asyncTimeout channelPrefix checkCertificateRevocation configChannel configCheckSeconds " +
+    "connectRetry connectTimeout highIntegrity keepAlive name protocol proxy resolveDns setlib sslHost sslProtocols " +
+    "syncTimeout tiebreaker tunnel version writeBuffer"
+  )
+    .toLowerCase()
+    .split(" "),
+)
+
+const parseDotNet = (text: string): Parsed<ParsedConnection> =>
+  Result.gen(function* () {
+    const parts = text.split(",").map((part) => part.trim())
+    const options = new Map<string, string>()
+    const warnings: Array<string> = []
+    for (const part of parts) {
+      const equals = part.indexOf("=")
+      if (equals < 0) continue
+      const name = part.slice(0, equals).trim()
+      const known = ["password", "user", "ssl", "defaultdatabase", "servicename"].includes(name.toLowerCase())
+      if (known) options.set(name.toLowerCase(), part.slice(equals + 1).trim())
+      else if (IGNORED_OPTIONS.has(name.toLowerCase())) warnings.push(`the option ${name} is ignored`)
+      else warnings.push("an unknown option is ignored; a password that contains a comma needs the redis:// form")
+    }
+    const ssl = (options.get("ssl") ?? "false").toLowerCase()
+    if (ssl !== "true" && ssl !== "false") return yield* Result.fail("ssl=true or ssl=false")
+    const tls = ssl === "true"
+    const master = options.get("servicename") ?? ""
+    const defaultPort = master !== "" ? SENTINEL_PORT : tls ? DOTNET_TLS_PORT : REDIS_PORT
+    const hosts = yield* parseHosts(
+      parts.filter((part) => part !== "" && !part.includes("=")),
+      defaultPort,
+    )
+    const allowed = access(options.get("user"), options.get("password"), tls)
+    const database = yield* parseDatabase(options.get("defaultdatabase"))
+    if (master !== "") {
+      return { connection: { kind: "sentinel" as const, sentinels: hosts, master, database, ...allowed }, warnings }
+    }
+    const [only, ...others] = hosts
+    if (only === undefined || others.length > 0) return yield* clusterOf(hosts, database, allowed, warnings)
+    return { connection: { kind: "redis" as const, ...only, database, ...allowed }, warnings }
+  })
+
+/** Reads a connection string; fails with what is expected, in words that repeat nothing of the string. */
+export const parseConnectionString = (text: string): Result.Result<ParsedConnection, string> => {
+  const trimmed = text.trim()
+  if (/^memory(:(\/\/)?)?$/i.test(trimmed)) return Result.succeed({ connection: { kind: "memory" }, warnings: [] })
+  if (trimmed === "") return Result.fail(FORMS)
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? parseUrl(trimmed) : parseDotNet(trimmed)
+}

@@ -1,0 +1,92 @@
+/**
+ * The file and the environment as one flat list of texts, the way .NET's configuration sees them: names without regard to
+ * case, `__` between levels in the environment, list items by index, and the environment over the file, item by item.
+ */
+import { Redacted } from "effect"
+import type { SettingProblem } from "./problems.ts"
+
+/** One value as it was given. */
+export interface Given {
+  /** the names of the levels, as they were written */
+  readonly path: ReadonlyArray<string>
+  readonly text: string
+  /** for messages: `in the settings file`, or the environment variable */
+  readonly where: string
+}
+
+/** By the path in lower case, levels joined by dots. */
+export type Flat = ReadonlyMap<string, Given>
+
+/** The environment variables below these are the gate's; a name there that is no setting is a mistake. */
+const ROOTS = ["voiceaiplatform", "ipintel", "security", "queue", "server", "storeconnectionstring"]
+
+const keyOf = (path: ReadonlyArray<string>): string => path.join(".").toLowerCase()
+
+const collect = (given: Iterable<Given>, problems: Array<SettingProblem>): Map<string, Given> => {
+  const flat = new Map<string, Given>()
+  for (const each of given) {
+    const key = keyOf(each.path)
+    const other = flat.get(key)
+    if (other !== undefined) {
+      problems.push({
+        path: each.path.join("."),
+        expected: "one value (names differ by case only)",
+        found: `two, ${other.where} and ${each.where}`,
+      })
+    }
+    flat.set(key, each)
+  }
+  return flat
+}
+
+function* leaves(value: unknown, path: ReadonlyArray<string>): Generator<Given> {
+  if (value === null || value === undefined) return
+  if (Redacted.isRedacted(value)) {
+    yield* leaves(Redacted.value(value), path)
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* leaves(item, [...path, String(index)])
+  } else if (typeof value === "object") {
+    for (const [name, item] of Object.entries(value)) yield* leaves(item, [...path, name])
+  } else {
+    const text = String(value).trim()
+    if (text !== "") yield { path, text, where: "in the settings file" }
+  }
+}
+
+function* variables(env: Readonly<Record<string, string | undefined>>): Generator<Given> {
+  for (const [name, value] of Object.entries(env)) {
+    const path = name.split("__")
+    const text = value?.trim() ?? ""
+    // an empty variable is how a shell or a compose file says "not set"
+    if (text !== "" && ROOTS.includes((path[0] ?? "").toLowerCase()) && !isBareGroup(path)) {
+      yield { path, text, where: `in the environment variable ${name}` }
+    }
+  }
+}
+
+/** A variable such as `SERVER` or `QUEUE` without levels is somebody else's. */
+const isBareGroup = (path: ReadonlyArray<string>): boolean =>
+  path.length === 1 && path[0]?.toLowerCase() !== "storeconnectionstring"
+
+const parentOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf(".")))
+const isItem = (key: string): boolean => /\.\d+$/.test(key)
+
+/**
+ * Lays the environment over a file's JSON. A list given as one text and the same list given by index replace each other.
+ * Problems of names that occur twice are added to `problems`.
+ */
+export const flatten = (
+  json: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+  problems: Array<SettingProblem>,
+): Flat => {
+  const flat = collect(leaves(json, []), problems)
+  const over = collect(variables(env), problems)
+  for (const key of flat.keys()) {
+    const replacedByText = isItem(key) && over.has(parentOf(key))
+    const replacedByItems = !isItem(key) && [...over.keys()].some((other) => isItem(other) && parentOf(other) === key)
+    if (replacedByText || replacedByItems) flat.delete(key)
+  }
+  for (const [key, given] of over) flat.set(key, { ...given, path: flat.get(key)?.path ?? given.path })
+  return flat
+}

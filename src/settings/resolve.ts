@@ -1,0 +1,170 @@
+/**
+ * From the flat list to the settings tree: defaults filled in, and the rules that concern more than one setting. Everything
+ * that is wrong is noted before anything fails.
+ */
+import { Redacted, Result } from "effect"
+import ipaddr from "ipaddr.js"
+import type { IpProvider, SettingsTree } from "../Settings.ts"
+import { readCampaigns } from "./campaigns.ts"
+import { parseConnectionString } from "./connection-string.ts"
+import { type Flat, flatten } from "./flat.ts"
+import { type SettingProblem, SettingsInvalid } from "./problems.ts"
+import { makeReader, type Reader } from "./reader.ts"
+import { SETTINGS as S } from "./table.ts"
+import { unknownNames } from "./unknown.ts"
+
+/** Valid settings, and what the operator should know about them. */
+export interface LoadedSettings {
+  readonly tree: SettingsTree
+  readonly warnings: ReadonlyArray<string>
+}
+
+type Path<P> = { [K in keyof typeof S]: (typeof S)[K] extends { readonly presence: P } ? K : never }[keyof typeof S]
+
+const store = (read: Reader): SettingsTree["StoreConnectionString"] => {
+  const path = "StoreConnectionString"
+  const given = read.one(S[path].kind, path)
+  if (given === undefined) {
+    read.warnings.push(`${path} is not set: queue and limits live in this process alone, and end with it.`)
+    return Redacted.make("memory:")
+  }
+  const parsed = parseConnectionString(Redacted.value(given))
+  if (Result.isFailure(parsed)) read.wrong(path, parsed.failure, S[path].kind)
+  else read.warnings.push(...parsed.success.warnings.map((warning) => `${path}: ${warning}.`))
+  return given
+}
+
+const LIST_PATHS = [
+  "IpIntel.Lists.Vpn",
+  "IpIntel.Lists.Datacenter",
+  "IpIntel.Lists.Tor",
+  "IpIntel.Lists.Relay",
+] as const
+
+/** The provider that is named, or the one that the other settings need; with what it needs itself. */
+const ipProvider = (read: Reader, address: string | undefined): IpProvider => {
+  const named = read.one(S["IpIntel.Provider"].kind, "IpIntel.Provider")
+  const lists = LIST_PATHS.some(read.has)
+  const implied = read.has("IpIntel.ApiKey") || read.has("IpIntel.BaseUrl") ? "ipapi.is" : lists ? "lists" : "none"
+  const provider = named ?? implied
+  if (provider === "maxmind" && !read.has("IpIntel.BaseUrl")) {
+    read.missing("IpIntel.BaseUrl", "the path of the .mmdb file, which the provider maxmind reads")
+  }
+  const local = provider === "maxmind" || provider === "lists" || provider === "none"
+  if (!local && address !== undefined && !/^https?:$/.test(URL.parse(address)?.protocol ?? "")) {
+    read.wrong("IpIntel.BaseUrl", `the http or https URL of ${provider}`, S["IpIntel.BaseUrl"].kind)
+  }
+  if (provider === "ipinfo.io" && !read.has("IpIntel.ApiKey")) {
+    read.missing("IpIntel.ApiKey", "a key, which the provider ipinfo.io needs")
+  }
+  if (provider === "lists" && !lists) {
+    read.missing("IpIntel.Lists", `at least one of ${LIST_PATHS.join(", ")}, which the provider lists reads`)
+  }
+  return provider
+}
+
+const isLoopback = (host: string): boolean =>
+  host.toLowerCase() === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback")
+
+const warn = (tree: SettingsTree, warnings: Array<string>): void => {
+  const { IpIntel, Security, Server } = tree
+  for (const { name, BaseUrl } of tree.Campaigns) {
+    const { protocol, hostname } = new URL(BaseUrl)
+    if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
+      warnings.push(
+        `The platform's key of the campaign ${name} goes over the network unencrypted: its BaseUrl is http.`,
+      )
+    }
+  }
+  if (
+    IpIntel.Provider === "none" &&
+    (Security.BlockVpn || Security.BlockProxy || Security.BlockTor || Security.BlockDatacenter)
+  ) {
+    warnings.push("IpIntel.Provider is none: nothing is known of any address, so Security.Block… refuses nobody.")
+  }
+  if (Security.WebhookApiToken.length + Security.WebhookSigningSecret.length === 0) {
+    warnings.push(`Anybody who reaches ${Server.Host} can end sessions: no Security.WebhookApiToken is set.`)
+  }
+  if (Security.AllowedOrigins.includes("*")) {
+    warnings.push("Security.AllowedOrigins contains *: any web page may use the gate.")
+  }
+  if (Security.TrustedProxies.some((range) => range.endsWith("/0"))) {
+    warnings.push("Security.TrustedProxies trusts everybody: a caller can claim any address.")
+  }
+}
+
+const settingsOf = (flat: Flat, read: Reader): SettingsTree | undefined => {
+  const value = <K extends Path<"default">>(path: K): (typeof S)[K]["fallback"] =>
+    read.one<(typeof S)[K]["fallback"]>(S[path].kind, path) ?? S[path].fallback
+  const list = (path: (typeof LIST_PATHS)[number] | "Security.AllowedOrigins") => [
+    ...new Set(read.many(S[path].kind, path)),
+  ]
+
+  const Campaigns = readCampaigns(flat, read)
+  const StoreConnectionString = store(read)
+  const address = read.one(S["IpIntel.BaseUrl"].kind, "IpIntel.BaseUrl")
+  const Host = value("Server.Host")
+  const WebhookApiToken = read.many(S["Security.WebhookApiToken"].kind, "Security.WebhookApiToken")
+  const WebhookSigningSecret = read.many(S["Security.WebhookSigningSecret"].kind, "Security.WebhookSigningSecret")
+  if (!isLoopback(Host) && !read.has("Security.WebhookApiToken") && !read.has("Security.WebhookSigningSecret")) {
+    read.missing(
+      "Security.WebhookApiToken",
+      "this or Security.WebhookSigningSecret, unless Server.Host is a loopback address such as 127.0.0.1",
+    )
+  }
+  const rest: Omit<SettingsTree, "Campaigns"> = {
+    StoreConnectionString,
+    IpIntel: {
+      Provider: ipProvider(read, address),
+      ApiKey: read.one(S["IpIntel.ApiKey"].kind, "IpIntel.ApiKey"),
+      BaseUrl: address,
+      OnError: value("IpIntel.OnError"),
+      CacheDays: value("IpIntel.CacheDays"),
+      LookupsPerMinute: value("IpIntel.LookupsPerMinute"),
+      TimeoutMillis: value("IpIntel.TimeoutMillis"),
+      Lists: {
+        Vpn: list("IpIntel.Lists.Vpn"),
+        Datacenter: list("IpIntel.Lists.Datacenter"),
+        Tor: list("IpIntel.Lists.Tor"),
+        Relay: list("IpIntel.Lists.Relay"),
+        RefreshHours: value("IpIntel.Lists.RefreshHours"),
+      },
+    },
+    Security: {
+      RateLimitHourly: value("Security.RateLimitHourly"),
+      RateLimitDaily: value("Security.RateLimitDaily"),
+      RateLimitConcurrency: value("Security.RateLimitConcurrency"),
+      BlockVpn: value("Security.BlockVpn"),
+      BlockProxy: value("Security.BlockProxy"),
+      BlockTor: value("Security.BlockTor"),
+      BlockDatacenter: value("Security.BlockDatacenter"),
+      WebhookApiToken,
+      WebhookSigningSecret,
+      AllowedOrigins: list("Security.AllowedOrigins"),
+      TrustedProxies: [...new Set(read.many(S["Security.TrustedProxies"].kind, "Security.TrustedProxies").flat())],
+    },
+    Queue: {
+      MaxLength: value("Queue.MaxLength"),
+      DisconnectGraceSeconds: value("Queue.DisconnectGraceSeconds"),
+      StartWindowSeconds: value("Queue.StartWindowSeconds"),
+      MaxCallMinutes: value("Queue.MaxCallMinutes"),
+    },
+    Server: { Host, Port: value("Server.Port") },
+  }
+  return Campaigns === undefined ? undefined : { ...rest, Campaigns }
+}
+
+/** Reads and checks settings from a file's JSON and the environment. */
+export const resolveSettings = (
+  json: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+): Result.Result<LoadedSettings, SettingsInvalid> => {
+  const problems: Array<SettingProblem> = []
+  const flat = flatten(json, env, problems)
+  const read = makeReader(flat, problems)
+  const tree = settingsOf(flat, read)
+  problems.push(...unknownNames(flat))
+  if (tree === undefined || problems.length > 0) return Result.fail(new SettingsInvalid({ problems }))
+  warn(tree, read.warnings)
+  return Result.succeed({ tree, warnings: read.warnings })
+}

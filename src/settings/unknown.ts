@@ -1,0 +1,60 @@
+/**
+ * Names that are no setting: a misspelt limit that silently does nothing is worse than one that stops the start. The value
+ * is never shown, since nobody knows what it was meant to be.
+ */
+import { closestMatch } from "leven"
+import type { Flat, Given } from "./flat.ts"
+import type { SettingProblem } from "./problems.ts"
+import { CAMPAIGN_SETTINGS, SETTINGS } from "./table.ts"
+
+const CAMPAIGNS = "voiceaiplatform.campaigns."
+
+/** Canonical paths by their lower-case form. */
+const known = new Map<string, string>()
+/** Those of lists, in lower case. */
+const lists = new Set<string>()
+for (const [path, { presence }] of [
+  ...Object.entries(SETTINGS),
+  ...Object.entries(CAMPAIGN_SETTINGS).map(([name, setting]) => [`VoiceAiPlatform.${name}`, setting] as const),
+]) {
+  known.set(path.toLowerCase(), path)
+  if (presence === "list") lists.add(path.toLowerCase())
+}
+const paths = [...known.keys()]
+const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+const leaves = paths.map(leafOf)
+
+/** The setting that was probably meant: the same name in another group, else one that is a few letters off. */
+const suggestion = (key: string): string | undefined => {
+  const near = leaves.includes(leafOf(key)) ? leafOf(key) : closestMatch(leafOf(key), leaves, { maxDistance: 2 })
+  const meant = closestMatch(key, paths, { maxDistance: 3 }) ?? paths.find((path) => leafOf(path) === near)
+  return meant === undefined ? undefined : known.get(meant)
+}
+
+/** The same setting of the default campaign for one of a named campaign, else the key itself. */
+const general = (key: string): string =>
+  key.startsWith(CAMPAIGNS) ? key.replace(/^(voiceaiplatform)\.campaigns\.[^.]+\./, "$1.") : key
+
+const problemOf = (key: string, { path, where }: Given): SettingProblem | undefined => {
+  const setting = general(key)
+  const list = setting.replace(/\.\d+$/, "")
+  if (known.has(setting) || lists.has(list) || key === "$schema") return undefined
+  const problem = (expected: string) => ({
+    path: path.join("."),
+    expected,
+    found: `a value that is not shown, ${where}`,
+  })
+
+  if (known.has(list)) return problem("one value instead of a list")
+  if (paths.some((each) => each.startsWith(`${setting}.`)) || `${setting}.` === CAMPAIGNS) {
+    return problem("a group of settings instead of a value")
+  }
+  const near = suggestion(list)
+  // for a named campaign the path below it
+  const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))
+  return problem(`a setting: there is none of this name${meant === undefined ? "" : `, did you mean ${meant}?`}`)
+}
+
+/** A problem for every name that is no setting. */
+export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> =>
+  [...flat].flatMap(([key, given]) => problemOf(key, given) ?? [])

@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted, Result } from "effect"
+import fc from "fast-check"
+import { parseConnectionString } from "../../src/settings/connection-string.ts"
+
+/** The connection with its passwords in the clear, for comparing. */
+const read = (text: string): unknown => {
+  const parsed = parseConnectionString(text)
+  if (Result.isFailure(parsed)) return `expected ${parsed.failure}`
+  return Object.fromEntries(
+    Object.entries(parsed.success.connection).map(([key, value]) => [
+      key,
+      Redacted.isRedacted(value) ? Redacted.value(value) : value,
+    ]),
+  )
+}
+const warnings = (text: string): ReadonlyArray<string> => {
+  const parsed = parseConnectionString(text)
+  return Result.isSuccess(parsed) ? parsed.success.warnings : []
+}
+
+describe("a connection string", () => {
+  it.each<[string, unknown]>([
+    ["memory:", { kind: "memory" }],
+    ["memory", { kind: "memory" }],
+    ["redis://cache", { kind: "redis", host: "cache", port: 6379, database: 0, tls: false }],
+    ["redis://cache:7000/3", { kind: "redis", host: "cache", port: 7000, database: 3, tls: false }],
+    [
+      "rediss://app:p%40ss%2Fw@cache.example:6380/0",
+      {
+        kind: "redis",
+        host: "cache.example",
+        port: 6380,
+        username: "app",
+        password: "p@ss/w",
+        database: 0,
+        tls: true,
+      },
+    ],
+    ["redis://:only@[::1]:6379", { kind: "redis", host: "::1", port: 6379, password: "only", database: 0, tls: false }],
+    ["redis://:p@ss@cache", { kind: "redis", host: "cache", port: 6379, password: "p@ss", database: 0, tls: false }],
+    [
+      "redis+sentinel://:pw@s1:26380,s2/main/2?sentinelPassword=other",
+      {
+        kind: "sentinel",
+        sentinels: [
+          { host: "s1", port: 26380 },
+          { host: "s2", port: 26379 },
+        ],
+        master: "main",
+        database: 2,
+        password: "pw",
+        sentinelPassword: "other",
+        tls: false,
+      },
+    ],
+    [
+      "rediss+cluster://u:pw@a:7000,b:7001",
+      {
+        kind: "cluster",
+        nodes: [
+          { host: "a", port: 7000 },
+          { host: "b", port: 7001 },
+        ],
+        username: "u",
+        password: "pw",
+        tls: true,
+      },
+    ],
+    ["localhost", { kind: "redis", host: "localhost", port: 6379, database: 0, tls: false }],
+    [
+      "cache.example:6380,password=a=b:c@d/e,ssl=True,abortConnect=False,defaultDatabase=1",
+      {
+        kind: "redis",
+        host: "cache.example",
+        port: 6380,
+        password: "a=b:c@d/e",
+        database: 1,
+        tls: true,
+      },
+    ],
+    [
+      "cache.example, ssl=true, user=app",
+      { kind: "redis", host: "cache.example", port: 6380, username: "app", database: 0, tls: true },
+    ],
+    [
+      "s1,s2:26380,serviceName=main,password=pw",
+      {
+        kind: "sentinel",
+        sentinels: [
+          { host: "s1", port: 26379 },
+          { host: "s2", port: 26380 },
+        ],
+        master: "main",
+        password: "pw",
+        database: 0,
+        tls: false,
+      },
+    ],
+    [
+      "a:7000,b:7001",
+      {
+        kind: "cluster",
+        nodes: [
+          { host: "a", port: 7000 },
+          { host: "b", port: 7001 },
+        ],
+        tls: false,
+      },
+    ],
+  ])("reads %s", (text, expected) => {
+    assert.deepStrictEqual(read(text), expected)
+  })
+
+  it.each([
+    "",
+    "postgres://u:hunter22@db/x",
+    "redis://",
+    "redis://hunter22@cache",
+    "redis://:hunter%22%@cache",
+    "redis://:hunter22@a,b",
+    "redis://:hunter22@cache:99999",
+    "redis://:hunter22@cache/one",
+    "redis://:hunter/22@cache",
+    "redis+sentinel://:hunter22@s1:26379",
+    "redis+cluster://:hunter22@a,b/1",
+    "cache:port,password=hunter22",
+    "cache,password=hunter22,ssl=maybe",
+    "cache,password=hunter22,defaultDatabase=one",
+    "a,b,defaultDatabase=2,password=hunter22",
+    "password=hunter22",
+    "cache,password=hunter,22 !",
+  ])("refuses %s and repeats nothing of it", (text) => {
+    const answer = read(text)
+    assert.match(String(answer), /^expected /)
+    assert.notInclude(String(answer), "hunter")
+    assert.notInclude(String(answer), "maybe")
+  })
+
+  it("names the options of .NET that mean nothing here, and no others", () => {
+    assert.deepStrictEqual(warnings("cache,abortConnect=false,password=x,syncTimeout=5"), [
+      "the option abortConnect is ignored",
+      "the option syncTimeout is ignored",
+    ])
+    const [warning = "", ...others] = warnings("cache,password=hunter,secret=22")
+    assert.match(warning, /password that contains a comma/)
+    assert.notMatch(warning, /secret|22/)
+    assert.deepStrictEqual(others, [])
+  })
+
+  it("gives back any password that was percent-encoded", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: "grapheme" }), fc.string(), (password, username) => {
+        const text = `redis://${encodeURIComponent(username)}:${encodeURIComponent(password)}@cache/1`
+        const parsed = parseConnectionString(text)
+        assert.isTrue(Result.isSuccess(parsed))
+        if (Result.isFailure(parsed) || parsed.success.connection.kind !== "redis") return
+        const { connection } = parsed.success
+        assert.strictEqual(connection.password && Redacted.value(connection.password), password)
+        assert.strictEqual(connection.username ?? "", username)
+      }),
+    )
+  })
+})
