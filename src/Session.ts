@@ -1,0 +1,220 @@
+/**
+ * What callers ask for and what can come of it: the schemas of requests and outcomes, and the typed errors of the gate.
+ * Nothing here knows of HTTP; statuses are chosen in `http/`.
+ */
+import { Schema } from "effect"
+
+/** The most entries `dynamicVariables` or `metadata` may have. */
+export const MAX_VARIABLES = 64
+/** The longest name of a variable, in UTF-16 units. */
+export const MAX_VARIABLE_NAME = 128
+/** The longest value of a variable, in UTF-16 units. */
+export const MAX_VARIABLE_VALUE = 4096
+
+const Variables = Schema.Record(
+  Schema.String.check(Schema.isBetweenLength(1, MAX_VARIABLE_NAME)),
+  Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE)),
+).check(Schema.isMaxProperties(MAX_VARIABLES))
+
+/** Audio encodings of the platform: 1 PCM, 2 WAV, 3 MULAW, 4 ALAW, 5 G722, 6 G729, 7 OPUS, 8 MPEG. */
+const EncodingType = Schema.Literals([1, 2, 3, 4, 5, 6, 7, 8])
+const SampleRate = Schema.Int.check(Schema.isBetween({ minimum: 8000, maximum: 96000 }))
+const BitsPerSample = Schema.Literals([8, 16, 24, 32])
+
+/** The caller's audio format; PCM, 16 kHz, 16 bit where a field is absent. */
+export const AudioConfiguration = Schema.Struct({
+  inputEncodingType: Schema.optionalKey(EncodingType),
+  inputSampleRate: Schema.optionalKey(SampleRate),
+  inputBitsPerSample: Schema.optionalKey(BitsPerSample),
+  outputEncodingType: Schema.optionalKey(EncodingType),
+  outputSampleRate: Schema.optionalKey(SampleRate),
+  outputBitsPerSample: Schema.optionalKey(BitsPerSample),
+})
+export type AudioConfiguration = typeof AudioConfiguration.Type
+
+/** A ticket's id: 128 random bits or more, base64url. The bearer's only credential, so never logged. */
+export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,64}$/))
+
+/** The body of a session request, as the browser sends it. Unknown fields are ignored. */
+export const SessionRequest = Schema.Struct({
+  campaignId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(256)))),
+  regionId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(256)))),
+  /** 0 WebSocket, 1 WebRTC */
+  transportType: Schema.optionalKey(Schema.NullOr(Schema.Literals([0, 1]))),
+  clientIdentifier: Schema.optionalKey(
+    Schema.NullOr(Schema.String.check(Schema.isBetweenLength(1, 256), Schema.isPattern(/^[^/\\]*$/))),
+  ),
+  dynamicVariables: Schema.optionalKey(Schema.NullOr(Variables)),
+  metadata: Schema.optionalKey(Schema.NullOr(Variables)),
+  audioConfiguration: Schema.optionalKey(Schema.NullOr(AudioConfiguration)),
+  /** A ticket that still lives is answered again, so a join is idempotent. */
+  uniqueRequestId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(64)))),
+})
+export type SessionRequest = typeof SessionRequest.Type
+
+/**
+ * A validated request, resolved against the settings: what is stored with a waiting ticket and sent to the platform when
+ * its turn comes.
+ */
+export interface SessionConfig {
+  readonly campaign: string
+  readonly regionId: string
+  readonly transportType: 0 | 1
+  readonly clientIdentifier?: string
+  readonly dynamicVariables: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+  readonly audio: AudioConfiguration
+}
+
+/** A session that the platform has started; the URL opens one WebSocket and is good for about five minutes. */
+export interface Started {
+  readonly uniqueRequestId: string
+  readonly webSocketUrl: string
+  readonly sessionId: string
+}
+
+/** The states of a ticket; those after `live` are terminal. */
+export const TicketState = Schema.Literals([
+  "waiting",
+  "called",
+  "starting",
+  "live",
+  "ended",
+  "left",
+  "abandoned",
+  "missed",
+  "failed",
+  "reclaimed",
+])
+export type TicketState = typeof TicketState.Type
+
+/** Whether a ticket in this state is over. */
+export const isTerminal = (state: TicketState): boolean =>
+  state !== "waiting" && state !== "called" && state !== "starting" && state !== "live"
+
+/** What a ticket's holder may know of it. */
+export interface TicketStatus {
+  readonly uniqueRequestId: string
+  readonly state: TicketState
+  /** 1 is next; only while waiting */
+  readonly queuePosition?: number
+  readonly queueLength?: number
+  /** null while no call has been measured yet; only while waiting */
+  readonly estimatedWaitSeconds?: number | null
+  /** ISO 8601; only while called */
+  readonly startBefore?: string
+  /** only while live */
+  readonly webSocketUrl?: string
+  readonly sessionId?: string
+}
+
+/** What is pushed to a ticket's connection. */
+export const PushEvent = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("position"),
+    position: Schema.Int,
+    queueLength: Schema.Int,
+    estimatedWaitSeconds: Schema.NullOr(Schema.Int),
+  }),
+  Schema.Struct({ type: Schema.Literal("start_call"), startBefore: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("session"), webSocketUrl: Schema.String, sessionId: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("ended"), reason: Schema.String, message: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("error"), code: Schema.String, message: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("reconnect"), message: Schema.String }),
+])
+export type PushEvent = typeof PushEvent.Type
+
+/** One thing wrong with a request: where, and what was expected. */
+export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
+export type FieldIssue = typeof FieldIssue.Type
+
+/** The request itself is wrong; `issues` names every field and what was expected. */
+export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
+  code: Schema.Literals(["invalid_request", "unknown_campaign", "region_not_allowed"]),
+  message: Schema.String,
+  issues: Schema.Array(FieldIssue),
+}) {}
+
+/** The address may not call: `reason` is the fact that decided, or `ip_check_failed` under `IpIntel.OnError: block`. */
+export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
+  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]),
+  message: Schema.String,
+}) {}
+
+/** One budget of a caller, for the RateLimit headers. Times in seconds. */
+export const LimitState = Schema.Struct({
+  name: Schema.Literals(["hour", "day", "concurrent"]),
+  quota: Schema.Int,
+  windowSeconds: Schema.Int,
+  remaining: Schema.Int,
+  resetSeconds: Schema.Int,
+})
+export type LimitState = typeof LimitState.Type
+
+/** A budget of the caller is used up; `retryAfterSeconds` is never before it resets. */
+export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
+  limit: Schema.Literals(["hour", "day", "concurrent"]),
+  retryAfterSeconds: Schema.Int,
+  limits: Schema.Array(LimitState),
+  message: Schema.String,
+}) {}
+
+/** The ticket waits. An outcome in the error channel, so that a host sees in the type all that can happen. */
+export class Queued extends Schema.TaggedError<Queued>()("Queued", {
+  uniqueRequestId: Schema.String,
+  queuePosition: Schema.Int,
+  queueLength: Schema.Int,
+  estimatedWaitSeconds: Schema.NullOr(Schema.Int),
+  /** the ticket is already called and may start at once (a rejoin) */
+  called: Schema.Boolean,
+}) {}
+
+/** `Queue.MaxLength` tickets wait already; nothing was kept and the quota was given back. */
+export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** The platform did not start the session; slot and quota were given back. */
+export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>()("PlatformUnavailable", {
+  /** `rejected`: the platform answered no (502); `unavailable`: it did not answer usefully (503) */
+  kind: Schema.Literals(["rejected", "unavailable"]),
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** The shared store cannot be reached; nothing is half done. */
+export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
+}) {}
+
+/** No ticket has this id, or it was over so long ago that it is forgotten. */
+export class TicketUnknown extends Schema.TaggedError<TicketUnknown>()("TicketUnknown", { message: Schema.String }) {}
+
+/** The ticket is not called (it waits, or is being started at this moment). */
+export class NotYourTurn extends Schema.TaggedError<NotYourTurn>()("NotYourTurn", {
+  code: Schema.Literals(["not_your_turn", "start_in_progress", "agent_busy"]),
+  queuePosition: Schema.optionalKey(Schema.Int),
+  message: Schema.String,
+}) {}
+
+/** The ticket is over; `state` says how it ended. */
+export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
+  state: TicketState,
+  message: Schema.String,
+}) {}
+
+/**
+ * Builds an expected failure without a stack trace, which nobody reads and which costs more than the rest of a refusal.
+ * Only for errors made on the path of every request.
+ */
+export const stackless = <A>(make: () => A): A => {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}

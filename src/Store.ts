@@ -1,0 +1,54 @@
+/**
+ * The shared key-value store. It runs one script atomically, keeps cached values with a lifetime, carries messages
+ * between instances (at most once: a message is a hint to look, never the truth), and says whether it is reachable.
+ *
+ * A script is written once per store, as twins side by side: Lua for Redis, TypeScript for memory.
+ */
+import { Context, type Effect, type Scope } from "effect"
+import type { StoreUnavailable } from "./Session.ts"
+import type { MemoryDb } from "./store/MemoryDb.ts"
+
+/** What a script answers: strings and integers, nested in lists, on both stores alike. */
+export type Reply = string | number | ReadonlyArray<Reply>
+
+/**
+ * One atomic step of the store.
+ *
+ * All `KEYS` of one call share a hash tag, so that every script is legal on Redis Cluster. Arguments reach the script as
+ * strings. Scripts never read the clock: the time is an argument.
+ */
+export interface Script {
+  /** names the script in logs, unique */
+  readonly name: string
+  readonly numberOfKeys: number
+  readonly lua: string
+  readonly memory: (db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) => Reply
+}
+
+export class Store extends Context.Service<
+  Store,
+  {
+    /** Runs a script, all or nothing. */
+    readonly run: (
+      script: Script,
+      keys: ReadonlyArray<string>,
+      args: ReadonlyArray<string | number>,
+    ) => Effect.Effect<Reply, StoreUnavailable>
+    /** A cached value, or undefined when there is none or its lifetime passed. */
+    readonly get: (key: string) => Effect.Effect<string | undefined, StoreUnavailable>
+    readonly set: (key: string, value: string, ttlMillis: number) => Effect.Effect<void, StoreUnavailable>
+    readonly publish: (channel: string, message: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Receives a channel's messages until the scope closes. Resubscribes by itself after an interruption; what was
+     * published meanwhile is lost.
+     */
+    readonly subscribe: (
+      channel: string,
+      onMessage: (message: string) => void,
+    ) => Effect.Effect<void, never, Scope.Scope>
+    /** Succeeds when the store answers. */
+    readonly ping: Effect.Effect<void, StoreUnavailable>
+    /** The time all instances agree on, in milliseconds since 1970. */
+    readonly now: Effect.Effect<number>
+  }
+>()("voicegate/Store") {}

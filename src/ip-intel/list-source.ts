@@ -1,0 +1,95 @@
+/**
+ * One offline list: a file or an http(s) address whose lines are addresses and CIDRs. Of a CSV only the first column is
+ * read; comments (`#`, `;`) and blank lines are skipped; any other line is counted as bad and passed over.
+ */
+import { readFile } from "node:fs/promises"
+import { Effect, Schema } from "effect"
+import { HttpClient } from "effect/http"
+import { parseRange, type Range, RangeSet } from "./ranges.ts"
+
+/** A list could not be loaded; the message names it without credentials or query. */
+export class ListFailed extends Schema.TaggedError<ListFailed>()("ListFailed", { message: Schema.String }) {}
+
+export interface LoadedList {
+  readonly ranges: RangeSet
+  /** lines that are neither an address nor a CIDR */
+  readonly badLines: number
+  /** number of the first bad line, from 1; 0 when there is none */
+  readonly firstBadLine: number
+}
+
+const LOAD_TIMEOUT = "20 seconds"
+/** Lines parsed before other fibers get a turn: a long list must not hold up callers. */
+const LINES_PER_TURN = 2_000
+
+export const isRemote = (location: string): boolean => /^https?:\/\//i.test(location)
+
+/** The location as it may be printed: an http address may carry credentials or a token in its query. */
+export const labelOf = (location: string): string => {
+  if (!isRemote(location)) return location
+  const url = URL.parse(location)
+  return url === null ? "an invalid http address" : url.origin + url.pathname
+}
+
+/** Reads lines into ranges. */
+export const parseList = Effect.fnUntraced(function* (text: string): Effect.fn.Return<LoadedList> {
+  const ranges: Array<Range> = []
+  let badLines = 0
+  let firstBadLine = 0
+  let number = 0
+  for (const line of text.split("\n")) {
+    number += 1
+    if (number % LINES_PER_TURN === 0) yield* Effect.yieldNow
+    const cell = line.split(/[,;#]/, 1)[0] ?? ""
+    const entry = cell
+      .replace(/^\uFEFF/, "")
+      .replaceAll('"', "")
+      .trim()
+    if (entry === "") continue
+    const range = parseRange(entry)
+    if (range !== undefined) ranges.push(range)
+    else {
+      badLines += 1
+      if (firstBadLine === 0) firstBadLine = number
+    }
+  }
+  return { ranges: new RangeSet(ranges), badLines, firstBadLine }
+})
+
+const download = (client: HttpClient.HttpClient, location: string): Effect.Effect<string, ListFailed> => {
+  const failed = (what: string) => new ListFailed({ message: `${labelOf(location)}: ${what}` })
+  return client.get(location).pipe(
+    Effect.mapError(() => failed("could not be reached")),
+    Effect.flatMap((response) =>
+      response.status === 200
+        ? Effect.mapError(response.text, () => failed("broke off"))
+        : Effect.fail(failed(`answered HTTP ${response.status}`)),
+    ),
+    Effect.timeoutOrElse({
+      duration: LOAD_TIMEOUT,
+      orElse: () => Effect.fail(failed(`did not arrive within ${LOAD_TIMEOUT}`)),
+    }),
+    Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+  )
+}
+
+const read = (path: string): Effect.Effect<string, ListFailed> =>
+  Effect.tryPromise({
+    try: () => readFile(path, "utf8"),
+    catch: (cause) =>
+      new ListFailed({
+        message: `${path}: cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
+      }),
+  })
+
+/** Loads a list. One with bad lines only, or an empty download, is a failure: most likely an error page. */
+export const loadList = Effect.fnUntraced(function* (
+  client: HttpClient.HttpClient,
+  location: string,
+): Effect.fn.Return<LoadedList, ListFailed> {
+  const list = yield* parseList(yield* isRemote(location) ? download(client, location) : read(location))
+  if (list.ranges.size === 0 && (list.badLines > 0 || isRemote(location))) {
+    return yield* new ListFailed({ message: `${labelOf(location)}: holds no address` })
+  }
+  return list
+})

@@ -1,0 +1,125 @@
+/**
+ * Offline lists: facts from files and downloads of address ranges, without an account. Lists are read at start and again
+ * every `IpIntel.Lists.RefreshHours`; when that fails the old list stays in use. A file that cannot be read at start is a
+ * set-up error. A download that fails at start is tried again every minute; until it arrives, lookups fail unless another
+ * list says VPN or Tor, since a missing list does not make an address clean.
+ */
+import { Effect, type Scope } from "effect"
+import type { HttpClient } from "effect/http"
+import type { SettingsTree } from "../Settings.ts"
+import { type Address, parseAddress } from "./address.ts"
+import { failing, IpIntelSetupError, ipFacts, type Provider } from "./facts.ts"
+import { isRemote, type LoadedList, labelOf, loadList } from "./list-source.ts"
+import type { RangeSet } from "./ranges.ts"
+
+type ListSettings = SettingsTree["IpIntel"]["Lists"]
+
+const RETRY = "1 minute"
+
+const KINDS = { Vpn: "vpn", Datacenter: "datacenter", Tor: "tor", Relay: "relay" } as const
+type Setting = keyof typeof KINDS
+const SETTINGS: ReadonlyArray<Setting> = ["Vpn", "Datacenter", "Tor", "Relay"]
+
+interface Source {
+  readonly location: string
+  /** the setting that names it, such as `IpIntel.Lists.Vpn[0]` */
+  readonly setting: string
+  /** undefined until it was loaded once */
+  ranges: RangeSet | undefined
+}
+
+const report = (source: Source, list: LoadedList): Effect.Effect<void> =>
+  (list.badLines > 0
+    ? Effect.logWarning(
+        `IP list loaded, passing over ${list.badLines} bad lines, the first is line ${list.firstBadLine}`,
+      )
+    : Effect.logInfo("IP list loaded")
+  ).pipe(Effect.annotateLogs({ setting: source.setting, list: labelOf(source.location), ranges: list.ranges.size }))
+
+/** What the lists of one kind say; undefined when none says yes and one is still missing. */
+const say = (sources: ReadonlyArray<Source>, address: Address): boolean | undefined => {
+  let complete = true
+  for (const { ranges } of sources) {
+    if (ranges === undefined) complete = false
+    else if (ranges.has(address)) return true
+  }
+  return complete ? false : undefined
+}
+
+/** Loads the lists that the settings name; refreshing ends with the scope. */
+export const lists = Effect.fnUntraced(function* (
+  settings: ListSettings,
+  client: HttpClient.HttpClient,
+): Effect.fn.Return<Provider, IpIntelSetupError, Scope.Scope> {
+  const sourcesOf = (kind: Setting): ReadonlyArray<Source> =>
+    settings[kind].map((location, index) => ({
+      location,
+      setting: `IpIntel.Lists.${kind}[${index}]`,
+      ranges: undefined,
+    }))
+  const sources = {
+    Vpn: sourcesOf("Vpn"),
+    Datacenter: sourcesOf("Datacenter"),
+    Tor: sourcesOf("Tor"),
+    Relay: sourcesOf("Relay"),
+  }
+  const all = SETTINGS.flatMap((kind) => sources[kind])
+
+  const load = Effect.fnUntraced(function* (source: Source) {
+    const list = yield* loadList(client, source.location)
+    source.ranges = list.ranges
+    yield* report(source, list)
+  })
+
+  yield* Effect.forEach(
+    all,
+    (source) =>
+      load(source).pipe(
+        Effect.catchTag("ListFailed", (error) => {
+          const message = `${source.setting}: ${error.message}`
+          return isRemote(source.location)
+            ? Effect.logWarning(`IP list missing, will be tried again: ${message}`)
+            : Effect.fail(new IpIntelSetupError({ setting: source.setting, message }))
+        }),
+      ),
+    { concurrency: 4, discard: true },
+  )
+
+  const refresh = Effect.fnUntraced(function* (source: Source) {
+    let failed = source.ranges === undefined
+    while (failed || settings.RefreshHours > 0) {
+      yield* Effect.sleep(failed ? RETRY : `${settings.RefreshHours} hours`)
+      failed = yield* load(source).pipe(
+        Effect.as(false),
+        Effect.catchTag("ListFailed", (error) =>
+          Effect.as(
+            Effect.logWarning(
+              `IP list ${source.ranges === undefined ? "still missing" : "kept as it was"}: ${source.setting}: ${error.message}`,
+            ),
+            true,
+          ),
+        ),
+      )
+    }
+  })
+  yield* Effect.forEach(all, (source) => Effect.forkScoped(refresh(source)), { discard: true })
+
+  const fail = failing("lists")
+  return {
+    name: "lists",
+    lookup: (text) =>
+      Effect.suspend(() => {
+        const address = parseAddress(text)
+        if (address === undefined) return fail("rejected", "were asked for what is no address")
+        const relay = say(sources.Relay, address)
+        const tor = say(sources.Tor, address)
+        const vpn = say(sources.Vpn, address)
+        const datacenter = say(sources.Datacenter, address)
+        // What is certain already is said, so that one missing download does not let through what another list knows.
+        const isCertain = tor === true || (vpn === true && relay === false)
+        const isMissing = relay === undefined || tor === undefined || vpn === undefined || datacenter === undefined
+        if (isMissing && !isCertain) return fail("unreachable", "are not complete yet: a download is missing")
+        return Effect.succeed(ipFacts({ vpn, tor, datacenter, relay }))
+      }),
+  }
+})

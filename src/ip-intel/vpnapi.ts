@@ -1,0 +1,30 @@
+/**
+ * vpnapi.io: `GET /api/{ip}?key=`. It knows nothing of datacenters. Its failures are not documented; an answer without
+ * `security`, as one with only a `message`, is one.
+ */
+import { Effect, Schema } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { Flag, ipFacts, type Provider } from "./facts.ts"
+import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
+
+const name = "vpnapi.io"
+
+const Answer = Schema.Struct({
+  security: Schema.Struct({ vpn: Flag, proxy: Flag, tor: Flag, relay: Flag }),
+})
+
+export const vpnapi = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provider => {
+  const ask = jsonRequester({ provider: name, client, schema: Answer })
+  return {
+    name,
+    lookup: (address) =>
+      Effect.map(
+        ask(
+          HttpClientRequest.get(urlOf("https://vpnapi.io", baseUrl, `/api/${address}`), {
+            urlParams: keyParam(apiKey),
+          }),
+        ),
+        ({ security }) => ipFacts(security),
+      ),
+  }
+}

@@ -1,0 +1,389 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { type Answer, FakeHttp, FakeStore, type IpSettings, KEY, printed, settingsLayer } from "./support.ts"
+
+const clean: Answer = { body: { is_vpn: false } }
+const vpnBody: Answer = { body: { is_vpn: true } }
+const vpn = { ...noFacts, vpn: true }
+const DAY = 86_400_000
+
+/** The service as an application gets it, on a fake network and a fake store. */
+const start = (options: {
+  readonly settings?: Partial<IpSettings>
+  readonly store?: FakeStore
+  readonly answer?: (url: URL) => Answer
+}) =>
+  Effect.gen(function* () {
+    const http = new FakeHttp(options.answer ?? (() => clean))
+    const store = options.store ?? new FakeStore()
+    const context = yield* Layer.build(
+      IpIntel.layer.pipe(Layer.provide([settingsLayer(options.settings), store.layer, http.layer])),
+    )
+    const service = yield* IpIntel.pipe(Effect.provide(context))
+    return { ...service, http, store }
+  })
+
+/** Lets forked fibers run. */
+const settle = TestClock.adjust(0)
+
+describe("what is looked up", () => {
+  it.effect("skips private, loopback and otherwise non-public addresses", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      for (const address of [
+        "127.0.0.1",
+        "::1",
+        "10.0.0.1",
+        "::ffff:192.168.0.1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "0.0.0.0",
+      ]) {
+        expect(yield* ip.lookup(address)).toEqual(noFacts)
+      }
+      expect(ip.http.requests).toEqual([])
+      expect(ip.store.gets).toBe(0)
+    }),
+  )
+
+  it.effect("looks up IPv4-mapped IPv6 as the IPv4 address", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      expect(yield* ip.lookup("::ffff:8.8.8.8")).toEqual(vpn)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(ip.http.requests.map(({ url }) => new URL(url).searchParams.get("q"))).toEqual(["8.8.8.8"])
+    }),
+  )
+
+  it.effect("refuses what is no address", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({})
+      expect((yield* Effect.flip(ip.lookup("8.8.8.8/../x"))).reason).toBe("rejected")
+      expect(ip.http.requests).toEqual([])
+    }),
+  )
+
+  it.effect("knows nothing without a provider", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { Provider: "none" } })
+      expect(ip.provider).toBe("none")
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(noFacts)
+      yield* ip.probe
+      expect(ip.http.requests).toEqual([])
+      expect(ip.store.gets).toBe(0)
+    }),
+  )
+
+  it.effect.each(["ipapi.is", "proxycheck.io", "vpnapi.io", "ip2location.io", "ipinfo.io"] as const)(
+    "asks the provider that is configured: %s",
+    (provider) =>
+      Effect.gen(function* () {
+        const ip = yield* start({ settings: { Provider: provider }, answer: () => ({ status: 429, body: "" }) })
+        expect(ip.provider).toBe(provider)
+        expect(yield* Effect.flip(ip.lookup("8.8.8.8"))).toMatchObject({ provider, reason: "quota" })
+        expect(new URL(ip.http.requests[0]?.url ?? "").hostname).toContain(provider)
+      }),
+  )
+})
+
+describe("caches", () => {
+  it.effect("asks once for an address within CacheDays, and again after", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { CacheDays: 2 }, answer: () => vpnBody })
+      yield* ip.lookup("8.8.8.8")
+      yield* TestClock.adjust(2 * DAY - 1)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(ip.http.requests).toHaveLength(1)
+      ip.http.answer = () => clean
+      yield* TestClock.adjust(1)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(noFacts)
+      expect(ip.http.requests).toHaveLength(2)
+    }),
+  )
+
+  it.effect("answers from the process without the store", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      yield* ip.lookup("8.8.8.8")
+      expect(ip.store.gets).toBe(1)
+      yield* ip.lookup("8.8.8.8")
+      expect(ip.store.gets).toBe(1)
+    }),
+  )
+
+  it.effect("shares facts through the store, as long as they are fresh", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      const first = yield* start({ store, settings: { CacheDays: 2 }, answer: () => vpnBody })
+      yield* first.lookup("8.8.8.8")
+      yield* settle
+      expect([...store.values.keys()]).toEqual(["vg:ip:ipapi.is:8.8.8.8"])
+      expect(store.values.get("vg:ip:ipapi.is:8.8.8.8")?.ttlMillis).toBe(2 * DAY)
+      yield* TestClock.adjust(DAY)
+      const second = yield* start({ store, settings: { CacheDays: 2 } })
+      expect(yield* second.lookup("8.8.8.8")).toEqual(vpn)
+      expect(second.http.requests).toEqual([])
+      // facts do not get younger by passing through the store
+      yield* TestClock.adjust(DAY)
+      expect(yield* second.lookup("8.8.8.8")).toEqual(noFacts)
+      expect(second.http.requests).toHaveLength(1)
+    }),
+  )
+
+  it.effect("keeps the facts of different providers apart", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      const first = yield* start({ store, answer: () => vpnBody })
+      yield* first.lookup("8.8.8.8")
+      yield* settle
+      const second = yield* start({
+        store,
+        settings: { Provider: "vpnapi.io" },
+        answer: () => ({ body: { security: { tor: true } } }),
+      })
+      expect(yield* second.lookup("8.8.8.8")).toEqual({ ...noFacts, tor: true })
+    }),
+  )
+
+  it.effect("treats a failing store as a miss", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      store.isDown = true
+      const ip = yield* start({ store, answer: () => vpnBody })
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(ip.http.requests).toHaveLength(1)
+    }),
+  )
+
+  it.effect.each(["", "nonsense", "{}", '{"facts":{"vpn":1},"at":0}', '{"facts":null,"at":0}'])(
+    "treats the stored value %j as a miss",
+    (value) =>
+      Effect.gen(function* () {
+        const store = new FakeStore()
+        store.values.set("vg:ip:ipapi.is:8.8.8.8", { value, ttlMillis: DAY })
+        const ip = yield* start({ store, answer: () => vpnBody })
+        expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+        expect(ip.http.requests).toHaveLength(1)
+      }),
+  )
+
+  it.effect("caches nothing when CacheDays is 0", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { CacheDays: 0 } })
+      yield* ip.lookup("8.8.8.8")
+      yield* ip.lookup("8.8.8.8")
+      expect(ip.http.requests).toHaveLength(2)
+      expect(ip.store.values.size).toBe(0)
+    }),
+  )
+
+  it.effect("caches no failure", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ status: 429, body: "" }) })
+      yield* Effect.flip(ip.lookup("8.8.8.8"))
+      ip.http.answer = () => vpnBody
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+    }),
+  )
+})
+
+describe("one lookup at a time", () => {
+  it.effect("asks once for many callers of one address", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      const facts = yield* Effect.all(
+        Array.from({ length: 50 }, () => ip.lookup("8.8.8.8")),
+        { concurrency: "unbounded" },
+      )
+      expect(facts).toEqual(Array.from({ length: 50 }, () => vpn))
+      expect(ip.http.requests).toHaveLength(1)
+      yield* Effect.all([ip.lookup("9.9.9.9"), ip.lookup("1.1.1.1")], { concurrency: 2 })
+      expect(ip.http.requests).toHaveLength(3)
+    }),
+  )
+
+  it.effect("goes on for the others when the caller who began it leaves", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => "never" })
+      const first = yield* Effect.forkChild(ip.lookup("8.8.8.8"))
+      yield* settle
+      const second = yield* Effect.forkChild(Effect.flip(ip.lookup("8.8.8.8")))
+      yield* settle
+      yield* Fiber.interrupt(first)
+      yield* TestClock.adjust(2_000)
+      expect((yield* Fiber.join(second)).reason).toBe("timeout")
+      expect(ip.http.requests).toHaveLength(1)
+    }),
+  )
+
+  it.effect("gives one failure to all who wait, and starts anew after", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => "refused" })
+      const errors = yield* Effect.all([Effect.flip(ip.lookup("8.8.8.8")), Effect.flip(ip.lookup("8.8.8.8"))], {
+        concurrency: 2,
+      })
+      expect(errors.map(({ reason }) => reason)).toEqual(["unreachable", "unreachable"])
+      expect(ip.http.requests).toHaveLength(1)
+      ip.http.answer = () => vpnBody
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+    }),
+  )
+
+  it.effect("ends the lookups under way when the service stops", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const ip = yield* start({ answer: () => "never" }).pipe(Scope.provide(scope))
+      const waiting = yield* Effect.forkChild(ip.lookup("8.8.8.8"))
+      yield* settle
+      yield* Scope.close(scope, Exit.void)
+      const exit = yield* Fiber.await(waiting)
+      expect(Exit.hasInterrupts(exit)).toBe(true)
+    }),
+  )
+})
+
+describe("time-out", () => {
+  it.effect("fails after TimeoutMillis, not before", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { TimeoutMillis: 700 }, answer: () => "never" })
+      const waiting = yield* Effect.forkChild(Effect.flip(ip.lookup("8.8.8.8")))
+      yield* TestClock.adjust(699)
+      expect(waiting.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(1)
+      const error = yield* Fiber.join(waiting)
+      expect(error).toMatchObject({ provider: "ipapi.is", reason: "timeout" })
+      expect(printed(error)).not.toContain(KEY)
+    }),
+  )
+})
+
+describe("budget", () => {
+  it.effect("allows LookupsPerMinute in any minute, and cached answers beyond", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { LookupsPerMinute: 3 } })
+      yield* ip.lookup("8.8.8.1")
+      yield* TestClock.adjust(30_000)
+      yield* ip.lookup("8.8.8.2")
+      yield* ip.lookup("8.8.8.3")
+      const error = yield* Effect.flip(ip.lookup("8.8.8.4"))
+      expect(error).toMatchObject({ provider: "ipapi.is", reason: "budget" })
+      yield* ip.lookup("8.8.8.1")
+      yield* TestClock.adjust(29_999)
+      expect((yield* Effect.flip(ip.lookup("8.8.8.4"))).reason).toBe("budget")
+      // the first lookup is a minute old now, the other two are not
+      yield* TestClock.adjust(1)
+      yield* ip.lookup("8.8.8.4")
+      expect((yield* Effect.flip(ip.lookup("8.8.8.5"))).reason).toBe("budget")
+      expect(ip.http.requests).toHaveLength(4)
+    }),
+  )
+
+  it.effect("does not open the circuit when it is used up", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { LookupsPerMinute: 1 } })
+      yield* ip.lookup("8.8.8.1")
+      for (let host = 2; host < 30; host++) {
+        expect((yield* Effect.flip(ip.lookup(`8.8.8.${host}`))).reason).toBe("budget")
+      }
+      yield* TestClock.adjust(60_000)
+      expect(yield* ip.lookup("8.8.8.30")).toEqual(noFacts)
+    }),
+  )
+
+  it.effect("allows nothing when it is 0", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { LookupsPerMinute: 0 } })
+      expect((yield* Effect.flip(ip.lookup("8.8.8.8"))).reason).toBe("budget")
+    }),
+  )
+})
+
+describe("circuit breaker", () => {
+  const failTimes = (ip: { readonly lookup: IpIntel["Service"]["lookup"] }, times: number) =>
+    Effect.forEach(
+      Array.from({ length: times }, (_, host) => `8.8.4.${host}`),
+      (address) => Effect.map(Effect.flip(ip.lookup(address)), ({ reason }) => reason),
+    )
+
+  it.effect("stops asking a provider that failed five times in a row, and recovers", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ status: 500, body: "" }) })
+      expect(yield* failTimes(ip, 7)).toEqual([
+        ...Array.from({ length: 5 }, () => "unreachable"),
+        "circuit_open",
+        "circuit_open",
+      ])
+      expect(ip.http.requests).toHaveLength(5)
+      ip.http.answer = () => vpnBody
+      yield* TestClock.adjust(29_999)
+      expect(yield* failTimes(ip, 1)).toEqual(["circuit_open"])
+      yield* TestClock.adjust(1)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(yield* ip.lookup("9.9.9.9")).toEqual(vpn)
+    }),
+  )
+
+  it.effect("opens again at once when the trial fails", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ status: 500, body: "" }) })
+      yield* failTimes(ip, 5)
+      yield* TestClock.adjust(30_000)
+      expect(yield* failTimes(ip, 2)).toEqual(["unreachable", "circuit_open"])
+    }),
+  )
+
+  it.effect("still answers from the cache while it is open", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      yield* ip.lookup("8.8.8.8")
+      ip.http.answer = () => "refused"
+      yield* failTimes(ip, 6)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+    }),
+  )
+
+  it.effect("opens on time-outs and quota answers", () =>
+    Effect.gen(function* () {
+      const slow = yield* start({ answer: () => "never" })
+      const waiting = yield* Effect.forkChild(failTimes(slow, 6))
+      for (let call = 0; call < 5; call++) yield* TestClock.adjust(2_000)
+      expect((yield* Fiber.join(waiting)).at(-1)).toBe("circuit_open")
+      const spent = yield* start({ answer: () => ({ status: 429, body: "" }) })
+      expect((yield* failTimes(spent, 6)).at(-1)).toBe("circuit_open")
+    }),
+  )
+
+  it.effect("does not open on addresses that the provider rejects", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ status: 400, body: "" }) })
+      expect(new Set(yield* failTimes(ip, 20))).toEqual(new Set(["rejected"]))
+      expect(ip.http.requests).toHaveLength(20)
+    }),
+  )
+})
+
+describe("probe", () => {
+  it.effect("asks the provider each time, past cache, budget and circuit", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { LookupsPerMinute: 0 } })
+      yield* ip.probe
+      yield* ip.probe
+      expect(ip.http.requests).toHaveLength(2)
+      expect(ip.store.gets).toBe(0)
+    }),
+  )
+
+  it.effect("fails as a lookup fails", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => ({ status: 401, body: "" }) })
+      expect(yield* Effect.flip(ip.probe)).toMatchObject({ provider: "ipapi.is", reason: "unauthorized" })
+      ip.http.answer = () => "never"
+      const waiting = yield* Effect.forkChild(Effect.flip(ip.probe))
+      yield* TestClock.adjust(2_000)
+      expect((yield* Fiber.join(waiting)).reason).toBe("timeout")
+    }),
+  )
+})

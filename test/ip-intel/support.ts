@@ -1,0 +1,121 @@
+/** What the tests of IpIntel share: settings, a store and an HTTP client that do as they are told. */
+import { Effect, Layer, Redacted } from "effect"
+import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Settings, type SettingsTree } from "../../src/Settings.ts"
+import { Store } from "../../src/Store.ts"
+
+export const KEY = "k3y-that-must-not-leak"
+
+export type IpSettings = SettingsTree["IpIntel"]
+
+export const ipSettings = (overrides: Partial<IpSettings> = {}): IpSettings => ({
+  Provider: "ipapi.is",
+  ApiKey: Redacted.make(KEY),
+  BaseUrl: undefined,
+  OnError: "allow",
+  CacheDays: 14,
+  LookupsPerMinute: 600,
+  TimeoutMillis: 2_000,
+  Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
+  ...overrides,
+})
+
+/** The settings service with these for IpIntel; the rest is not read by it. */
+export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<Settings> =>
+  Layer.succeed(Settings, {
+    StoreConnectionString: Redacted.make("memory:"),
+    Campaigns: [
+      {
+        name: "default",
+        ApiSecretToken: Redacted.make("secret"),
+        BaseUrl: "https://platform.example/",
+        BusinessId: "b",
+        WebCampaignId: "w",
+        DefaultRegionId: "r",
+        AllowedRegionIds: ["r"],
+        MaxConcurrency: 1,
+      },
+    ],
+    IpIntel: ipSettings(overrides),
+    Security: {
+      RateLimitHourly: 0,
+      RateLimitDaily: 0,
+      RateLimitConcurrency: 0,
+      BlockVpn: true,
+      BlockProxy: true,
+      BlockTor: true,
+      BlockDatacenter: false,
+      WebhookApiToken: [],
+      WebhookSigningSecret: [],
+      AllowedOrigins: [],
+      TrustedProxies: [],
+    },
+    Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1 },
+    Server: { Host: "127.0.0.1", Port: 0 },
+  })
+
+/** A store of values only; `isDown` makes every call fail. */
+export class FakeStore {
+  readonly values = new Map<string, { readonly value: string; readonly ttlMillis: number }>()
+  isDown = false
+  gets = 0
+
+  #up<A>(step: () => A): Effect.Effect<A, StoreUnavailable> {
+    return Effect.suspend(() =>
+      this.isDown ? Effect.fail(new StoreUnavailable({ message: "down" })) : Effect.sync(step),
+    )
+  }
+
+  readonly service: Store["Service"] = Store.of({
+    run: () => Effect.die("not used"),
+    get: (key) =>
+      this.#up(() => {
+        this.gets += 1
+        return this.values.get(key)?.value
+      }),
+    set: (key, value, ttlMillis) => this.#up(() => void this.values.set(key, { value, ttlMillis })),
+    publish: () => Effect.die("not used"),
+    subscribe: () => Effect.die("not used"),
+    ping: Effect.void,
+    now: Effect.succeed(0),
+  })
+
+  readonly layer: Layer.Layer<Store> = Layer.succeed(Store, this.service)
+}
+
+/** What a fake server answers: a status with a body, `refused`, or `never`. */
+export type Answer = { readonly status?: number; readonly body: unknown } | "refused" | "never"
+
+/** An HTTP client that records the requests and answers from a function. */
+export class FakeHttp {
+  readonly requests: Array<{ readonly url: string; readonly authorization: string | undefined }> = []
+  answer: (url: URL) => Answer
+
+  constructor(answer: (url: URL) => Answer) {
+    this.answer = answer
+  }
+
+  readonly client: HttpClient.HttpClient = HttpClient.make((request: HttpClientRequest.HttpClientRequest, url) =>
+    Effect.suspend(() => {
+      this.requests.push({ url: url.href, authorization: request.headers.authorization })
+      const answer = this.answer(url)
+      if (answer === "never") return Effect.never
+      if (answer === "refused") {
+        return Effect.fail(
+          new HttpClientError.HttpClientError({
+            reason: new HttpClientError.TransportError({ request, description: `connect ECONNREFUSED ${url.href}` }),
+          }),
+        )
+      }
+      const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body)
+      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(body, { status: answer.status ?? 200 })))
+    }),
+  )
+
+  readonly layer: Layer.Layer<HttpClient.HttpClient> = Layer.succeed(HttpClient.HttpClient, this.client)
+}
+
+/** Everything that could be printed of a value: what a careless log line would show. */
+export const printed = (value: unknown): string =>
+  `${String(value)} ${JSON.stringify(value)} ${value instanceof Error ? `${value.stack} ${JSON.stringify(value.cause)}` : ""}`
