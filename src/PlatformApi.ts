@@ -1,0 +1,177 @@
+/**
+ * The voice-agent platform as the gate sees it: starts web sessions, reads concurrency and a session's status, with typed
+ * failures. A start is never repeated by itself: it may have happened. A read is tried twice.
+ *
+ * Campaigns of one BaseUrl share a circuit: after five calls in a row without a usable answer, calls fail at once for
+ * five seconds, and longer each time the probe fails too. Being refused, or at capacity, is a usable answer.
+ */
+import { Context, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
+import { HttpClient } from "effect/http"
+import { CircuitBreaker } from "effect/persistence"
+import { type CallKind, malformed } from "./platform-api/answer.ts"
+import { type PlatformError, refused, unavailable } from "./platform-api/errors.ts"
+import { type Call, exchange } from "./platform-api/transport.ts"
+import {
+  BusinessData,
+  FeaturesData,
+  HistoryData,
+  StartData,
+  sessionIdsOf,
+  startBody,
+  statusOf,
+  UsageData,
+} from "./platform-api/wire.ts"
+import type { SessionConfig } from "./Session.ts"
+import { type Campaign, Settings } from "./Settings.ts"
+
+export { AtCapacity, PlatformError, Refused, Unavailable } from "./platform-api/errors.ts"
+export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
+
+/** A session that the platform has started. */
+export interface WebSession {
+  /** every id by which the platform may name the session later, the web session's first; never empty */
+  readonly sessionIds: ReadonlyArray<string>
+  readonly webSocketUrl: string
+}
+
+/** The account's figures: how many calls may run at once, and how many do. */
+export interface Concurrency {
+  readonly limit: number
+  readonly inUse: number
+}
+
+export class PlatformApi extends Context.Service<
+  PlatformApi,
+  {
+    /** Starts a web session of a configured campaign (`config.campaign` is its name in the settings). */
+    readonly initiate: (config: SessionConfig) => Effect.Effect<WebSession, PlatformError>
+    /** The account's figures; needs a key with user management. `Refused` when the key may not, or the platform has no such endpoint. */
+    readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
+    /** Whether a session still runs; `unknown` where the platform cannot be asked, or does not know the session. */
+    readonly sessionStatus: (
+      campaign: string,
+      sessionId: string,
+    ) => Effect.Effect<"running" | "over" | "unknown", PlatformError>
+    /**
+     * A harmless read with the campaign's key, for `check`; answers a sentence that says what was seen. A platform without
+     * the endpoint (404) is reported as reachable. Fails as the read does: `Refused` for a wrong key.
+     */
+    readonly verify: (campaign: string) => Effect.Effect<string, PlatformError>
+  }
+>()("voicegate/PlatformApi") {}
+
+/** Calls in a row without a usable answer that open the circuit. */
+export const CIRCUIT_FAILURES = 5
+/** How long the circuit stays open the first time, in milliseconds; doubled while the probe fails, up to a minute. */
+export const CIRCUIT_OPEN_MILLIS = 5_000
+
+const openDuration = Schedule.min([Schedule.exponential(`${CIRCUIT_OPEN_MILLIS} millis`), Schedule.spaced("1 minute")])
+
+/** Over HTTP. The client is the host's to choose: its proxy, its certificates, its tracing. */
+export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
+  PlatformApi,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const client = yield* HttpClient.HttpClient
+    const breaker = yield* CircuitBreaker.make({
+      tripPolicy: CircuitBreaker.consecutive(CIRCUIT_FAILURES),
+      openDuration,
+    })
+    const campaigns = new Map(settings.Campaigns.map((campaign) => [campaign.name, campaign]))
+
+    /** A waiting ticket may outlive its campaign's settings, so an unknown name is a failure and not a defect. */
+    const campaignOf = (name: string): Effect.Effect<Campaign, PlatformError> => {
+      const campaign = campaigns.get(name)
+      return campaign === undefined
+        ? Effect.fail(refused(404, "UNKNOWN_CAMPAIGN", "the settings have no such campaign"))
+        : Effect.succeed(campaign)
+    }
+
+    const call = <A>(campaign: Campaign, data: Schema.Decoder<A>, request: Call): Effect.Effect<A, PlatformError> => {
+      const once = exchange(client, campaign, request).pipe(
+        Effect.flatMap((answer) => decode(request.kind, data, answer)),
+      )
+      const attempts = request.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once
+      return breaker
+        .execute(attempts, { key: campaign.BaseUrl, classify: judge })
+        .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
+    }
+
+    const initiate = Effect.fnUntraced(function* (config: SessionConfig) {
+      const campaign = yield* campaignOf(config.campaign)
+      // The platform wants an identifier; a caller who gave none is somebody new each time.
+      const clientIdentifier =
+        config.clientIdentifier ?? `anonymous-${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
+      const data = yield* call(campaign, StartData, {
+        kind: "start",
+        method: "POST",
+        path: `business/${encodeURIComponent(campaign.BusinessId)}/websession/initiate`,
+        body: startBody(campaign.WebCampaignId, config, clientIdentifier),
+      })
+      const sessionIds = sessionIdsOf(data)
+      if (sessionIds.length === 0) return yield* malformed("start", "the platform named no session")
+      return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
+    })
+
+    const concurrency = Effect.fn("PlatformApi.concurrency")(function* (name: string) {
+      const campaign = yield* campaignOf(name)
+      const read = { kind: "read", method: "GET" } as const
+      // One after the other: while the circuit is half open only one call is let through.
+      const features = yield* call(campaign, FeaturesData, { ...read, path: "user/billing/featuresactivequantity" })
+      const usage = yield* call(campaign, UsageData, { ...read, path: "user/billing/usage" })
+      return {
+        limit: Math.floor(features.Call_Concurrency),
+        inUse: Math.ceil(usage.currentUsage.Call_Concurrency),
+      } satisfies Concurrency
+    })
+
+    const sessionStatus = Effect.fn("PlatformApi.sessionStatus")(function* (name: string, sessionId: string) {
+      const campaign = yield* campaignOf(name)
+      const business = encodeURIComponent(campaign.BusinessId)
+      const path = `business/${business}/websession/history/${encodeURIComponent(sessionId)}`
+      return yield* call(campaign, HistoryData, { kind: "read", method: "POST", path, body: {} }).pipe(
+        Effect.map(statusOf),
+        Effect.catchIf(cannotBeAsked, () => Effect.succeed("unknown" as const)),
+      )
+    })
+
+    const verify = Effect.fn("PlatformApi.verify")(function* (name: string) {
+      const campaign = yield* campaignOf(name)
+      const business = encodeURIComponent(campaign.BusinessId)
+      const data = Schema.UndefinedOr(Schema.NullOr(BusinessData))
+      return yield* call(campaign, data, { kind: "read", method: "GET", path: `business/${business}` }).pipe(
+        Effect.map((found) => {
+          const title = found?.name ? ` (${found.name})` : ""
+          return `reachable; the key may read business ${campaign.BusinessId}${title}`
+        }),
+        Effect.catchIf(hasNoEndpoint, () =>
+          Effect.succeed("reachable; the platform has no endpoint to check the key with (404)"),
+        ),
+      )
+    })
+
+    return PlatformApi.of({ initiate, concurrency, sessionStatus, verify })
+  }),
+).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+
+const circuitOpen = unavailable("circuit_open", false, "the platform has not answered lately; trying again shortly")
+
+const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
+
+/** Only a missing answer counts against the platform. */
+const judge = <A>(exit: Exit.Exit<A, PlatformError>): CircuitBreaker.Outcome =>
+  Option.exists(Exit.findErrorOption(exit), isUnavailable) ? CircuitBreaker.failure() : CircuitBreaker.success
+
+/** A platform without the endpoint, or one that has no such session. */
+const cannotBeAsked = ({ reason }: PlatformError): boolean =>
+  reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
+
+/** The route is missing; a 404 with a code is the platform's answer about the business. */
+const hasNoEndpoint = ({ reason }: PlatformError): boolean =>
+  reason._tag === "Refused" && reason.status === 404 && reason.code === ""
+
+const decode = <A>(kind: CallKind, data: Schema.Decoder<A>, answer: unknown): Effect.Effect<A, PlatformError> =>
+  Schema.decodeUnknownEffect(data)(answer).pipe(
+    // The details could quote the answer, whose URL holds a token.
+    Effect.mapError(() => malformed(kind, "the platform's answer lacks what its documentation promises")),
+  )

@@ -1,0 +1,102 @@
+/**
+ * Reads an HTTP answer of the platform. Both failure forms are understood: HTTP 200 with `success: false` (the reference)
+ * and an HTTP status with `{detail}` or the envelope (its prose, and the local platform). Codes nest with colons; only
+ * the last segment is looked at.
+ */
+import { Effect, Option, Schema } from "effect"
+import { AtCapacity, PlatformError, refused, unavailable } from "./errors.ts"
+
+/** What an answer belongs to: a `start` may have been carried out, a `read` changes nothing. */
+export type CallKind = "start" | "read"
+
+const Envelope = Schema.Struct({
+  success: Schema.optionalKey(Schema.Boolean),
+  message: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  code: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  detail: Schema.optionalKey(Schema.Unknown),
+  data: Schema.optionalKey(Schema.Unknown),
+})
+type Envelope = typeof Envelope.Type
+
+const decodeEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(Envelope))
+
+const CAPACITY_CODES = new Set(["CONCURRENCY_LIMIT_REACHED", "USER_CUSTOMER_CONCURRENCY_LIMIT_REACHED"])
+
+/** The reference hides a reached limit behind other codes; its .NET middleware looks for these words. */
+const CAPACITY_WORDS = /concurrency|too many/i
+
+/** Refusals of the key or the request: whatever their text says, they are not about capacity. */
+const NOT_CAPACITY = new Set([
+  "INVALID_FORMAT",
+  "KEY_NOT_FOUND",
+  "API_KEY_INVALID",
+  "RESTRICTED_API_KEY",
+  "API_ACCESS_MANAGEMENT_RESTRICTION",
+  "USER_DISABLED",
+  "BUSINESS_DISABLED",
+  "REGION_NOT_FOUND",
+  "CONFIG_CLIENT_IDENTIFIER_TOO_LONG",
+])
+
+/** Failures inside the platform that pass: saying "refused" would tell the caller not to come back. */
+const PASSING = new Set(["BACKEND_CALL_PROCESS_FAIL", "REGION_NO_AVAILABLE_SERVERS"])
+
+const MAX_MESSAGE = 300
+
+/** The platform's text, bounded and without the key, should it have been echoed. */
+const safeText = (text: string, secret: string): string =>
+  (secret === "" ? text : text.replaceAll(secret, "<redacted>")).slice(0, MAX_MESSAGE)
+
+const lastSegment = (code: string): string => code.slice(code.lastIndexOf(":") + 1).trim()
+
+const textOf = (envelope: Envelope | undefined): string => {
+  if (typeof envelope?.message === "string" && envelope.message !== "") return envelope.message
+  return typeof envelope?.detail === "string" ? envelope.detail : ""
+}
+
+const saysAtCapacity = (kind: CallKind, status: number, code: string, texts: string): boolean =>
+  status === 429 ||
+  CAPACITY_CODES.has(code) ||
+  (kind === "start" && !NOT_CAPACITY.has(code) && CAPACITY_WORDS.test(texts))
+
+const failureOf = (kind: CallKind, status: number, envelope: Envelope | undefined, secret: string): PlatformError => {
+  const code = safeText(lastSegment(envelope?.code ?? ""), secret)
+  const text = safeText(textOf(envelope), secret)
+  const message = text === "" ? `the platform answered ${code === "" ? `HTTP ${status}` : code}` : text
+  if (saysAtCapacity(kind, status, code, `${envelope?.code ?? ""} ${text}`)) {
+    return new PlatformError({ reason: new AtCapacity({ message }) })
+  }
+  // 503 says that the request was not handled (RFC 9110 §15.6.4), and an envelope that the platform gave up by itself;
+  // any other 5xx may come from a proxy whose platform carried on.
+  if (status >= 500 && status !== 501) {
+    const declined = status === 503 || envelope?.success === false
+    return unavailable("server_error", kind === "start" && !declined, message)
+  }
+  // 408: the request did not arrive whole (RFC 9110 §15.5.9)
+  if (PASSING.has(code) || status === 408) return unavailable("server_error", false, message)
+  if (status >= 300 && status < 400) {
+    return unavailable("malformed", false, `the platform redirects (HTTP ${status}): set BaseUrl to the final address`)
+  }
+  return refused(status, code, message)
+}
+
+/**
+ * The `data` of a successful answer, or the failure it stands for.
+ *
+ * @param secret the key, to be kept out of the message
+ */
+export const readAnswer = (
+  kind: CallKind,
+  status: number,
+  body: string,
+  secret: string,
+): Effect.Effect<unknown, PlatformError> => {
+  const envelope = Option.getOrUndefined(decodeEnvelope(body))
+  if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, status, envelope, secret))
+  if (envelope?.success === undefined) return Effect.fail(malformed(kind, "the answer is not the platform's envelope"))
+  return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, status, envelope, secret))
+}
+
+/** An answer of success that cannot be used: a start has probably happened. */
+export const malformed = (kind: CallKind, message: string): PlatformError =>
+  unavailable("malformed", kind === "start", message)

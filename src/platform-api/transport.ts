@@ -1,0 +1,89 @@
+/**
+ * One HTTP exchange with the platform: authorised, bounded in time, and mapped to a `PlatformError` that holds nothing of
+ * the request. It tells a request that was certainly not sent from one that may have arrived.
+ */
+import { Effect, Predicate, Redacted } from "effect"
+import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
+import type { Campaign } from "../Settings.ts"
+import { type CallKind, readAnswer } from "./answer.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
+
+/** How long the platform may take to start a session, in milliseconds; a lease in `starting` must outlive it. */
+export const START_TIMEOUT_MILLIS = 15_000
+/** How long one attempt at a read may take, in milliseconds. */
+export const READ_TIMEOUT_MILLIS = 5_000
+
+/** One call; `path` is relative to the campaign's BaseUrl, its segments already encoded. */
+export interface Call {
+  readonly kind: CallKind
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** Codes of Node and of undici for a connection that never came about. */
+const NEVER_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+])
+/** Node's codes for a certificate that was refused: the handshake failed, so nothing was sent. */
+const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
+
+/** The error code at the bottom of a chain of causes, such as ECONNREFUSED. */
+const codeOf = (error: unknown): { readonly code: string; readonly connecting: boolean } => {
+  let current = error
+  for (let depth = 0; depth < 5 && Predicate.isObject(current); depth++) {
+    if (Predicate.hasProperty(current, "code") && typeof current.code === "string") {
+      const connecting = Predicate.hasProperty(current, "syscall") && current.syscall === "connect"
+      return { code: current.code, connecting }
+    }
+    current = Predicate.hasProperty(current, "cause") ? current.cause : undefined
+  }
+  return { code: "", connecting: false }
+}
+
+const transportFailure = (call: Call, host: string, error: HttpClientError.HttpClientError): PlatformError => {
+  const { code, connecting } = codeOf(error.reason.cause)
+  const detail = code === "" ? "" : ` (${code})`
+  if (error.reason._tag === "InvalidUrlError" || error.reason._tag === "EncodeError") {
+    return unavailable("malformed", false, "the request to the platform could not be built; check BaseUrl")
+  }
+  if (error.reason._tag !== "TransportError") {
+    return unavailable("malformed", call.kind === "start", `the answer of ${host} could not be read${detail}`)
+  }
+  const unsent = connecting || NEVER_CONNECTED.has(code) || BAD_CERTIFICATE.test(code)
+  return unsent
+    ? unavailable("unreachable", false, `cannot connect to ${host}${detail}`)
+    : unavailable("unreachable", call.kind === "start", `the connection to ${host} broke${detail}`)
+}
+
+const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
+
+/** Sends one call with a campaign's key and answers the envelope's `data`, not yet decoded. */
+export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, campaign: Campaign, call: Call) {
+  const secret = Redacted.value(campaign.ApiSecretToken)
+  const host = hostOf(campaign.BaseUrl)
+  const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
+  const plain = HttpClientRequest.make(call.method)(campaign.BaseUrl + call.path, {
+    acceptJson: true,
+    headers: { authorization: `Token ${secret}`, "content-type": "application/json" },
+  })
+  const request = call.body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
+  // A host may record headers in its traces under a list of its own; the key is never among them.
+  const redactedNames = yield* Headers.CurrentRedactedNames
+  const answer = yield* client.execute(request).pipe(
+    Effect.flatMap((response) => Effect.map(response.text, (body) => ({ status: response.status, body }))),
+    Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, "authorization"]),
+    Effect.mapError((error) => transportFailure(call, host, error)),
+    Effect.timeoutOrElse({
+      duration: timeout,
+      orElse: () =>
+        Effect.fail(unavailable("timeout", call.kind === "start", `${host} did not answer within ${timeout / 1000} s`)),
+    }),
+  )
+  return yield* readAnswer(call.kind, answer.status, answer.body, secret)
+})

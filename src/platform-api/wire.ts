@@ -1,0 +1,101 @@
+/**
+ * Bodies of the platform's API: what is sent to start a session, and what is read from each answer. Shapes from
+ * reference/platform-api.md; both generations of the answer to a start are accepted.
+ */
+import { Schema, SchemaTransformation } from "effect"
+import type { SessionConfig } from "../Session.ts"
+
+/** Length of one frame of the agent's audio, in milliseconds; the platform allows 20 to 150. */
+export const FRAME_DURATION_MILLIS = 30
+
+const PCM = 1
+const DEFAULT_SAMPLE_RATE = 16_000
+const DEFAULT_BITS_PER_SAMPLE = 16
+
+/** The body of websession/initiate. */
+export const startBody = (webCampaignId: string, config: SessionConfig, clientIdentifier: string) => ({
+  transportType: config.transportType,
+  webCampaignId,
+  regionId: config.regionId,
+  clientIdentifier,
+  audioInputConfiguration: {
+    sampleRate: config.audio.inputSampleRate ?? DEFAULT_SAMPLE_RATE,
+    bitsPerSample: config.audio.inputBitsPerSample ?? DEFAULT_BITS_PER_SAMPLE,
+    audioEncodingType: config.audio.inputEncodingType ?? PCM,
+    audioEncodingFallbackMode: 0,
+  },
+  audioOutputConfiguration: {
+    sampleRate: config.audio.outputSampleRate ?? DEFAULT_SAMPLE_RATE,
+    bitsPerSample: config.audio.outputBitsPerSample ?? DEFAULT_BITS_PER_SAMPLE,
+    audioEncodingType: config.audio.outputEncodingType ?? PCM,
+    audioEncodingFallbackMode: 0,
+    frameDurationMs: FRAME_DURATION_MILLIS,
+  },
+  dynamicVariables: config.dynamicVariables,
+  metadata: config.metadata,
+})
+
+const Id = Schema.NullOr(Schema.String.check(Schema.isMaxLength(256)))
+
+const SessionUrl = Schema.String.check(
+  Schema.makeFilter(
+    (url) => {
+      const protocol = URL.canParse(url) ? new URL(url).protocol : ""
+      return ["ws:", "wss:", "http:", "https:"].includes(protocol)
+    },
+    { expected: "a ws, wss, http or https address" },
+  ),
+)
+
+/** `data` of websession/initiate: `{sessionId}` of the first generation, two ids of the second. */
+export const StartData = Schema.Struct({
+  sessionId: Schema.optionalKey(Id),
+  webSessionId: Schema.optionalKey(Id),
+  conversationSessionId: Schema.optionalKey(Id),
+  sessionWebSocketURL: SessionUrl,
+})
+
+/** The distinct ids of a started session, the web session's first (the first generation's `sessionId` is that one). */
+export const sessionIdsOf = (data: typeof StartData.Type): ReadonlyArray<string> => {
+  const ids = [data.webSessionId, data.sessionId, data.conversationSessionId]
+  return [...new Set(ids.flatMap((id) => (id ? [id] : [])))]
+}
+
+/** A quantity that may arrive as 3, 3.0, "3" or "3.0". */
+const Quantity = Schema.Union([
+  Schema.Finite,
+  Schema.String.check(Schema.isPattern(/^\s*\d+(\.\d+)?\s*$/)).pipe(
+    Schema.decodeTo(Schema.Finite, SchemaTransformation.transform({ decode: Number, encode: String })),
+  ),
+]).check(Schema.isGreaterThanOrEqualTo(0))
+
+/** `data` of user/billing/usage. */
+export const UsageData = Schema.Struct({ currentUsage: Schema.Struct({ Call_Concurrency: Quantity }) })
+/** `data` of user/billing/featuresactivequantity. */
+export const FeaturesData = Schema.Struct({ Call_Concurrency: Quantity })
+
+const OptionalTime = Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.String, Schema.Number])))
+
+/** `data` of websession/history/{webSessionId}; the status is a number or, as .NET may write an enum, its name. */
+export const HistoryData = Schema.Struct({
+  status: Schema.Union([Schema.Number, Schema.String]),
+  endedAt: OptionalTime,
+  completedAt: OptionalTime,
+})
+
+/** Failed, Canceled, Expired: by number and by name. */
+const OVER = new Set(["4", "5", "6", "failed", "canceled", "cancelled", "expired"])
+
+/**
+ * Whether a session is over: it failed, was cancelled or expired, or carries the time of its end. Status 3
+ * (ProcessedBackend) alone says only that the call was handed to a server, so it counts as running.
+ */
+export const statusOf = (data: typeof HistoryData.Type): "running" | "over" =>
+  OVER.has(String(data.status).toLowerCase()) || hasTime(data.endedAt) || hasTime(data.completedAt) ? "over" : "running"
+
+/** .NET writes an unset time as its smallest one, in the year 1. */
+const hasTime = (time: string | number | null | undefined): boolean =>
+  time !== null && time !== undefined && time !== "" && time !== 0 && !String(time).startsWith("0001-")
+
+/** `data` of business/{businessId}, as far as `verify` tells of it. */
+export const BusinessData = Schema.Struct({ name: Schema.optionalKey(Schema.NullOr(Schema.String)) })

@@ -1,0 +1,435 @@
+import { createServer } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, Fiber, Layer, Redacted, Tracer } from "effect"
+import { Headers, HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import {
+  CIRCUIT_OPEN_MILLIS,
+  layer,
+  PlatformApi,
+  type PlatformError,
+  START_TIMEOUT_MILLIS,
+} from "../src/PlatformApi.ts"
+import type { Campaign } from "../src/Settings.ts"
+import {
+  campaign,
+  http,
+  type Received,
+  type Scripted,
+  scriptedServer,
+  sessionConfig,
+  settings,
+} from "./platform/support.ts"
+
+const SECRET = "vgp_topsecret"
+
+const json = (status: number, body: unknown): Scripted => ({ status, body: JSON.stringify(body) })
+const ok = (data: unknown): Scripted => json(200, { success: true, message: null, code: null, data })
+const no = (code: string, message: string | null, status = 200): Scripted =>
+  json(status, { success: false, message, code, data: null })
+
+/** Runs `use` against a server that answers by script. */
+const against = <A, E>(
+  script: (request: Received, index: number) => Scripted,
+  use: (api: PlatformApi["Service"], received: ReadonlyArray<Received>) => Effect.Effect<A, E>,
+  fields: Partial<Campaign> = {},
+) =>
+  Effect.gen(function* () {
+    const server = yield* scriptedServer(script)
+    const configured = campaign({ ApiSecretToken: Redacted.make(SECRET), BaseUrl: `${server.url}api/v1/`, ...fields })
+    const live = layer.pipe(Layer.provide([settings(configured), http]))
+    return yield* Effect.flatMap(PlatformApi, (api) => use(api, server.received)).pipe(Effect.provide(live))
+  })
+
+const start = (script: (request: Received, index: number) => Scripted) =>
+  against(script, (api) => api.initiate(sessionConfig()))
+
+const failing = (answer: Scripted) => Effect.map(Effect.flip(start(() => answer)), ({ reason }) => reason)
+
+const startData = { webSessionId: "w1", conversationSessionId: "s1", sessionWebSocketURL: "wss://p.example/x?token=t" }
+
+describe("starting a session", () => {
+  it.effect("sends the documented request with exactly the documented headers", () =>
+    against(
+      () => ok(startData),
+      (api, received) =>
+        Effect.gen(function* () {
+          const audio = { inputEncodingType: 3, inputSampleRate: 8000, inputBitsPerSample: 8 } as const
+          const caller = { clientIdentifier: "me", dynamicVariables: { name: "Ada" }, metadata: { page: "/" }, audio }
+          yield* api.initiate(sessionConfig(caller))
+          const request = received[0]
+          assert.strictEqual(request?.method, "POST")
+          assert.strictEqual(request?.url, "/api/v1/business/b%2F1/websession/initiate")
+          assert.strictEqual(request?.headers.authorization, `Token ${SECRET}`)
+          assert.strictEqual(request?.headers["content-type"], "application/json")
+          assert.deepStrictEqual(JSON.parse(request?.body ?? ""), {
+            transportType: 0,
+            webCampaignId: "c1",
+            regionId: "eu",
+            clientIdentifier: "me",
+            audioInputConfiguration: {
+              sampleRate: 8000,
+              bitsPerSample: 8,
+              audioEncodingType: 3,
+              audioEncodingFallbackMode: 0,
+            },
+            audioOutputConfiguration: {
+              sampleRate: 16000,
+              bitsPerSample: 16,
+              audioEncodingType: 1,
+              audioEncodingFallbackMode: 0,
+              frameDurationMs: 30,
+            },
+            dynamicVariables: { name: "Ada" },
+            metadata: { page: "/" },
+          })
+        }),
+      { BusinessId: "b/1" },
+    ),
+  )
+
+  it.effect("gives a caller without an identifier one that the platform accepts", () =>
+    against(
+      () => ok(startData),
+      (api, received) =>
+        Effect.gen(function* () {
+          yield* api.initiate(sessionConfig())
+          assert.match(JSON.parse(received[0]?.body ?? "").clientIdentifier, /^[^/\\]{1,256}$/)
+        }),
+    ),
+  )
+
+  it.effect("reads the answer of the second generation, the web session's id first", () =>
+    Effect.gen(function* () {
+      const session = yield* start(() => ok(startData))
+      assert.deepStrictEqual(session, { sessionIds: ["w1", "s1"], webSocketUrl: "wss://p.example/x?token=t" })
+    }),
+  )
+
+  it.effect("reads the answer of the first generation", () =>
+    Effect.gen(function* () {
+      const session = yield* start(() => ok({ sessionId: "w9", sessionWebSocketURL: "ws://p.example/x" }))
+      assert.deepStrictEqual(session, { sessionIds: ["w9"], webSocketUrl: "ws://p.example/x" })
+    }),
+  )
+
+  for (const [what, answer] of [
+    ["HTTP 429 with a detail", json(429, { detail: "Request was throttled." })],
+    ["HTTP 429 without a body", { status: 429, body: "" }],
+    ["a code", no("InitiateWebSession:CONCURRENCY_LIMIT_REACHED", null)],
+    ["another code", no("A:B:USER_CUSTOMER_CONCURRENCY_LIMIT_REACHED", "limit", 400)],
+    ["a message behind a general code", no("X:BACKEND_CALL_PROCESS_FAIL", "Concurrency limit of 5 exceeded")],
+    ["a message of the other form", json(403, { detail: "Too many active sessions" })],
+    ["a 503 with its code", no("CONCURRENCY_LIMIT_REACHED", "full", 503)],
+  ] as const) {
+    it.effect(`recognises a platform at capacity by ${what}`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* failing(answer))._tag, "AtCapacity")
+      }),
+    )
+  }
+
+  for (const [what, answer, expected] of [
+    [
+      "200 and success false",
+      no("I:V:REGION_NOT_FOUND", "no region"),
+      { status: 200, code: "REGION_NOT_FOUND", message: "no region" },
+    ],
+    ["400", no("INVALID_FORMAT", "bad", 400), { status: 400, code: "INVALID_FORMAT", message: "bad" }],
+    ["401 and a detail", json(401, { detail: "Invalid token." }), { status: 401, code: "", message: "Invalid token." }],
+    [
+      "403",
+      no("X:RESTRICTED_API_KEY", "concurrency of no use", 403),
+      { status: 403, code: "RESTRICTED_API_KEY", message: "concurrency of no use" },
+    ],
+    [
+      "404 that is not JSON",
+      { status: 404, body: "<html>" },
+      { status: 404, code: "", message: "the platform answered HTTP 404" },
+    ],
+  ] as const) {
+    it.effect(`is refused by ${what}`, () =>
+      Effect.gen(function* () {
+        const reason = yield* failing(answer)
+        assert.strictEqual(reason._tag, "Refused")
+        assert.deepInclude(reason, expected)
+      }),
+    )
+  }
+
+  for (const [what, answer, reason, mayHaveHappened] of [
+    ["500", json(500, { detail: "oops" }), "server_error", true],
+    ["502 of a proxy", { status: 502, body: "bad gateway" }, "server_error", true],
+    ["500 by which the platform itself gave up", no("X", "oops", 500), "server_error", false],
+    ["503", { status: 503, body: "" }, "server_error", false],
+    ["a backend that failed to start the call", no("X:BACKEND_CALL_PROCESS_FAIL", "no answer"), "server_error", false],
+    ["a broken connection", "reset", "unreachable", true],
+    ["200 that is not JSON", { status: 200, body: "<html>" }, "malformed", true],
+    ["200 without an envelope", json(200, { webSessionId: "w" }), "malformed", true],
+    ["an answer without the address", ok({ webSessionId: "w" }), "malformed", true],
+    ["an answer without an id", ok({ sessionWebSocketURL: "ws://p/" }), "malformed", true],
+    ["no data", ok(null), "malformed", true],
+    ["an address of another kind", ok({ ...startData, sessionWebSocketURL: "javascript:alert(1)" }), "malformed", true],
+    ["an address that is none", ok({ ...startData, sessionWebSocketURL: "p.example/x" }), "malformed", true],
+  ] as const) {
+    it.effect(`has no usable answer from ${what}`, () =>
+      Effect.gen(function* () {
+        const failure = yield* failing(answer)
+        assert.strictEqual(failure._tag, "Unavailable")
+        assert.deepInclude(failure, { reason, mayHaveHappened })
+      }),
+    )
+  }
+
+  it.effect("knows that a refused connection started nothing", () =>
+    Effect.gen(function* () {
+      const port = yield* closedPort
+      const configured = settings(campaign({ BaseUrl: `http://127.0.0.1:${port}/api/v1/` }))
+      const { reason } = yield* Effect.flatMap(PlatformApi, (api) => Effect.flip(api.initiate(sessionConfig()))).pipe(
+        Effect.provide(layer.pipe(Layer.provide([configured, http]))),
+      )
+      assert.strictEqual(reason._tag, "Unavailable")
+      assert.deepInclude(reason, { reason: "unreachable", mayHaveHappened: false })
+    }),
+  )
+
+  for (const answer of [{ status: 503, body: "" }, { status: 500, body: "" }, "reset"] as const) {
+    it.effect(`is never repeated by itself, not after ${JSON.stringify(answer)}`, () =>
+      against(
+        (_, index) => (index === 0 ? ok(startData) : answer),
+        (api, received) =>
+          Effect.gen(function* () {
+            // The first call leaves a connection behind that the second one uses again.
+            yield* api.initiate(sessionConfig())
+            yield* Effect.flip(api.initiate(sessionConfig()))
+            assert.strictEqual(received.length, 2)
+          }),
+      ),
+    )
+  }
+
+  it.effect("never tells the key, even when the platform echoes it", () =>
+    Effect.gen(function* () {
+      for (const answer of [
+        json(401, { detail: `bad ${SECRET}` }),
+        no(`X:${SECRET}`, `no ${SECRET}`),
+        "reset" as const,
+      ]) {
+        const exit = yield* Effect.exit(start(() => answer))
+        assert.isTrue(Exit.isFailure(exit))
+        const shown = Exit.isFailure(exit) ? Cause.pretty(exit.cause) + JSON.stringify(exit) : ""
+        assert.notInclude(shown, SECRET)
+      }
+    }),
+  )
+
+  it.effect("keeps the key out of traces, also where a host records headers", () =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.NativeSpan> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        },
+      })
+      yield* start(() => ok(startData)).pipe(
+        Effect.provideService(HttpClient.TracerHeaderFilter, () => true),
+        Effect.provideService(Headers.CurrentRedactedNames, ["x-of-the-host"]),
+        Effect.withTracer(tracer),
+      )
+      const attributes = JSON.stringify(spans.map((span) => [...span.attributes]))
+      assert.include(attributes, "http.request.header.authorization")
+      assert.notInclude(attributes, SECRET)
+    }),
+  )
+
+  it.effect("fails for a campaign that the settings no longer have", () =>
+    against(
+      () => ok(startData),
+      (api, received) =>
+        Effect.gen(function* () {
+          const { reason } = yield* Effect.flip(api.initiate(sessionConfig({ campaign: "gone" })))
+          assert.deepInclude(reason, { _tag: "Refused", code: "UNKNOWN_CAMPAIGN" })
+          assert.strictEqual(received.length, 0)
+        }),
+    ),
+  )
+})
+
+describe("reading", () => {
+  const figures = (limit: unknown, used: unknown) => (request: Received) =>
+    request.url.endsWith("/usage") ? ok({ currentUsage: { Call_Concurrency: used } }) : ok({ Call_Concurrency: limit })
+
+  for (const [limit, used] of [
+    [5, 2],
+    ["5", "2"],
+    ["5.0", 2.0],
+  ] as const) {
+    it.effect(`understands the figures ${JSON.stringify([limit, used])}`, () =>
+      against(figures(limit, used), (api) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 5, inUse: 2 })
+        }),
+      ),
+    )
+  }
+
+  for (const limit of ["many", "", -1, null, undefined]) {
+    it.effect(`does not take ${JSON.stringify(limit)} for a figure`, () =>
+      against(figures(limit, 0), (api) =>
+        Effect.gen(function* () {
+          const { reason } = yield* Effect.flip(api.concurrency("default"))
+          assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: false })
+        }),
+      ),
+    )
+  }
+
+  it.effect("is refused when the key has no user management", () =>
+    against(
+      () => no("U:API_ACCESS_MANAGEMENT_RESTRICTION", "no concurrency for you", 403),
+      (api) =>
+        Effect.gen(function* () {
+          const { reason } = yield* Effect.flip(api.concurrency("default"))
+          assert.deepInclude(reason, { _tag: "Refused", code: "API_ACCESS_MANAGEMENT_RESTRICTION" })
+        }),
+    ),
+  )
+
+  it.effect("is tried once more after a failure that may pass", () =>
+    against(
+      (request, index) => (index === 0 ? "reset" : figures(3, 1)(request)),
+      (api, received) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 3, inUse: 1 })
+          assert.strictEqual(received.length, 3)
+        }),
+    ),
+  )
+
+  for (const [answer, expected] of [
+    [ok({ status: 3 }), "running"],
+    [ok({ status: 1, endedAt: null }), "running"],
+    [ok({ status: 3, endedAt: "0001-01-01T00:00:00" }), "running"],
+    [ok({ status: 3, endedAt: "2026-01-01T00:00:00Z" }), "over"],
+    [ok({ status: 4 }), "over"],
+    [ok({ status: "Canceled" }), "over"],
+    [ok({ status: 6 }), "over"],
+    [{ status: 404, body: "" }, "unknown"],
+    [no("H:WEB_SESSION_NOT_FOUND", "none"), "unknown"],
+  ] as const) {
+    it.effect(`says ${expected} for ${JSON.stringify(answer)}`, () =>
+      against(
+        () => answer,
+        (api, received) =>
+          Effect.gen(function* () {
+            assert.strictEqual(yield* api.sessionStatus("default", "w/1"), expected)
+            assert.strictEqual(received[0]?.url, "/api/v1/business/b1/websession/history/w%2F1")
+            assert.strictEqual(received[0]?.method, "POST")
+          }),
+      ),
+    )
+  }
+
+  it.effect("verifies a key, and a platform that cannot say", () =>
+    Effect.gen(function* () {
+      const verify = (answer: Scripted) =>
+        against(
+          () => answer,
+          (api) => api.verify("default"),
+        )
+      assert.include(yield* verify(ok({ name: "Shop" })), "business b1 (Shop)")
+      assert.include(yield* verify({ status: 404, body: "" }), "reachable")
+      const missing = yield* Effect.flip(verify(no("B:BUSINESS_NOT_FOUND", "none", 404)))
+      assert.deepInclude(missing.reason, { _tag: "Refused", code: "BUSINESS_NOT_FOUND" })
+      const wrong = yield* Effect.flip(verify(json(401, { detail: "Invalid token." })))
+      assert.deepInclude(wrong.reason, { _tag: "Refused", status: 401 })
+    }),
+  )
+})
+
+describe("a platform that does not answer", () => {
+  /** A client that counts, and answers as told. */
+  const counting = (answer: () => "never" | "broken" | Response) => {
+    const calls = { count: 0 }
+    const client = HttpClient.make((request) => {
+      calls.count++
+      const outcome = answer()
+      if (outcome === "never") return Effect.never
+      if (outcome === "broken") {
+        return Effect.fail(
+          new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request }) }),
+        )
+      }
+      return Effect.succeed(HttpClientResponse.fromWeb(request, outcome))
+    })
+    return { calls, layer: Layer.succeed(HttpClient.HttpClient, client) }
+  }
+  const started = () => new Response(JSON.stringify({ success: true, data: startData }))
+  const reasonOf = (effect: Effect.Effect<unknown, PlatformError>) =>
+    Effect.map(Effect.flip(effect), (error) => error.reason)
+
+  it.effect("times out, and may have started the session", () => {
+    const fake = counting(() => "never")
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      const fiber = yield* Effect.forkChild(reasonOf(api.initiate(sessionConfig())))
+      yield* TestClock.adjust(START_TIMEOUT_MILLIS - 1)
+      assert.strictEqual(fiber.pollUnsafe(), undefined)
+      yield* TestClock.adjust(1)
+      assert.deepInclude(yield* Fiber.join(fiber), { reason: "timeout", mayHaveHappened: true })
+      assert.strictEqual(fake.calls.count, 1)
+    }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
+  })
+
+  it.effect("is left alone after five failures, and probed after a while that grows", () => {
+    let healthy = false
+    const fake = counting(() => (healthy ? started() : "broken"))
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      const initiate = api.initiate(sessionConfig())
+      for (let i = 0; i < 5; i++) assert.deepInclude(yield* reasonOf(initiate), { reason: "unreachable" })
+      assert.deepInclude(yield* reasonOf(initiate), { reason: "circuit_open", mayHaveHappened: false })
+      assert.strictEqual(fake.calls.count, 5)
+      yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
+      assert.deepInclude(yield* reasonOf(initiate), { reason: "unreachable" })
+      assert.strictEqual(fake.calls.count, 6)
+      yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
+      assert.deepInclude(yield* reasonOf(initiate), { reason: "circuit_open" })
+      yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
+      healthy = true
+      assert.deepStrictEqual((yield* initiate).sessionIds, ["w1", "s1"])
+      assert.deepStrictEqual((yield* initiate).sessionIds, ["w1", "s1"])
+    }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
+  })
+
+  it.effect("is told apart from one that refuses or is at capacity, and from another platform", () => {
+    let answer: () => "broken" | Response = () => Response.json({ detail: "throttled" }, { status: 429 })
+    const fake = counting(() => answer())
+    const elsewhere = campaign({ name: "elsewhere", BaseUrl: "http://127.0.0.2:9/api/v1/" })
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      for (let i = 0; i < 7; i++)
+        assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig())))._tag, "AtCapacity")
+      answer = () => Response.json({ detail: "Invalid token." }, { status: 401 })
+      for (let i = 0; i < 7; i++) assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig())))._tag, "Refused")
+      answer = () => "broken"
+      for (let i = 0; i < 5; i++) yield* reasonOf(api.initiate(sessionConfig()))
+      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig())), { reason: "circuit_open" })
+      answer = started
+      assert.deepStrictEqual((yield* api.initiate(sessionConfig({ campaign: "elsewhere" }))).sessionIds, ["w1", "s1"])
+    }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({}), elsewhere), fake.layer]))))
+  })
+})
+
+/** A port on which nothing listens. */
+const closedPort = Effect.callback<number>((resume) => {
+  const server = createServer()
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    server.close(() =>
+      resume(typeof address === "object" && address ? Effect.succeed(address.port) : Effect.die("no port")),
+    )
+  })
+})
