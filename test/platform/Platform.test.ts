@@ -1,0 +1,268 @@
+/** The gate's client against the platform, over loopback: the two know each other only through this wire. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { WebSocket } from "ws"
+import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
+import type { WebhookTarget } from "../../src/platform/Accounts.ts"
+import * as Platform from "../../src/platform/Platform.ts"
+import { sign } from "../../src/platform/Webhooks.ts"
+import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
+import { campaign, http, makeSeed, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
+
+const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+/** A platform on a free port, its keys, and the gate's client for any of them. Stopped with the scope. */
+const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget) {
+  const { seed, keys } = makeSeed(sessionEnded)
+  const context = yield* Layer.build(Platform.layer({ seed }).pipe(Layer.provide(http)))
+  const platform = Context.get(context, Platform.Platform)
+  const client = Effect.fnUntraced(function* (secret: Redacted.Redacted<string>, businessId = "b1") {
+    const configured = campaign({ ApiSecretToken: secret, BaseUrl: platform.baseUrl, BusinessId: businessId })
+    return Context.get(yield* Layer.build(clientLayer.pipe(Layer.provide([settings(configured), http]))), PlatformApi)
+  })
+  const request = (path: string, init: RequestInit) =>
+    Effect.promise(async () => {
+      const response = await fetch(platform.origin + path, init)
+      const body: unknown = await response.json()
+      return { status: response.status, body }
+    })
+  return { platform, keys, client, request }
+})
+
+/** Opens a WebSocket; closed with the scope. Frames arrive as text or bytes, in order. */
+const open = Effect.fnUntraced(function* (url: string) {
+  const socket = new WebSocket(url)
+  const frames: Array<string | Buffer> = []
+  socket.on("message", (data, binary) => {
+    const bytes = Array.isArray(data)
+      ? Buffer.concat(data)
+      : Buffer.from(data instanceof ArrayBuffer ? new Uint8Array(data) : data)
+    frames.push(binary ? bytes : bytes.toString())
+  })
+  yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))
+  yield* Effect.callback<void, string>((resume) => {
+    socket.once("open", () => resume(Effect.void))
+    socket.once("error", (error) => resume(Effect.fail(error.message)))
+  })
+  return { socket, frames }
+})
+
+describe("the local platform", () => {
+  it.effect("starts sessions for the gate's client until its limit, and again after one ended", () =>
+    Effect.gen(function* () {
+      const { keys, client } = yield* running()
+      const api = yield* client(keys.users)
+      assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
+      const first = yield* api.initiate(sessionConfig())
+      yield* api.initiate(sessionConfig({ clientIdentifier: "me", dynamicVariables: { a: "b" }, metadata: { c: "d" } }))
+      assert.lengthOf(first.sessionIds, 2)
+      assert.match(first.webSocketUrl, /^ws:\/\/127\.0\.0\.1:\d+\/session\//)
+      assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 2 })
+      assert.strictEqual((yield* Effect.flip(api.initiate(sessionConfig()))).reason._tag, "AtCapacity")
+      const [id = ""] = first.sessionIds
+      assert.strictEqual(yield* api.sessionStatus("default", id), "running")
+      yield* TestClock.adjust(TOKEN_LIFETIME_MILLIS)
+      assert.strictEqual(yield* api.sessionStatus("default", id), "over")
+      assert.strictEqual(yield* api.sessionStatus("default", "nobody"), "unknown")
+      assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
+      yield* api.initiate(sessionConfig())
+    }),
+  )
+
+  it.live("greets in text and says back the caller's bytes a second later, in their order", () =>
+    Effect.gen(function* () {
+      const { keys, client } = yield* running()
+      const api = yield* client(keys.all)
+      const { webSocketUrl } = yield* api.initiate(sessionConfig())
+      const { socket, frames } = yield* open(webSocketUrl)
+      yield* until(() => frames.length === 1)
+      assert.deepInclude(JSON.parse(String(frames[0])), { type: "greeting" })
+      const said = Array.from({ length: 50 }, (_, i) => Buffer.alloc(640, i))
+      const before = yield* Clock.currentTimeMillis
+      for (const frame of said) socket.send(frame)
+      yield* until(() => frames.length > 1)
+      const after = yield* Clock.currentTimeMillis
+      assert.isAtLeast(after - before, 990)
+      yield* until(() => frames.length === 51)
+      assert.isTrue(Buffer.concat(said).equals(Buffer.concat(frames.slice(1).map((frame) => Buffer.from(frame)))))
+      assert.deepStrictEqual(
+        frames.slice(1).map((frame) => frame.length),
+        said.map((frame) => frame.length),
+      )
+    }),
+  )
+
+  it.effect("opens a session's WebSocket once, and only by its token", () =>
+    Effect.gen(function* () {
+      const { keys, client } = yield* running()
+      const api = yield* client(keys.all)
+      const { webSocketUrl } = yield* api.initiate(sessionConfig())
+      assert.include(yield* Effect.flip(open(`${webSocketUrl}x`)), "401")
+      assert.include(yield* Effect.flip(open(webSocketUrl.replace(/\?.*/, ""))), "401")
+      yield* open(webSocketUrl)
+      assert.include(yield* Effect.flip(open(webSocketUrl)), "401")
+      const plain = yield* Effect.promise(() => fetch(webSocketUrl.replace("ws:", "http:")))
+      assert.strictEqual(plain.status, 426)
+    }),
+  )
+
+  it.effect("sends session-ended, signed, when the socket closes, and frees the call", () =>
+    Effect.gen(function* () {
+      const receiver = yield* scriptedServer(() => ({ status: 200, body: "{}" }))
+      const headers = { "X-Api-Token": Redacted.make("t0ken") }
+      const { keys, client } = yield* running({
+        url: `${receiver.url}api/webhook/session-ended`,
+        headers,
+        signingSecret,
+      })
+      const api = yield* client(keys.users)
+      const session = yield* api.initiate(sessionConfig())
+      const { socket } = yield* open(session.webSocketUrl)
+      assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 1 })
+      assert.lengthOf(receiver.received, 0)
+      socket.close()
+      yield* until(() => receiver.received.length === 1)
+      const [sent] = receiver.received
+      const [webSessionId = "", conversationSessionId] = session.sessionIds
+      assert.strictEqual(sent?.method, "POST")
+      assert.strictEqual(sent?.url, "/api/webhook/session-ended")
+      assert.deepStrictEqual(JSON.parse(sent?.body ?? ""), {
+        ConversationSessionId: conversationSessionId,
+        WebSessionId: webSessionId,
+      })
+      assert.strictEqual(sent?.headers["x-api-token"], "t0ken")
+      const id = String(sent?.headers["webhook-id"])
+      const timestamp = Number(sent?.headers["webhook-timestamp"])
+      assert.strictEqual(sent?.headers["webhook-signature"], sign(signingSecret, id, timestamp, sent?.body ?? ""))
+      assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
+      assert.strictEqual(yield* api.sessionStatus("default", webSessionId), "over")
+    }),
+  )
+
+  it.effect("repeats session-ended under the same id until a failing receiver takes it", () =>
+    Effect.gen(function* () {
+      const receiver = yield* scriptedServer((_, index): Scripted => {
+        if (index === 0) return "reset"
+        return { status: index === 1 ? 500 : 200, body: "{}" }
+      })
+      const { keys, client } = yield* running({ url: receiver.url })
+      const api = yield* client(keys.all)
+      const { socket } = yield* open((yield* api.initiate(sessionConfig())).webSocketUrl)
+      socket.terminate()
+      // Ten times as fast as real time: still far slower than the receiver answers.
+      const pass = Effect.andThen(TestClock.adjust("100 millis"), Effect.promise(pause))
+      yield* Effect.raceFirst(
+        Effect.forever(pass),
+        until(() => receiver.received.length === 3),
+      )
+      assert.strictEqual(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 1)
+      assert.strictEqual(new Set(receiver.received.map(({ body }) => body)).size, 1)
+      assert.notProperty(receiver.received[0]?.headers, "webhook-signature")
+    }),
+  )
+
+  it.effect("refuses a key out of its scope, with the reason", () =>
+    Effect.gen(function* () {
+      const { keys, client } = yield* running()
+      const start = (secret: Redacted.Redacted<string>) =>
+        Effect.flatMap(client(secret), (api) =>
+          Effect.map(Effect.flip(api.initiate(sessionConfig())), ({ reason }) => reason),
+        )
+      assert.deepInclude(yield* start(keys.restricted), { status: 403, code: "RESTRICTED_API_KEY" })
+      assert.deepInclude(yield* start(keys.none), { status: 403, code: "RESTRICTED_API_KEY" })
+      assert.deepInclude(yield* start(keys.other), { status: 404, code: "BUSINESS_NOT_FOUND" })
+      assert.deepInclude(yield* start(Redacted.make("vgp_wrong")), { status: 401, code: "API_KEY_INVALID" })
+      const restricted = yield* client(keys.restricted, "b2")
+      assert.include(yield* restricted.verify("default"), "Cafe")
+      const { reason } = yield* Effect.flip(restricted.concurrency("default"))
+      assert.deepInclude(reason, { status: 403, code: "API_ACCESS_MANAGEMENT_RESTRICTION" })
+    }),
+  )
+
+  it.effect("takes exactly the header `Token <key>`, and hints at Bearer", () =>
+    Effect.gen(function* () {
+      const { keys, request } = yield* running()
+      const secret = Redacted.value(keys.all)
+      const read = (authorization?: string) =>
+        request("/api/v1/business/b1", authorization === undefined ? {} : { headers: { authorization } })
+      assert.deepStrictEqual(yield* read(`Token ${secret}`), {
+        status: 200,
+        body: { success: true, code: null, message: null, data: { id: "b1", name: "Shop" } },
+      })
+      for (const header of [
+        `token ${secret}`,
+        `Token  ${secret}`,
+        secret,
+        `Token ${secret} x`,
+        `Bearer ${secret}`,
+        undefined,
+      ]) {
+        const answer = yield* read(header)
+        assert.strictEqual(answer.status, 401)
+        assert.deepInclude(answer.body, { success: false, code: "INVALID_FORMAT", data: null })
+        assert.strictEqual(JSON.stringify(answer).includes("Bearer"), header?.startsWith("Bearer") ?? false)
+        assert.notInclude(JSON.stringify(answer), secret)
+      }
+    }),
+  )
+
+  it.effect("answers a body or path it does not know with the envelope and the right status", () =>
+    Effect.gen(function* () {
+      const { keys, request } = yield* running()
+      const headers = { authorization: `Token ${Redacted.value(keys.all)}`, "content-type": "application/json" }
+      const initiate = (body: string) =>
+        request("/api/v1/business/b1/websession/initiate", { method: "POST", headers, body })
+      const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
+      const good = {
+        transportType: 0,
+        webCampaignId: "c1",
+        regionId: "eu",
+        clientIdentifier: "me",
+        audioInputConfiguration: audio,
+        audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
+      }
+      for (const [body, status, code] of [
+        ["{", 400, "INVALID_FORMAT"],
+        ["{}", 400, "INVALID_FORMAT"],
+        [JSON.stringify({ ...good, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
+        [
+          JSON.stringify({ ...good, audioOutputConfiguration: { ...audio, frameDurationMs: 151 } }),
+          400,
+          "INVALID_FORMAT",
+        ],
+        [JSON.stringify({ ...good, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
+        [JSON.stringify({ ...good, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
+        [JSON.stringify({ ...good, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
+      ] as const) {
+        const answer = yield* initiate(body)
+        assert.strictEqual(answer.status, status, body)
+        assert.deepInclude(answer.body, { success: false, code, data: null })
+      }
+      assert.strictEqual((yield* initiate(JSON.stringify(good))).status, 200)
+      const unknown = yield* request("/api/v1/nothing/here", { headers })
+      assert.strictEqual(unknown.status, 404)
+      assert.deepInclude(unknown.body, { success: false, code: "ROUTE_NOT_FOUND" })
+    }),
+  )
+
+  it.effect("describes itself", () =>
+    Effect.gen(function* () {
+      const { request } = yield* running()
+      const { body } = yield* request("/openapi.json", {})
+      const text = JSON.stringify(body)
+      for (const path of [
+        "/api/v1/business/{businessId}",
+        "/api/v1/business/{businessId}/websession/initiate",
+        "/api/v1/business/{businessId}/websession/history/{webSessionId}",
+        "/api/v1/user/billing/usage",
+        "/api/v1/user/billing/featuresactivequantity",
+      ]) {
+        assert.include(text, JSON.stringify(path))
+      }
+    }),
+  )
+})
+
+/** Ten milliseconds of real time, for the sockets of this process to be heard. */
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 10))
