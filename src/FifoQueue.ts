@@ -1,0 +1,407 @@
+/**
+ * Slots and waiting tickets of a campaign, over the store.
+ *
+ * Guarantees, on every store and with any number of instances: leases never exceed the slots; tickets are called in the
+ * order of acceptance and no newcomer passes one who waits; one opened slot calls one ticket, once; ends of sessions are
+ * idempotent; an answer for an old lease touches nothing; what a dead process held is freed by its deadline, by anybody's
+ * sweep. Every operation is one atomic step of the store.
+ */
+import { Context, Effect, Layer } from "effect"
+import { admit } from "./queue/admit.ts"
+import * as ends from "./queue/end.ts"
+import * as starts from "./queue/start.ts"
+import { keysOf } from "./queue/step.ts"
+import * as sweeps from "./queue/sweep.ts"
+import * as touches from "./queue/touch.ts"
+import type { StoreUnavailable, TicketState } from "./Session.ts"
+import { Settings } from "./Settings.ts"
+import { type Reply, type Script, Store } from "./Store.ts"
+import { integer, list, text } from "./store/reply.ts"
+
+/** Whose queue, how many slots it has at this moment, and which instance asks. */
+export interface At {
+  /** names the campaign's keys in the store */
+  readonly campaign: string
+  readonly slots: number
+  /** where this process's push channel is reached; empty when it reaches any ticket from anywhere */
+  readonly instance: string
+}
+
+/** Where a ticket stands in line. `averageMillis` is the measured length of a call, 0 while none was measured. */
+export interface Place {
+  readonly position: number
+  readonly length: number
+  readonly averageMillis: number
+}
+
+/** Something that a ticket's connection has to know. */
+export interface Signal {
+  readonly ticket: string
+  readonly kind: SignalKind
+}
+export type SignalKind =
+  | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
+  | { readonly _tag: "ended"; readonly state: TicketState }
+
+/** What the rate limiter owes a caller since this step. */
+export interface Settlement {
+  readonly kind: "refund" | "release"
+  readonly ticket: string
+  readonly caller: string
+}
+
+/** What a step answers, the signals it left to this instance, and the settlements it caused. */
+export interface Stepped<A> {
+  readonly result: A
+  readonly signals: ReadonlyArray<Signal>
+  readonly settlements: ReadonlyArray<Settlement>
+}
+
+export type Admission =
+  | { readonly _tag: "starting"; readonly lease: string }
+  | ({ readonly _tag: "waiting" } & Place)
+  | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
+
+/** Where a ticket is, as its holder may ask. `data` is what was bound to it. */
+export type Standing =
+  | ({ readonly _tag: "waiting" } & Place)
+  | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
+  | { readonly _tag: "starting" }
+  | { readonly _tag: "live"; readonly data: string }
+  | { readonly _tag: "over"; readonly state: TicketState }
+  | { readonly _tag: "unknown" }
+
+export type Start =
+  | { readonly _tag: "starting"; readonly lease: string; readonly data: string }
+  | ({ readonly _tag: "waiting" } & Place)
+  | { readonly _tag: "busy" }
+  | { readonly _tag: "live"; readonly data: string }
+  | { readonly _tag: "over"; readonly state: TicketState }
+  | { readonly _tag: "unknown" }
+
+/** One ticket of a touch; `state` is undefined when the ticket is not known. */
+export interface Touched {
+  readonly ticket: string
+  readonly state: TicketState | undefined
+  readonly position: number
+  readonly startBefore: number
+  readonly lease: string
+}
+
+export interface Swept {
+  /** another sweep has work at once */
+  readonly more: boolean
+  readonly waiting: number
+  readonly leases: number
+  /** leases with a running session */
+  readonly live: number
+  readonly averageMillis: number
+  /** settlements that the process which caused them did not carry out */
+  readonly owed: ReadonlyArray<Settlement>
+}
+
+type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
+
+export class FifoQueue extends Context.Service<
+  FifoQueue,
+  {
+    /** Admits a newcomer to a slot, to the queue, or not at all. `caller` is the rate limiter's key; `data` comes back at its start. */
+    readonly admit: (
+      at: At,
+      ticket: {
+        readonly id: string
+        readonly caller: string
+        /** the caller holds a concurrent unit until the ticket is over */
+        readonly holds: boolean
+        readonly data: string
+      },
+    ) => Step<Admission>
+    /** A called ticket takes its slot; the answer's lease fences what follows. */
+    readonly start: (at: At, id: string) => Step<Start>
+    /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
+    readonly bind: (
+      at: At,
+      id: string,
+      lease: string,
+      session: { readonly ids: ReadonlyArray<string>; readonly data: Readonly<Record<string, string>> },
+    ) => Step<"live" | "ended" | "stale">
+    /** The platform has no free slot: back to the ticket's own place, and the campaign rests. */
+    readonly rest: (
+      at: At,
+      id: string,
+      lease: string,
+    ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "stale" }>
+    /** The start failed: the ticket is over and the slot goes to the next. */
+    readonly fail: (at: At, id: string, lease: string) => Step<"failed" | "stale">
+    /** A session ended, by any of its ids. */
+    readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
+    readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
+    /** Asks for one ticket, keeps it present, and notes where its connection is. */
+    readonly attach: (at: At, id: string, connected: boolean) => Step<Standing>
+    /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and says where they stand. */
+    readonly touch: (
+      at: At,
+      ids: ReadonlyArray<string>,
+    ) => Step<{ readonly length: number; readonly averageMillis: number; readonly tickets: ReadonlyArray<Touched> }>
+    readonly sweep: (at: At) => Step<Swept>
+    readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
+    /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
+    readonly audit: (
+      at: At,
+      ageMillis: number,
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+  }
+>()("voicegate/FifoQueue") {}
+
+/** How often an instance touches its tickets. */
+export const TICK_MILLIS = 2_000
+/** How long a start may take before its slot passes on; longer than the platform client waits. */
+export const START_LEASE_MILLIS = 30_000
+/** How long a platform at capacity is left alone: the first time, and at most. */
+export const REST_FIRST_MILLIS = 2_000
+export const REST_LONGEST_MILLIS = 60_000
+/** Instances are reached on this channel, followed by their id. */
+export const INSTANCE_CHANNEL = "vg:i:"
+
+const states: Record<string, TicketState> = {
+  w: "waiting",
+  c: "called",
+  s: "starting",
+  l: "live",
+  E: "ended",
+  L: "left",
+  A: "abandoned",
+  M: "missed",
+  F: "failed",
+  R: "reclaimed",
+}
+
+const stateOf = (letter: Reply | undefined): TicketState => {
+  const state = states[text(letter)]
+  if (state === undefined) throw new TypeError(`a script answered the unknown state ${JSON.stringify(letter)}`)
+  return state
+}
+
+const placeOf = (reply: ReadonlyArray<Reply>): { readonly _tag: "waiting" } & Place => ({
+  _tag: "waiting",
+  position: integer(reply[1]),
+  length: integer(reply[2]),
+  averageMillis: integer(reply[3]),
+})
+
+const called = (reply: ReadonlyArray<Reply>): { readonly startBefore: number; readonly lease: string } => ({
+  startBefore: integer(reply[1]),
+  lease: text(reply[2]),
+})
+
+/** Reads a signal as scripts return and publish it: kind, and a value that depends on it. */
+export const signalOf = (ticket: string, kind: string, value: string): Signal => {
+  if (kind === "ended") return { ticket, kind: { _tag: "ended", state: stateOf(value) } }
+  const [startBefore, lease] = value.split(" ")
+  return { ticket, kind: { _tag: "called", ...called(["called", startBefore ?? "", lease ?? ""]) } }
+}
+
+const settlementOf = (kind: string, ticket: string, caller: string): Settlement => ({
+  kind: kind === "refund" ? "refund" : "release",
+  ticket,
+  caller,
+})
+
+const standingOf = (reply: ReadonlyArray<Reply>): Standing => {
+  switch (reply[0]) {
+    case "waiting":
+      return placeOf(reply)
+    case "called":
+      return { _tag: "called", ...called(reply) }
+    case "starting":
+      return { _tag: "starting" }
+    case "live":
+      return { _tag: "live", data: text(reply[1]) }
+    case "over":
+      return { _tag: "over", state: stateOf(reply[1]) }
+    default:
+      return { _tag: "unknown" }
+  }
+}
+
+const touchedOf = (ticket: string, reply: ReadonlyArray<Reply>): Touched => ({
+  ticket,
+  state: reply[0] === "-" ? undefined : stateOf(reply[0]),
+  position: reply[0] === "w" ? integer(reply[1]) : 0,
+  ...(reply[0] === "c" ? called(reply) : { startBefore: 0, lease: "" }),
+})
+
+/** The queue over whatever store there is; reads `Queue.*`. */
+export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effect(
+  FifoQueue,
+  Effect.gen(function* () {
+    const store = yield* Store
+    const settings = (yield* Settings).Queue
+    const windowMillis = settings.StartWindowSeconds * 1000
+    const graceMillis = settings.DisconnectGraceSeconds * 1000
+    const callMillis = settings.MaxCallMinutes * 60_000
+
+    const keys = new Map<string, ReadonlyArray<string>>()
+    const keysFor = (campaign: string): ReadonlyArray<string> => {
+      const known = keys.get(campaign) ?? keysOf(campaign)
+      keys.set(campaign, known)
+      return known
+    }
+
+    const step = <A>(
+      script: Script,
+      at: At,
+      args: (now: number) => ReadonlyArray<string | number>,
+      read: (result: ReadonlyArray<Reply>) => A,
+    ): Step<A> =>
+      Effect.flatMap(store.now, (now) =>
+        Effect.map(
+          store.run(script, keysFor(at.campaign), [
+            now,
+            at.slots,
+            at.instance,
+            INSTANCE_CHANNEL,
+            windowMillis,
+            ...args(now),
+          ]),
+          (reply) => {
+            const [result, signals, settlements] = list(reply)
+            return {
+              result: read(list(result)),
+              signals: list(signals).map((signal) => {
+                const [ticket, kind, value] = list(signal)
+                return signalOf(text(ticket), text(kind), text(value))
+              }),
+              settlements: list(settlements).map((settlement) => {
+                const [kind, ticket, caller] = list(settlement)
+                return settlementOf(text(kind), text(ticket), text(caller))
+              }),
+            }
+          },
+        ),
+      )
+
+    return FifoQueue.of({
+      admit: (at, ticket) =>
+        step(
+          admit,
+          at,
+          (now) => [
+            ticket.id,
+            settings.MaxLength,
+            now + graceMillis,
+            now + START_LEASE_MILLIS,
+            ticket.caller === "" ? "" : (ticket.holds ? "+" : "-") + ticket.caller,
+            ticket.data,
+          ],
+          (reply): Admission => {
+            switch (reply[0]) {
+              case "starting":
+                return { _tag: "starting", lease: text(reply[1]) }
+              case "full":
+                return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
+              default:
+                return placeOf(reply)
+            }
+          },
+        ),
+      start: (at, id) =>
+        step(
+          starts.start,
+          at,
+          (now) => [id, now + START_LEASE_MILLIS],
+          (reply): Start => {
+            if (reply[0] === "starting") return { _tag: "starting", lease: text(reply[1]), data: text(reply[2]) }
+            if (reply[0] === "busy") return { _tag: "busy" }
+            const standing = standingOf(reply)
+            return standing._tag === "called" || standing._tag === "starting" ? { _tag: "busy" } : standing
+          },
+        ),
+      bind: (at, id, lease, session) =>
+        step(
+          starts.bind,
+          at,
+          (now) => [id, lease, now + callMillis, JSON.stringify({ ...session.data, s: session.ids }), ...session.ids],
+          (reply) => (reply[0] === "live" || reply[0] === "ended" ? reply[0] : "stale"),
+        ),
+      rest: (at, id, lease) =>
+        step(
+          starts.release,
+          at,
+          (now) => [id, lease, "capacity", now + graceMillis, REST_FIRST_MILLIS, REST_LONGEST_MILLIS],
+          (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
+        ),
+      fail: (at, id, lease) =>
+        step(
+          starts.release,
+          at,
+          () => [id, lease, "failed", 0, 0, 0],
+          (reply) => (reply[0] === "failed" ? "failed" : "stale"),
+        ),
+      end: (at, sessionIds) =>
+        step(
+          ends.end,
+          at,
+          () => sessionIds,
+          (reply) => (reply[0] === "released" || reply[0] === "repeat" ? reply[0] : "unknown"),
+        ),
+      leave: (at, id) =>
+        step(
+          ends.leave,
+          at,
+          () => [id],
+          (reply) => (reply[0] === "left" || reply[0] === "busy" || reply[0] === "over" ? reply[0] : "unknown"),
+        ),
+      attach: (at, id, connected) =>
+        step(touches.attach, at, (now) => [id, connected ? at.instance : "", now + graceMillis], standingOf),
+      touch: (at, ids) =>
+        step(
+          touches.touch,
+          at,
+          (now) => [now + graceMillis + TICK_MILLIS, ...ids],
+          (reply) => ({
+            length: integer(reply[0]),
+            averageMillis: integer(reply[1]),
+            tickets: list(reply[2]).map((ticket, i) => touchedOf(ids[i] ?? "", list(ticket))),
+          }),
+        ),
+      sweep: (at) =>
+        step(
+          sweeps.sweep,
+          at,
+          () => [],
+          (reply) => ({
+            more: reply[0] === 1,
+            waiting: integer(reply[1]),
+            leases: integer(reply[2]),
+            live: integer(reply[3]),
+            averageMillis: integer(reply[4]),
+            owed: list(reply[5]).map((entry) => {
+              const [kind, ticket, caller] = text(entry).split(" ")
+              return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
+            }),
+          }),
+        ),
+      settled: (at, settlements) =>
+        Effect.asVoid(
+          step(
+            sweeps.settled,
+            at,
+            () => settlements.map((s) => `${s.kind} ${s.ticket} ${s.caller}`),
+            () => undefined,
+          ),
+        ),
+      audit: (at, ageMillis, claimMillis) =>
+        Effect.map(
+          step(
+            sweeps.audit,
+            at,
+            (now) => [now - ageMillis, now + claimMillis],
+            (reply) => reply.map(text),
+          ),
+          (stepped) => stepped.result,
+        ),
+    })
+  }),
+)

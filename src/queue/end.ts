@@ -1,0 +1,90 @@
+import { script } from "./step.ts"
+
+/**
+ * A session has ended: its slot goes to the oldest waiting ticket. A repeat, a late or an unknown end frees nothing; an
+ * end that comes before its session was bound is remembered for the bind.
+ *
+ * ARGV 6… session ids, all of one session
+ * Result `['released', id]` · `['repeat']` · `['unknown']`
+ */
+export const end = script(
+  "end",
+  `
+local id, repeated = nil, false
+for i = 6, #ARGV do
+  id = id or call('HGET', SESSIONS, ARGV[i])
+  if call('ZSCORE', OVER, ARGV[i]) then repeated = true end
+end
+if not id then
+  if repeated then return reply({'repeat'}) end
+  for i = 6, #ARGV do call('ZADD', OVER, int(now), ARGV[i]) end
+  return reply({'unknown'})
+end
+over(id, load(id), 'E')
+rested()
+call_next()
+return reply({'released', id})
+`,
+  (s) => {
+    let id: string | undefined
+    let repeated = false
+    for (const session of s.args) {
+      id ??= s.db.hget(s.sessions, session)
+      if (s.db.zscore(s.overs, session) !== undefined) repeated = true
+    }
+    const t = id === undefined ? undefined : s.load(id)
+    if (id === undefined || t === undefined) {
+      if (repeated) return s.reply(["repeat"])
+      for (const session of s.args) s.db.zadd(s.overs, s.now, session)
+      return s.reply(["unknown"])
+    }
+    s.over(id, t, "E")
+    s.rested()
+    s.callNext()
+    return s.reply(["released", id])
+  },
+)
+
+/**
+ * The caller gives up a waiting or called ticket. One that is starting or live ends with its session.
+ *
+ * ARGV 6 id
+ * Result `['left']` · `['busy']` while starting or live · `['over', state]` · `['unknown']`
+ */
+export const leave = script(
+  "leave",
+  `
+local id = ARGV[6]
+local t = load(id)
+if not t then return reply({'unknown'}) end
+if t[1] == 's' or t[1] == 'l' then return reply({'busy'}) end
+if t[1] == 'w' then
+  call('ZREM', WAITING, id)
+  call('ZREM', PRESENCE, id)
+elseif t[1] == 'c' then
+  free(id)
+else
+  return reply({'over', t[1]})
+end
+finish(id, t, 'L')
+call_next()
+return reply({'left'})
+`,
+  (s) => {
+    const id = s.arg(0)
+    const t = s.load(id)
+    if (t === undefined) return s.reply(["unknown"])
+    if (t[0] === "s" || t[0] === "l") return s.reply(["busy"])
+    if (t[0] === "w") {
+      s.db.zrem(s.waiting, id)
+      s.db.zrem(s.presence, id)
+    } else if (t[0] === "c") {
+      s.free(id)
+    } else {
+      return s.reply(["over", t[0]])
+    }
+    s.finish(id, t, "L")
+    s.callNext()
+    return s.reply(["left"])
+  },
+)

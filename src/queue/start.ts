@@ -1,0 +1,149 @@
+import { script } from "./step.ts"
+
+/**
+ * A called ticket takes its slot to start. A call that came too late frees the slot for the next.
+ *
+ * ARGV 6 id · 7 deadline of the start (ms)
+ * Result `['starting', lease, configuration]` · `['waiting', position, length, average ms]` · `['busy']` while another
+ * start of it is under way · `['live', session]` · `['over', state]` · `['unknown']`
+ */
+export const start = script(
+  "start",
+  `
+local id, deadline = ARGV[6], ARGV[7]
+local t = load(id)
+if not t then return reply({'unknown'}) end
+if t[1] == 'w' then return reply(place(id)) end
+if t[1] == 's' then return reply({'busy'}) end
+if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
+if t[1] ~= 'c' then return reply({'over', t[1]}) end
+if tonumber(call('ZSCORE', LEASES, id) or '0') < now then
+  free(id)
+  finish(id, t, 'M')
+  call_next()
+  return reply({'over', 'M'})
+end
+t[1] = 's'
+save(id, t)
+call('ZADD', LEASES, deadline, id)
+return reply({'starting', t[3], call('HGET', DATA, id) or ''})
+`,
+  (s) => {
+    const id = s.arg(0)
+    const t = s.load(id)
+    if (t === undefined) return s.reply(["unknown"])
+    if (t[0] === "w") return s.reply(s.place(id))
+    if (t[0] === "s") return s.reply(["busy"])
+    if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
+    if (t[0] !== "c") return s.reply(["over", t[0]])
+    if ((s.db.zscore(s.leases, id) ?? 0) < s.now) {
+      s.free(id)
+      s.finish(id, t, "M")
+      s.callNext()
+      return s.reply(["over", "M"])
+    }
+    t[0] = "s"
+    s.save(id, t)
+    s.db.zadd(s.leases, Number(s.arg(1)), id)
+    return s.reply(["starting", t[2], s.db.hget(s.data, id) ?? ""])
+  },
+)
+
+/**
+ * The platform has started the session: the lease goes live, unless it is no longer this one (then nothing is touched),
+ * or the session's end was heard before its start.
+ *
+ * ARGV 6 id · 7 lease · 8 longest call until (ms) · 9 session, JSON with the ids in `s` · 10… session ids
+ * Result `['live']` · `['ended']` · `['stale']`
+ */
+export const bind = script(
+  "bind",
+  `
+local id, lease, deadline, session = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local t = load(id)
+if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
+t[1] = 'l'
+save(id, t)
+call('HSET', DATA, id, session)
+call('ZADD', LEASES, deadline, id)
+call('HINCRBY', META, 'live', 1)
+rested()
+local ended = false
+for i = 10, #ARGV do
+  call('HSET', SESSIONS, ARGV[i], id)
+  if call('ZSCORE', OVER, ARGV[i]) then ended = true end
+end
+if not ended then return reply({'live'}) end
+over(id, t, 'F')
+call_next()
+return reply({'ended'})
+`,
+  (s) => {
+    const id = s.arg(0)
+    const t = s.load(id)
+    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
+    t[0] = "l"
+    s.save(id, t)
+    s.db.hset(s.data, id, s.arg(3))
+    s.db.zadd(s.leases, Number(s.arg(2)), id)
+    s.db.hincrby(s.meta, "live", 1)
+    s.rested()
+    let ended = false
+    for (const session of s.args.slice(4)) {
+      s.db.hset(s.sessions, session, id)
+      if (s.db.zscore(s.overs, session) !== undefined) ended = true
+    }
+    if (!ended) return s.reply(["live"])
+    s.over(id, t, "F")
+    s.callNext()
+    return s.reply(["ended"])
+  },
+)
+
+/**
+ * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
+ * names, and the campaign rests: a back-off that doubles, until a session ends or starts. Otherwise the ticket has failed
+ * and the slot goes to the next.
+ *
+ * ARGV 6 id · 7 lease · 8 `capacity` or `failed` · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
+ * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
+ */
+export const release = script(
+  "release",
+  `
+local id, lease, kind, present, first, longest = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
+local t = load(id)
+if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
+free(id)
+if kind == 'failed' then
+  finish(id, t, 'F')
+  call_next()
+  return reply({'failed'})
+end
+t[1] = 'w'
+save(id, t)
+call('ZADD', WAITING, t[2], id)
+call('ZADD', PRESENCE, present, id)
+local n = math.min(call('HINCRBY', META, 'restn', 1), 20)
+call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
+return reply(place(id))
+`,
+  (s) => {
+    const id = s.arg(0)
+    const t = s.load(id)
+    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
+    s.free(id)
+    if (s.arg(2) === "failed") {
+      s.finish(id, t, "F")
+      s.callNext()
+      return s.reply(["failed"])
+    }
+    t[0] = "w"
+    s.save(id, t)
+    s.db.zadd(s.waiting, Number(t[1]), id)
+    s.db.zadd(s.presence, Number(s.arg(3)), id)
+    const n = Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
+    s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))
+    return s.reply(s.place(id))
+  },
+)

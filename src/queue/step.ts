@@ -1,0 +1,300 @@
+/**
+ * What every script of the queue shares: the keys of a campaign, a ticket's record, and the moves that more than one
+ * script makes. Lua and TypeScript are twins, written line by line alike.
+ *
+ * KEYS (one hash tag a campaign)
+ *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
+ *                       back-off of a full platform; `audit` until when somebody asks after old sessions
+ *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
+ *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
+ *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
+ *   5 presence  zset    waiting id by the time until which it counts as present
+ *   6 leases    zset    id by deadline: one held slot each
+ *   7 sessions  hash    session id → ticket id, while live
+ *   8 over      zset    session ids that have ended, by time: what tells a repeat or an early webhook
+ *   9 forget    zset    terminal ids by the time when they are forgotten
+ *  10 settle    zset    `refund|release id caller` that the rate limiter still owes, by time
+ *
+ * ARGV 1 now (ms) · 2 slots · 3 this instance · 4 prefix of the instances' channels · 5 start window (ms), then the
+ * script's own.
+ *
+ * Reply: `[result, signals, settlements]`. A signal `[id, kind, value]` tells a ticket's connection to look; it is
+ * published by the script where another instance holds the connection, and returned where this one does or nobody does.
+ */
+import type { Reply, Script } from "../Store.ts"
+import type { MemoryDb } from "../store/MemoryDb.ts"
+
+/** How long a terminal ticket is remembered, so that its holder learns how it ended. */
+export const RETENTION_MILLIS = 10 * 60_000
+/** How long the end of a session is remembered. */
+export const OVER_MILLIS = 24 * 3_600_000
+/** At most so many absent tickets are cleared in one step; the rest follows in the next. */
+export const CLEAR_LIMIT = 200
+
+/**
+ * `[state, seq, lease, instance, caller, since]`: state is one of `w` waiting, `c` called, `s` starting, `l` live, and the
+ * terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed; lease is the fence of the held slot;
+ * instance is where the ticket's connection is, or empty; caller is the rate limiter's key behind `+` (holds a
+ * concurrent unit) or `-`, or empty; since is when the slot was taken (ms).
+ */
+export type Ticket = [state: string, seq: string, lease: string, instance: string, caller: string, since: string]
+
+const prelude = `
+local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LEASES, SESSIONS, OVER, FORGET, SETTLE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local now, slots, self, channel, window = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+local call = redis.call
+local signals, settlements = {}, {}
+local function int(n) return string.format('%.0f', n) end
+local function load(id)
+  local record = call('HGET', TICKETS, id)
+  if record then return cjson.decode(record) end
+  return nil
+end
+local function save(id, t) call('HSET', TICKETS, id, cjson.encode(t)) end
+local function num(key, field) return tonumber(call('HGET', key, field) or '0') end
+local function notify(id, t, kind, value)
+  if t[4] ~= '' and t[4] ~= self then
+    call('PUBLISH', channel .. t[4], id .. ' ' .. kind .. ' ' .. value)
+  else
+    signals[#signals + 1] = {id, kind, value}
+  end
+end
+local function finish(id, t, state)
+  t[1] = state
+  save(id, t)
+  call('HDEL', DATA, id)
+  call('ZADD', FORGET, int(now + ${RETENTION_MILLIS}), id)
+  local hold = string.sub(t[5], 1, 1)
+  if hold ~= '' and (state == 'F' or hold == '+') then
+    local kind = state == 'F' and 'refund' or 'release'
+    local caller = string.sub(t[5], 2)
+    call('ZADD', SETTLE, int(now), kind .. ' ' .. id .. ' ' .. caller)
+    settlements[#settlements + 1] = {kind, id, caller}
+  end
+  if state ~= 'L' then notify(id, t, 'ended', state) end
+end
+local function free(id) call('ZREM', LEASES, id) end
+local function rested()
+  call('HDEL', META, 'rest')
+  call('HDEL', META, 'restn')
+end
+local function over(id, t, state)
+  free(id)
+  call('HINCRBY', META, 'live', -1)
+  local data = call('HGET', DATA, id)
+  if data then
+    for _, session in ipairs(cjson.decode(data).s) do
+      call('HDEL', SESSIONS, session)
+      call('ZADD', OVER, int(now), session)
+    end
+  end
+  if state == 'E' then
+    local avg, length = num(META, 'avg'), now - tonumber(t[6])
+    if avg == 0 then avg = length else avg = avg + math.floor((length - avg) / 8) end
+    call('HSET', META, 'avg', int(avg))
+  end
+  finish(id, t, state)
+end
+local function reserve(id, t, state, deadline)
+  t[1] = state
+  t[3] = int(call('HINCRBY', META, 'lease', 1))
+  t[6] = int(now)
+  save(id, t)
+  call('ZADD', LEASES, int(deadline), id)
+end
+local function resting() return num(META, 'rest') > now end
+local function call_next()
+  if resting() then return 0 end
+  local cleared = 0
+  while call('ZCARD', LEASES) < slots do
+    local id = call('ZRANGE', WAITING, 0, 0)[1]
+    if not id then return 0 end
+    if cleared == ${CLEAR_LIMIT} then return 1 end
+    local t, seen = load(id), tonumber(call('ZSCORE', PRESENCE, id) or '0')
+    call('ZREM', WAITING, id)
+    call('ZREM', PRESENCE, id)
+    if seen < now then
+      cleared = cleared + 1
+      finish(id, t, 'A')
+    else
+      reserve(id, t, 'c', now + window)
+      notify(id, t, 'called', int(now + window) .. ' ' .. t[3])
+    end
+  end
+  return 0
+end
+local function place(id)
+  return {'waiting', call('ZRANK', WAITING, id) + 1, call('ZCARD', WAITING), num(META, 'avg')}
+end
+local function reply(result) return {result, signals, settlements} end
+`
+
+/** The twin of the prelude. */
+export class Step {
+  readonly db: MemoryDb
+  readonly meta: string
+  readonly tickets: string
+  readonly data: string
+  readonly waiting: string
+  readonly presence: string
+  readonly leases: string
+  readonly sessions: string
+  readonly overs: string
+  readonly forget: string
+  readonly settle: string
+  readonly now: number
+  readonly slots: number
+  readonly self: string
+  readonly channel: string
+  readonly window: number
+  readonly args: ReadonlyArray<string>
+  private readonly signals: Array<Reply> = []
+  private readonly settlements: Array<Reply> = []
+
+  constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
+    const key = (n: number): string => keys[n - 1] ?? ""
+    this.db = db
+    this.meta = key(1)
+    this.tickets = key(2)
+    this.data = key(3)
+    this.waiting = key(4)
+    this.presence = key(5)
+    this.leases = key(6)
+    this.sessions = key(7)
+    this.overs = key(8)
+    this.forget = key(9)
+    this.settle = key(10)
+    this.now = Number(args[0])
+    this.slots = Number(args[1])
+    this.self = args[2] ?? ""
+    this.channel = args[3] ?? ""
+    this.window = Number(args[4])
+    this.args = args.slice(5)
+  }
+
+  arg(n: number): string {
+    return this.args[n] ?? ""
+  }
+
+  load(id: string): Ticket | undefined {
+    const record = this.db.hget(this.tickets, id)
+    return record === undefined ? undefined : JSON.parse(record)
+  }
+
+  save(id: string, t: Ticket): void {
+    this.db.hset(this.tickets, id, JSON.stringify(t))
+  }
+
+  num(field: string): number {
+    return Number(this.db.hget(this.meta, field) ?? "0")
+  }
+
+  notify(id: string, t: Ticket, kind: string, value: string): void {
+    if (t[3] !== "" && t[3] !== this.self) this.db.publish(this.channel + t[3], `${id} ${kind} ${value}`)
+    else this.signals.push([id, kind, value])
+  }
+
+  finish(id: string, t: Ticket, state: string): void {
+    t[0] = state
+    this.save(id, t)
+    this.db.hdel(this.data, id)
+    this.db.zadd(this.forget, this.now + RETENTION_MILLIS, id)
+    const hold = t[4].slice(0, 1)
+    if (hold !== "" && (state === "F" || hold === "+")) {
+      const kind = state === "F" ? "refund" : "release"
+      const caller = t[4].slice(1)
+      this.db.zadd(this.settle, this.now, `${kind} ${id} ${caller}`)
+      this.settlements.push([kind, id, caller])
+    }
+    if (state !== "L") this.notify(id, t, "ended", state)
+  }
+
+  free(id: string): void {
+    this.db.zrem(this.leases, id)
+  }
+
+  rested(): void {
+    this.db.hdel(this.meta, "rest")
+    this.db.hdel(this.meta, "restn")
+  }
+
+  over(id: string, t: Ticket, state: string): void {
+    this.free(id)
+    this.db.hincrby(this.meta, "live", -1)
+    const data = this.db.hget(this.data, id)
+    if (data !== undefined) {
+      const { s }: { s: ReadonlyArray<string> } = JSON.parse(data)
+      for (const session of s) {
+        this.db.hdel(this.sessions, session)
+        this.db.zadd(this.overs, this.now, session)
+      }
+    }
+    if (state === "E") {
+      const avg = this.num("avg")
+      const length = this.now - Number(t[5])
+      this.db.hset(this.meta, "avg", String(avg === 0 ? length : avg + Math.floor((length - avg) / 8)))
+    }
+    this.finish(id, t, state)
+  }
+
+  reserve(id: string, t: Ticket, state: string, deadline: number): string {
+    t[0] = state
+    t[2] = String(this.db.hincrby(this.meta, "lease", 1))
+    t[5] = String(this.now)
+    this.save(id, t)
+    this.db.zadd(this.leases, deadline, id)
+    return t[2]
+  }
+
+  resting(): boolean {
+    return this.num("rest") > this.now
+  }
+
+  callNext(): number {
+    if (this.resting()) return 0
+    let cleared = 0
+    while (this.db.zcard(this.leases) < this.slots) {
+      const id = this.db.zat(this.waiting, 0)
+      if (id === undefined) return 0
+      if (cleared === CLEAR_LIMIT) return 1
+      const t = this.load(id)
+      const seen = this.db.zscore(this.presence, id) ?? 0
+      this.db.zrem(this.waiting, id)
+      this.db.zrem(this.presence, id)
+      if (t === undefined) continue
+      if (seen < this.now) {
+        cleared++
+        this.finish(id, t, "A")
+      } else {
+        this.reserve(id, t, "c", this.now + this.window)
+        this.notify(id, t, "called", `${this.now + this.window} ${t[2]}`)
+      }
+    }
+    return 0
+  }
+
+  place(id: string): Reply {
+    return ["waiting", (this.db.zrank(this.waiting, id) ?? 0) + 1, this.db.zcard(this.waiting), this.num("avg")]
+  }
+
+  reply(result: Reply): Reply {
+    return [result, this.signals, this.settlements]
+  }
+}
+
+/** Makes a script of the queue from its two bodies. */
+export const script = (name: string, lua: string, memory: (step: Step) => Reply): Script => ({
+  name: `queue.${name}`,
+  numberOfKeys: 10,
+  lua: `-- voicegate queue.${name}\n${prelude}${lua}`,
+  memory: (db, keys, args) => memory(new Step(db, keys, args)),
+})
+
+/** All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. */
+export const keysOf = (campaign: string): ReadonlyArray<string> => {
+  const tag = `vg:{${encodeURIComponent(campaign)}}:`
+  return ["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "over", "forget", "settle"].map(
+    (name) => tag + name,
+  )
+}

@@ -1,0 +1,135 @@
+import { OVER_MILLIS, script } from "./step.ts"
+
+/** At most so many of each kind are handled in one step. */
+const LIMIT = 200
+/** The end of a session that nobody knows is remembered for so many at most. */
+const OVER_MAX = 100_000
+/** A settlement this old was not carried out by the process that owed it. */
+export const SETTLE_AFTER_MILLIS = 5_000
+
+/**
+ * Upholds what time decides: leases past their deadline are freed (called → missed, starting → failed, live → reclaimed),
+ * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Any instance may run it at any
+ * moment, as often as it likes.
+ *
+ * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
+ * `'refund|release id caller'` left behind by a process that died
+ */
+export const sweep = script(
+  "sweep",
+  `
+local more = 0
+local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
+for _, id in ipairs(expired) do
+  local t = load(id)
+  if t[1] == 'l' then
+    over(id, t, 'R')
+  else
+    free(id)
+    finish(id, t, t[1] == 'c' and 'M' or 'F')
+  end
+end
+local absent = call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
+for _, id in ipairs(absent) do
+  call('ZREM', WAITING, id)
+  call('ZREM', PRESENCE, id)
+  finish(id, load(id), 'A')
+end
+local forgotten = call('ZRANGEBYSCORE', FORGET, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
+for _, id in ipairs(forgotten) do
+  call('HDEL', TICKETS, id)
+  call('ZREM', FORGET, id)
+end
+call('ZREMRANGEBYSCORE', OVER, '-inf', int(now - ${OVER_MILLIS}))
+local crowd = call('ZCARD', OVER) - ${OVER_MAX}
+if crowd > 0 then call('ZREMRANGEBYRANK', OVER, 0, crowd - 1) end
+if #expired == ${LIMIT} or #absent == ${LIMIT} or #forgotten == ${LIMIT} then more = 1 end
+if call_next() == 1 then more = 1 end
+local owed = call('ZRANGEBYSCORE', SETTLE, '-inf', int(now - ${SETTLE_AFTER_MILLIS}), 'LIMIT', 0, ${LIMIT})
+return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), owed})
+`,
+  (s) => {
+    const { db, now } = s
+    const before = now - 1
+    const expired = db.zrangebyscore(s.leases, Number.NEGATIVE_INFINITY, before, LIMIT)
+    for (const id of expired) {
+      const t = s.load(id)
+      if (t === undefined) continue
+      if (t[0] === "l") {
+        s.over(id, t, "R")
+      } else {
+        s.free(id)
+        s.finish(id, t, t[0] === "c" ? "M" : "F")
+      }
+    }
+    const absent = db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
+    for (const id of absent) {
+      const t = s.load(id)
+      db.zrem(s.waiting, id)
+      db.zrem(s.presence, id)
+      if (t !== undefined) s.finish(id, t, "A")
+    }
+    const forgotten = db.zrangebyscore(s.forget, Number.NEGATIVE_INFINITY, before, LIMIT)
+    for (const id of forgotten) {
+      db.hdel(s.tickets, id)
+      db.zrem(s.forget, id)
+    }
+    db.zremrangebyscore(s.overs, Number.NEGATIVE_INFINITY, now - OVER_MILLIS)
+    for (let crowd = db.zcard(s.overs) - OVER_MAX; crowd > 0; crowd--) db.zrem(s.overs, db.zat(s.overs, 0) ?? "")
+    let more = expired.length === LIMIT || absent.length === LIMIT || forgotten.length === LIMIT ? 1 : 0
+    if (s.callNext() === 1) more = 1
+    const owed = db.zrangebyscore(s.settle, Number.NEGATIVE_INFINITY, now - SETTLE_AFTER_MILLIS, LIMIT)
+    return s.reply([more, db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), s.num("avg"), owed])
+  },
+)
+
+/**
+ * Settlements that the rate limiter has carried out.
+ *
+ * ARGV 6… `'refund|release id caller'`
+ * Result the number of them that were still owed
+ */
+export const settled = script(
+  "settled",
+  `
+local done = 0
+for i = 6, #ARGV do done = done + call('ZREM', SETTLE, ARGV[i]) end
+return reply({done})
+`,
+  (s) => s.reply([s.args.filter((entry) => s.db.zrem(s.settle, entry)).length]),
+)
+
+/**
+ * Live leases to ask the platform about, because a webhook may be lost; claimed by one instance for a while.
+ *
+ * ARGV 6 taken before (ms) · 7 claimed until (ms)
+ * Result session ids, one a lease
+ */
+export const audit = script(
+  "audit",
+  `
+local before, claim = tonumber(ARGV[6]), ARGV[7]
+local found = {}
+if num(META, 'audit') > now then return reply(found) end
+call('HSET', META, 'audit', claim)
+for _, id in ipairs(call('ZRANGE', LEASES, 0, ${LIMIT} - 1)) do
+  local t = load(id)
+  if t[1] == 'l' and tonumber(t[6]) <= before then
+    found[#found + 1] = cjson.decode(call('HGET', DATA, id)).s[1]
+  end
+end
+return reply(found)
+`,
+  (s) => {
+    if (s.num("audit") > s.now) return s.reply([])
+    s.db.hset(s.meta, "audit", s.arg(1))
+    const found: Array<string> = []
+    for (const id of s.db.zrangebyscore(s.leases, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, LIMIT)) {
+      const t = s.load(id)
+      if (t?.[0] !== "l" || Number(t[5]) > Number(s.arg(0))) continue
+      const data: { s: ReadonlyArray<string> } = JSON.parse(s.db.hget(s.data, id) ?? '{"s":[]}')
+      if (data.s[0] !== undefined) found.push(data.s[0])
+    }
+    return s.reply(found)
+  },
+)

@@ -1,0 +1,98 @@
+import type { Reply } from "../Store.ts"
+import { script } from "./step.ts"
+
+/**
+ * Says where tickets stand and keeps those that wait present: one call a tick for all tickets of an instance.
+ *
+ * ARGV 6 present until (ms), or 0 to leave presence alone · 7… ids
+ * Result `[length, average ms, resting until, tickets]` with a ticket each, in order: `['w', position]` ·
+ * `['c', deadline, lease]` · `['s']` · `['l']` · `[terminal state]` · `['-']` when unknown
+ */
+export const touch = script(
+  "touch",
+  `
+local present, found = ARGV[6], {}
+for i = 7, #ARGV do
+  local id = ARGV[i]
+  local rank = call('ZRANK', WAITING, id)
+  if rank then
+    if present ~= '0' then call('ZADD', PRESENCE, 'GT', present, id) end
+    found[#found + 1] = {'w', rank + 1}
+  else
+    local t = load(id)
+    if not t then
+      found[#found + 1] = {'-'}
+    elseif t[1] == 'c' then
+      found[#found + 1] = {'c', call('ZSCORE', LEASES, id) or '0', t[3]}
+    else
+      found[#found + 1] = {t[1]}
+    end
+  end
+end
+return reply({call('ZCARD', WAITING), num(META, 'avg'), found})
+`,
+  (s) => {
+    const present = Number(s.arg(0))
+    const found: Array<Reply> = []
+    for (const id of s.args.slice(1)) {
+      const rank = s.db.zrank(s.waiting, id)
+      if (rank !== undefined) {
+        if (present > (s.db.zscore(s.presence, id) ?? 0)) s.db.zadd(s.presence, present, id)
+        found.push(["w", rank + 1])
+        continue
+      }
+      const t = s.load(id)
+      if (t === undefined) found.push(["-"])
+      else if (t[0] === "c") found.push(["c", String(s.db.zscore(s.leases, id) ?? 0), t[2]])
+      else found.push([t[0]])
+    }
+    return s.reply([s.db.zcard(s.waiting), s.num("avg"), found])
+  },
+)
+
+/**
+ * A connection of the ticket is on this instance now, or, with an empty instance, somebody asks for the ticket.
+ *
+ * ARGV 6 id · 7 instance, or empty · 8 present until (ms)
+ * Result `['waiting', position, length, average ms]` · `['called', deadline, lease]` · `['starting']` · `['live', session]`
+ * · `['over', state]` · `['unknown']`
+ */
+export const attach = script(
+  "attach",
+  `
+local id, instance, present = ARGV[6], ARGV[7], ARGV[8]
+local t = load(id)
+if not t then return reply({'unknown'}) end
+if instance ~= '' and t[4] ~= instance then
+  t[4] = instance
+  save(id, t)
+end
+if t[1] == 'w' then
+  call('ZADD', PRESENCE, 'GT', present, id)
+  return reply(place(id))
+end
+if t[1] == 'c' then return reply({'called', call('ZSCORE', LEASES, id) or '0', t[3]}) end
+if t[1] == 's' then return reply({'starting'}) end
+if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
+return reply({'over', t[1]})
+`,
+  (s) => {
+    const id = s.arg(0)
+    const instance = s.arg(1)
+    const present = Number(s.arg(2))
+    const t = s.load(id)
+    if (t === undefined) return s.reply(["unknown"])
+    if (instance !== "" && t[3] !== instance) {
+      t[3] = instance
+      s.save(id, t)
+    }
+    if (t[0] === "w") {
+      if (present > (s.db.zscore(s.presence, id) ?? 0)) s.db.zadd(s.presence, present, id)
+      return s.reply(s.place(id))
+    }
+    if (t[0] === "c") return s.reply(["called", String(s.db.zscore(s.leases, id) ?? 0), t[2]])
+    if (t[0] === "s") return s.reply(["starting"])
+    if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
+    return s.reply(["over", t[0]])
+  },
+)

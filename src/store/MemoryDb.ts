@@ -1,0 +1,149 @@
+/**
+ * The data of the memory store, with the commands that scripts use, named and behaving as in Redis. A script runs to its
+ * end before anything else happens, which is what makes it atomic here.
+ */
+import { SortedSet } from "./SortedSet.ts"
+
+type Value = string | Map<string, string> | SortedSet
+
+export class MemoryDb {
+  private readonly values = new Map<string, Value>()
+  private readonly expiries = new Map<string, number>()
+  private readonly onPublish: (channel: string, message: string) => void
+  /** set by the store before each command */
+  now = 0
+
+  constructor(onPublish: (channel: string, message: string) => void) {
+    this.onPublish = onPublish
+  }
+
+  /** How many keys are held, expired ones included until `evict`. */
+  get size(): number {
+    return this.values.size
+  }
+
+  get(key: string): string | undefined {
+    const value = this.live(key)
+    return typeof value === "string" ? value : undefined
+  }
+
+  set(key: string, value: string, ttlMillis: number): void {
+    this.values.set(key, value)
+    this.expiries.set(key, this.now + ttlMillis)
+  }
+
+  pexpire(key: string, ttlMillis: number): void {
+    if (this.live(key) !== undefined) this.expiries.set(key, this.now + ttlMillis)
+  }
+
+  hget(key: string, field: string): string | undefined {
+    const value = this.live(key)
+    return value instanceof Map ? value.get(field) : undefined
+  }
+
+  hset(key: string, field: string, value: string): void {
+    this.hash(key).set(field, value)
+  }
+
+  hdel(key: string, field: string): void {
+    const value = this.live(key)
+    if (!(value instanceof Map)) return
+    value.delete(field)
+    if (value.size === 0) this.del(key)
+  }
+
+  hincrby(key: string, field: string, by: number): number {
+    const next = Number(this.hget(key, field) ?? "0") + by
+    this.hset(key, field, String(next))
+    return next
+  }
+
+  hlen(key: string): number {
+    const value = this.live(key)
+    return value instanceof Map ? value.size : 0
+  }
+
+  zadd(key: string, score: number, member: string): void {
+    this.sorted(key).add(score, member)
+  }
+
+  zrem(key: string, member: string): boolean {
+    const value = this.live(key)
+    if (!(value instanceof SortedSet)) return false
+    const removed = value.remove(member)
+    if (value.size === 0) this.del(key)
+    return removed
+  }
+
+  zscore(key: string, member: string): number | undefined {
+    return this.zset(key)?.score(member)
+  }
+
+  zrank(key: string, member: string): number | undefined {
+    return this.zset(key)?.rank(member)
+  }
+
+  zcard(key: string): number {
+    return this.zset(key)?.size ?? 0
+  }
+
+  /** The member at a place, as `ZRANGE key rank rank`. */
+  zat(key: string, rank: number): string | undefined {
+    return this.zset(key)?.at(rank)
+  }
+
+  /** `ZRANGEBYSCORE key min max LIMIT offset limit`, both bounds inclusive. */
+  zrangebyscore(key: string, min: number, max: number, limit: number, offset = 0): ReadonlyArray<string> {
+    return (this.zset(key)?.range(min, max, limit, offset) ?? []).map((e) => e.member)
+  }
+
+  /** `ZCOUNT key min +inf`, inclusive. */
+  zcountFrom(key: string, min: number): number {
+    return this.zset(key)?.countFrom(min) ?? 0
+  }
+
+  zremrangebyscore(key: string, min: number, max: number): void {
+    for (const member of this.zrangebyscore(key, min, max, Number.POSITIVE_INFINITY)) this.zrem(key, member)
+  }
+
+  publish(channel: string, message: string): void {
+    this.onPublish(channel, message)
+  }
+
+  /** Forgets what has expired. */
+  evict(): void {
+    for (const [key, at] of this.expiries) if (at <= this.now) this.del(key)
+  }
+
+  private live(key: string): Value | undefined {
+    const expiry = this.expiries.get(key)
+    if (expiry !== undefined && expiry <= this.now) this.del(key)
+    return this.values.get(key)
+  }
+
+  private del(key: string): void {
+    this.values.delete(key)
+    this.expiries.delete(key)
+  }
+
+  private zset(key: string): SortedSet | undefined {
+    const value = this.live(key)
+    return value instanceof SortedSet ? value : undefined
+  }
+
+  private hash(key: string): Map<string, string> {
+    const value = this.live(key)
+    if (value instanceof Map) return value
+    const made = new Map<string, string>()
+    this.values.set(key, made)
+    return made
+  }
+
+  private sorted(key: string): SortedSet {
+    const value = this.live(key)
+    if (value instanceof SortedSet) return value
+    const made = new SortedSet()
+    this.values.set(key, made)
+    return made
+  }
+}

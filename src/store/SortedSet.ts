@@ -1,0 +1,128 @@
+/**
+ * A sorted set as Redis has it: members ordered by score, then by member. Kept as a list of sorted runs, so that insert,
+ * remove and rank cost the length of one run and a short walk over the runs, also at a million members.
+ */
+interface Entry {
+  readonly score: number
+  readonly member: string
+}
+
+const RUN = 512
+
+const before = (a: Entry, b: Entry): boolean => a.score < b.score || (a.score === b.score && a.member < b.member)
+
+/** Index of the first element for which `reached` holds, which is false up to there and true from there. */
+const firstIndex = <A>(items: ReadonlyArray<A>, reached: (item: A) => boolean): number => {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const mid = (low + high) >>> 1
+    const item = items[mid]
+    if (item !== undefined && reached(item)) high = mid
+    else low = mid + 1
+  }
+  return low
+}
+
+export class SortedSet {
+  private readonly scores = new Map<string, number>()
+  private readonly runs: Array<Array<Entry>> = []
+
+  get size(): number {
+    return this.scores.size
+  }
+
+  score(member: string): number | undefined {
+    return this.scores.get(member)
+  }
+
+  /** Adds the member or moves it to the new score. */
+  add(score: number, member: string): void {
+    const old = this.scores.get(member)
+    if (old === score) return
+    if (old !== undefined) this.remove(member)
+    this.scores.set(member, score)
+    const entry: Entry = { score, member }
+    const at = Math.min(this.runOf(entry), this.runs.length - 1)
+    const run = this.runs[at]
+    if (run === undefined) {
+      this.runs.push([entry])
+      return
+    }
+    run.splice(
+      firstIndex(run, (e) => before(entry, e)),
+      0,
+      entry,
+    )
+    if (run.length > RUN) this.runs.splice(at + 1, 0, run.splice(RUN >>> 1))
+  }
+
+  remove(member: string): boolean {
+    const score = this.scores.get(member)
+    if (score === undefined) return false
+    this.scores.delete(member)
+    const entry: Entry = { score, member }
+    const at = this.runOf(entry)
+    const run = this.runs[at]
+    if (run === undefined) return false
+    run.splice(
+      firstIndex(run, (e) => !before(e, entry)),
+      1,
+    )
+    if (run.length === 0) this.runs.splice(at, 1)
+    return true
+  }
+
+  /** Zero-based place of a member. */
+  rank(member: string): number | undefined {
+    const score = this.scores.get(member)
+    if (score === undefined) return undefined
+    const entry: Entry = { score, member }
+    const at = this.runOf(entry)
+    let rank = 0
+    for (let i = 0; i < at; i++) rank += this.runs[i]?.length ?? 0
+    return rank + firstIndex(this.runs[at] ?? [], (e) => !before(e, entry))
+  }
+
+  /** The member at a zero-based place. */
+  at(rank: number): string | undefined {
+    let left = rank
+    for (const run of this.runs) {
+      if (left < run.length) return run[left]?.member
+      left -= run.length
+    }
+    return undefined
+  }
+
+  /** Members with `min <= score <= max`, in order, after skipping `offset`, at most `limit`. */
+  range(min: number, max: number, limit: number, offset = 0): ReadonlyArray<Entry> {
+    const found: Array<Entry> = []
+    let skip = offset
+    const from = firstIndex(this.runs, (run) => (run.at(-1)?.score ?? 0) >= min)
+    for (let i = from; i < this.runs.length; i++) {
+      for (const entry of this.runs[i] ?? []) {
+        if (entry.score < min) continue
+        if (entry.score > max || found.length >= limit) return found
+        if (skip > 0) skip--
+        else found.push(entry)
+      }
+    }
+    return found
+  }
+
+  /** How many members have `min <= score`. */
+  countFrom(min: number): number {
+    const from = firstIndex(this.runs, (run) => (run.at(-1)?.score ?? 0) >= min)
+    let count = 0
+    for (let i = from + 1; i < this.runs.length; i++) count += this.runs[i]?.length ?? 0
+    const run = this.runs[from]
+    return run === undefined ? 0 : count + run.length - firstIndex(run, (e) => e.score >= min)
+  }
+
+  private runOf(entry: Entry): number {
+    return firstIndex(this.runs, (run) => {
+      const last = run.at(-1)
+      return last !== undefined && !before(last, entry)
+    })
+  }
+}

@@ -1,0 +1,18 @@
+/** The store that `StoreConnectionString` names. */
+import { Effect, Layer, Redacted, Result } from "effect"
+import { Settings } from "../Settings.ts"
+import type { Store } from "../Store.ts"
+import { parseConnectionString } from "../settings/connection-string.ts"
+import * as memory from "./memory.ts"
+import * as redis from "./redis.ts"
+
+export const layer: Layer.Layer<Store, never, Settings> = Layer.unwrap(
+  Effect.gen(function* () {
+    const { StoreConnectionString } = yield* Settings
+    const parsed = parseConnectionString(Redacted.value(StoreConnectionString))
+    // the settings were checked with the same parser when they were read
+    if (Result.isFailure(parsed)) return yield* Effect.die(new TypeError(`StoreConnectionString: ${parsed.failure}`))
+    const { connection } = parsed.success
+    return connection.kind === "memory" ? memory.layer : redis.layer(connection)
+  }),
+)

@@ -1,0 +1,58 @@
+/**
+ * The embedded store: everything in this process, gone with it. Fit for one instance; several need Redis.
+ */
+import { Clock, Effect, Layer } from "effect"
+import { Store } from "../Store.ts"
+import { MemoryDb } from "./MemoryDb.ts"
+
+const EVICT_EVERY_MILLIS = 60_000
+
+export const layer: Layer.Layer<Store> = Layer.effect(
+  Store,
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const listeners = new Map<string, Set<(message: string) => void>>()
+    // delivered when the step is over, so that a listener never sees the middle of a script
+    let outgoing: Array<readonly [channel: string, message: string]> = []
+    const db = new MemoryDb((channel, message) => outgoing.push([channel, message]))
+    const deliver = (): void => {
+      if (outgoing.length === 0) return
+      const messages = outgoing
+      outgoing = []
+      for (const [channel, message] of messages) {
+        for (const listener of listeners.get(channel) ?? []) listener(message)
+      }
+    }
+    const at = <A>(step: () => A): Effect.Effect<A> =>
+      Effect.sync(() => {
+        db.now = clock.currentTimeMillisUnsafe()
+        const reply = step()
+        deliver()
+        return reply
+      })
+
+    yield* at(() => db.evict()).pipe(Effect.delay(EVICT_EVERY_MILLIS), Effect.forever, Effect.forkScoped)
+
+    return Store.of({
+      run: (script, keys, args) => at(() => script.memory(db, keys, args.map(String))),
+      get: (key) => at(() => db.get(key)),
+      set: (key, value, ttlMillis) => at(() => db.set(key, value, ttlMillis)),
+      publish: (channel, message) => at(() => db.publish(channel, message)),
+      subscribe: (channel, onMessage) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const set = listeners.get(channel) ?? new Set()
+            listeners.set(channel, set.add(onMessage))
+          }),
+          () =>
+            Effect.sync(() => {
+              const set = listeners.get(channel)
+              set?.delete(onMessage)
+              if (set?.size === 0) listeners.delete(channel)
+            }),
+        ),
+      ping: Effect.void,
+      now: Effect.sync(() => clock.currentTimeMillisUnsafe()),
+    })
+  }),
+)
