@@ -1,0 +1,22 @@
+/**
+ * The gate put together: every concern as the settings say, each of which a host may replace by providing its own layer.
+ */
+import { Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import * as FifoQueue from "./FifoQueue.ts"
+import * as Gatekeeper from "./Gatekeeper.ts"
+import { IpIntel } from "./IpIntel.ts"
+import * as PlatformApi from "./PlatformApi.ts"
+import * as PushChannel from "./PushChannel.ts"
+import * as RateLimiter from "./RateLimiter.ts"
+import * as Store from "./store/layer.ts"
+
+/** The gatekeeper over concerns that the caller provides; limits and queue stand on its `Store`. */
+export const layerNoDeps = Gatekeeper.layer.pipe(Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)))
+
+/** The gatekeeper with everything that the settings name. */
+export const layer = layerNoDeps.pipe(
+  Layer.provideMerge(Layer.mergeAll(IpIntel.layer, PlatformApi.layer, PushChannel.layerShared)),
+  Layer.provideMerge(Store.layer),
+  Layer.provide(FetchHttpClient.layer),
+)

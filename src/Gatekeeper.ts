@@ -1,0 +1,209 @@
+/**
+ * The pipeline: the one place where the order of checks can be read.
+ *
+ *     validate → address → limits → slot or queue → platform
+ *
+ * A request succeeds with a started session and fails with whatever else can happen, `Queued` included. What was taken
+ * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
+ */
+import { Context, Effect, Layer, Metric, Result } from "effect"
+import { FifoQueue } from "./FifoQueue.ts"
+import { background } from "./gatekeeper/background.ts"
+import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
+import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
+import { makeLaunch } from "./gatekeeper/launch.ts"
+import * as metrics from "./gatekeeper/metrics.ts"
+import { blocked, queued, queueFull } from "./gatekeeper/outcomes.ts"
+import { makeSteps } from "./gatekeeper/steps.ts"
+import { makeTickets } from "./gatekeeper/tickets.ts"
+import { type Validated, validate } from "./gatekeeper/validate.ts"
+import { type IpFacts, IpIntel } from "./IpIntel.ts"
+import { limitKey } from "./ip-intel/address.ts"
+import type { PlatformApi } from "./PlatformApi.ts"
+import type { PushChannel } from "./PushChannel.ts"
+import { RateLimiter } from "./RateLimiter.ts"
+import type {
+  Blocked,
+  InvalidRequest,
+  NotYourTurn,
+  PlatformUnavailable,
+  PushEvent,
+  Queued,
+  QueueFull,
+  RateLimited,
+  Started,
+  StoreUnavailable,
+  TicketOver,
+  TicketStatus,
+  TicketUnknown,
+} from "./Session.ts"
+import { Settings } from "./Settings.ts"
+
+/** Who asks: the client's address in canonical form. */
+export interface Caller {
+  readonly address: string
+}
+
+/** A started session, or a ticket in the queue, with the caller's budgets where they were taken. */
+export type RequestError =
+  | InvalidRequest
+  | Blocked
+  | RateLimited
+  | Queued
+  | QueueFull
+  | PlatformUnavailable
+  | StoreUnavailable
+
+export class Gatekeeper extends Context.Service<
+  Gatekeeper,
+  {
+    /** Runs a request body, as it came, through the pipeline. */
+    readonly request: (body: unknown, caller: Caller) => Effect.Effect<Started, RequestError>
+    /** A called ticket starts its session. Asked again while the session lives, it answers the same session. */
+    readonly start: (
+      ticket: string,
+    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+    /** Gives up a place or a reserved slot. Idempotent; a running call ends with its session. */
+    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    /** Where the ticket stands; asking counts as a sign of presence. */
+    readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+    /** The platform says that a session has ended, under any of its ids. True when that freed a slot. */
+    readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * A connection of the ticket is open on this instance (tell `PushChannel` first): what it has to know now.
+     */
+    readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+    /** Whether the slots of every campaign are known. */
+    readonly capacityKnown: Effect.Effect<boolean>
+  }
+>()("voicegate/Gatekeeper") {}
+
+/** What is asked of `InitiateWebSession`, the platform's embedded operation. */
+export interface WebSessionConfig {
+  /** a configured campaign, by name or web campaign id; the default one when absent */
+  readonly WebCampaignId?: string
+  readonly RegionId?: string
+  readonly DynamicVariables?: Readonly<Record<string, string>>
+}
+
+/** The platform's embedded operation behind the gate: a WebSocket URL, or why there is none yet. */
+export const initiateWebSession = (
+  config: WebSessionConfig,
+  caller: Caller,
+): Effect.Effect<string, RequestError, Gatekeeper> =>
+  Gatekeeper.use((gatekeeper) =>
+    Effect.map(
+      gatekeeper.request(
+        {
+          campaignId: config.WebCampaignId,
+          regionId: config.RegionId,
+          dynamicVariables: config.DynamicVariables,
+        },
+        caller,
+      ),
+      (started) => started.webSocketUrl,
+    ),
+  )
+
+const blockReasons = ["tor", "vpn", "proxy", "datacenter"] as const
+
+const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
+  InvalidRequest: "invalid",
+  Blocked: "blocked",
+  RateLimited: "rate_limited",
+  Queued: "queued",
+  QueueFull: "queue_full",
+  PlatformUnavailable: "platform_unavailable",
+  StoreUnavailable: "store_unavailable",
+}
+
+/** The gate over whatever concerns there are; reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
+export const layer: Layer.Layer<
+  Gatekeeper,
+  CapacityUnknown,
+  Settings | RateLimiter | FifoQueue | IpIntel | PlatformApi | PushChannel
+> = Layer.effect(
+  Gatekeeper,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const limiter = yield* RateLimiter
+    const queue = yield* FifoQueue
+    const ipIntel = yield* IpIntel
+    const secret = yield* Secrets
+    const campaigns = makeCampaigns(settings)
+    const capacity = yield* makeCapacity(campaigns.all)
+    const steps = yield* makeSteps(campaigns, capacity)
+    const { at, refund, step } = steps
+    const launch = yield* makeLaunch(steps)
+    const tickets = yield* makeTickets(campaigns, steps, launch)
+
+    const checkAddress = (address: string): Effect.Effect<void, Blocked> => {
+      const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
+      if (!BlockVpn && !BlockProxy && !BlockTor && !BlockDatacenter) return Effect.void
+      const forbidden = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
+      const judge = (facts: IpFacts): Effect.Effect<void, Blocked> => {
+        const reason = blockReasons.find((fact) => forbidden[fact] && facts[fact])
+        return reason === undefined ? Effect.void : Effect.fail(blocked(reason))
+      }
+      return Effect.matchEffect(ipIntel.lookup(address), {
+        onSuccess: judge,
+        onFailure: (error) =>
+          settings.IpIntel.OnError === "block"
+            ? Effect.andThen(
+                Effect.logWarning(`Blocked unchecked: ${error.message}`),
+                Effect.fail(blocked("ip_check_failed")),
+              )
+            : Effect.logWarning(`Let through unchecked: ${error.message}`),
+      })
+    }
+
+    /** Limits, then slot or queue, then the platform. */
+    const enter = Effect.fnUntraced(function* ({ campaign, config }: Validated, caller: string) {
+      const where = at(campaign)
+      const ticket = campaigns.newTicket(campaign, secret())
+      yield* limiter.take(caller, ticket)
+      const admission = yield* step(
+        where,
+        queue.admit(where, { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }),
+      ).pipe(Effect.tapError(() => refund(caller, ticket)))
+      switch (admission._tag) {
+        case "waiting":
+          return yield* Effect.fail(queued(ticket, admission, where.slots))
+        case "full":
+          yield* refund(caller, ticket)
+          return yield* Effect.fail(queueFull(admission.averageMillis, where.slots))
+        case "starting": {
+          const launched = yield* launch(where, ticket, admission.lease, config)
+          if (Result.isSuccess(launched)) return launched.success
+          return yield* Effect.fail(queued(ticket, launched.failure, where.slots))
+        }
+      }
+    })
+
+    const request = Effect.fnUntraced(function* (body: unknown, caller: Caller) {
+      const asked = yield* Effect.fromResult(validate(campaigns, body))
+      const again = asked.ticket === undefined ? undefined : yield* tickets.rejoin(asked.ticket)
+      if (again !== undefined) return again
+      yield* checkAddress(caller.address)
+      // from here on something is held: a caller who hangs up must not leave it half taken
+      return yield* Effect.uninterruptible(enter(asked, limitKey(caller.address)))
+    })
+
+    yield* capacity.refresh(() => 0)
+    yield* background(campaigns, capacity, steps, tickets)
+
+    return Gatekeeper.of({
+      request: (body, caller) =>
+        request(body, caller).pipe(
+          Effect.tap(() => Metric.update(metrics.requests.started, 1)),
+          Effect.tapError((error) => Metric.update(metrics.requests[outcomeOf[error._tag]], 1)),
+        ),
+      start: tickets.start,
+      leave: tickets.leave,
+      status: tickets.status,
+      attach: tickets.attach,
+      sessionEnded: tickets.sessionEnded,
+      capacityKnown: Effect.sync(capacity.known),
+    })
+  }),
+)

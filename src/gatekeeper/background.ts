@@ -1,0 +1,128 @@
+/**
+ * What runs beside the requests: the sweep that upholds deadlines and wakes what was not woken, the tick that keeps
+ * connected tickets present and tells them their position, and the look after sessions whose webhook was lost.
+ */
+import { Effect, Metric, Schedule, type Scope } from "effect"
+import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import { endedEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
+import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { Campaigns } from "./campaigns.ts"
+import { CAPACITY_MILLIS, type Capacity } from "./capacity.ts"
+import * as metrics from "./metrics.ts"
+import { estimateSeconds } from "./outcomes.ts"
+import type { Steps } from "./steps.ts"
+import type { Tickets } from "./tickets.ts"
+
+/** A free slot and a waiting ticket meet within this time, whatever was lost. */
+export const SWEEP_MILLIS = 1_000
+/** Live leases older than this are looked after, this often. */
+export const AUDIT_AGE_MILLIS = 3 * 60_000
+export const AUDIT_MILLIS = 60_000
+/** The most tickets in one command of a tick; more go in further commands. */
+const TOUCH_LIMIT = 10_000
+
+/** Repeats for ever at this interval; a store that is away is waited for, anything else is a bug and is logged. */
+const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>) =>
+  task.pipe(
+    Effect.catchTag("StoreUnavailable", () => Effect.void),
+    Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
+    Effect.delay(millis),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+
+export const background = (
+  campaigns: Campaigns,
+  capacity: Capacity,
+  steps: Steps,
+  { sessionEnded }: Tickets,
+): Effect.Effect<void, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+    const platform = yield* PlatformApi
+    const push = yield* PushChannel
+    const live = new Map<string, number>()
+
+    const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.gen(function* () {
+        const at = steps.at(campaign)
+        const swept = yield* steps.step(at, queue.sweep(at))
+        if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
+        live.set(campaign.name, swept.live)
+        yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
+        yield* Metric.update(metrics.leases(campaign.name), swept.leases)
+        yield* Metric.update(metrics.slots(campaign.name), at.slots)
+        if (swept.more) yield* sweepOf(campaign)
+      })
+    yield* every(
+      SWEEP_MILLIS,
+      "sweep",
+      Effect.forEach(campaigns.all, sweepOf, { concurrency: "unbounded", discard: true }),
+    )
+
+    const eventOf = (
+      slots: number,
+      ticket: Touched,
+      queueLength: number,
+      averageMillis: number,
+    ): PushEvent | undefined => {
+      if (ticket.state === "waiting") {
+        return {
+          type: "position",
+          position: ticket.position,
+          queueLength,
+          estimatedWaitSeconds: estimateSeconds({ position: ticket.position, averageMillis }, slots),
+        }
+      }
+      if (ticket.state === "called") return startCallEvent(ticket.startBefore)
+      return ticket.state !== undefined && isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
+    }
+    const tickOf = (campaign: Campaign, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
+      Effect.gen(function* () {
+        const at = steps.at(campaign)
+        for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
+          const touched = yield* steps.step(at, queue.touch(at, tickets.slice(from, from + TOUCH_LIMIT)))
+          for (const ticket of touched.tickets) {
+            const event = eventOf(at.slots, ticket, touched.length, touched.averageMillis)
+            if (event !== undefined) yield* push.send(ticket.ticket, event)
+          }
+        }
+      })
+    yield* every(
+      TICK_MILLIS,
+      "tick",
+      Effect.flatMap(push.tickets, (tickets) => {
+        const byCampaign = Map.groupBy(tickets, campaigns.ofTicket)
+        return Effect.forEach(
+          byCampaign,
+          ([campaign, theirs]) => (campaign === undefined ? Effect.void : tickOf(campaign, theirs)),
+          { concurrency: "unbounded", discard: true },
+        )
+      }),
+    )
+
+    const auditOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.gen(function* () {
+        const old = yield* queue.audit(steps.at(campaign), AUDIT_AGE_MILLIS, AUDIT_MILLIS)
+        for (const session of old) {
+          const status = yield* Effect.catch(platform.sessionStatus(campaign.name, session), () =>
+            Effect.succeed("unknown" as const),
+          )
+          if (status !== "over") continue
+          yield* Effect.logWarning("A session is over that the platform did not tell us of; its slot is freed.")
+          yield* sessionEnded([session])
+        }
+      })
+    yield* every(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))
+
+    yield* capacity
+      .refresh((campaign) => live.get(campaign.name) ?? 0)
+      .pipe(
+        Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message)),
+        Effect.repeat(Schedule.spaced(CAPACITY_MILLIS)),
+        Effect.delay(CAPACITY_MILLIS),
+        Effect.forkScoped,
+      )
+  })

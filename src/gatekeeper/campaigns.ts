@@ -1,0 +1,57 @@
+/**
+ * The configured campaigns, and the tickets' ids, which name their campaign: 128 random bits, then four characters that
+ * every instance derives alike from the campaign.
+ */
+import { createHash, randomBytes } from "node:crypto"
+import { Context } from "effect"
+import type { Campaign, SettingsTree } from "../Settings.ts"
+
+/** A source of unguessable strings of at least 128 bits, base64url. Simulations replace it with a seeded one. */
+export const Secrets = Context.Reference<() => string>("voicegate/Secrets", {
+  defaultValue: () => () => randomBytes(16).toString("base64url"),
+})
+
+const TAG_LENGTH = 4
+
+export interface Campaigns {
+  readonly all: ReadonlyArray<Campaign>
+  readonly default: Campaign
+  /** by its name in the settings or its web campaign id; undefined and empty mean the default */
+  readonly find: (id: string | null | undefined) => Campaign | undefined
+  /** the campaign that a ticket's id names */
+  readonly ofTicket: (ticket: string) => Campaign | undefined
+  readonly newTicket: (campaign: Campaign, secret: string) => string
+  /** names the campaign's keys in the store, alike on every instance whatever its settings call it */
+  readonly key: (campaign: Campaign) => string
+}
+
+export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns => {
+  const all = settings.Campaigns
+  const key = (campaign: Campaign): string => `${campaign.BusinessId}/${campaign.WebCampaignId}`
+  const byTag = new Map<string, Campaign>()
+  const tags = new Map<string, string>()
+  // in the order of their keys, so that instances agree also on how a collision was resolved
+  for (const campaign of [...all].sort((a, b) => (key(a) < key(b) ? -1 : 1))) {
+    let tag = ""
+    for (let n = 0; tag === "" || byTag.has(tag); n++) {
+      tag = createHash("sha256")
+        .update(`${key(campaign)} ${n}`)
+        .digest("base64url")
+        .slice(0, TAG_LENGTH)
+    }
+    byTag.set(tag, campaign)
+    tags.set(campaign.name, tag)
+  }
+  const byName = new Map([
+    ...all.map((campaign) => [campaign.WebCampaignId, campaign] as const),
+    ...all.map((campaign) => [campaign.name, campaign] as const),
+  ])
+  return {
+    all,
+    default: all[0],
+    find: (id) => (id === undefined || id === null || id === "" ? all[0] : byName.get(id)),
+    ofTicket: (ticket) => byTag.get(ticket.slice(-TAG_LENGTH)),
+    newTicket: (campaign, secret) => secret + tags.get(campaign.name),
+    key,
+  }
+}

@@ -1,0 +1,96 @@
+/** What callers are told: every outcome of the gate with its words, in one place. None carries a stack. */
+import type { Place } from "../FifoQueue.ts"
+import { endedEvent } from "../PushChannel.ts"
+import {
+  Blocked,
+  NotYourTurn,
+  PlatformUnavailable,
+  Queued,
+  QueueFull,
+  type Started,
+  stackless,
+  TicketOver,
+  type TicketState,
+  TicketUnknown,
+} from "../Session.ts"
+
+const blockMessages: Record<Blocked["reason"], string> = {
+  tor: "Calls through the Tor network are not accepted here.",
+  vpn: "Calls through a VPN are not accepted here. Turn it off and try again.",
+  proxy: "Calls through a proxy are not accepted here. Turn it off and try again.",
+  datacenter: "Calls from a data centre's address are not accepted here.",
+  ip_check_failed: "Your address could not be checked. Try again in a minute.",
+}
+
+export const blocked = (reason: Blocked["reason"]): Blocked =>
+  stackless(() => new Blocked({ reason, message: blockMessages[reason] }))
+
+/**
+ * The expected wait in seconds: the places up to this one, served by all slots at the measured pace; null before any call
+ * was measured.
+ */
+export const estimateSeconds = (place: Pick<Place, "position" | "averageMillis">, slots: number): number | null =>
+  place.averageMillis === 0 ? null : Math.ceil((place.position * place.averageMillis) / Math.max(1, slots) / 1000)
+
+export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
+  stackless(
+    () =>
+      new Queued({
+        uniqueRequestId: ticket,
+        queuePosition: place.position,
+        queueLength: place.length,
+        estimatedWaitSeconds: estimateSeconds(place, slots),
+        called,
+      }),
+  )
+
+/** Half a call's length at the pace of all slots, between ten seconds and five minutes. */
+export const queueFull = (averageMillis: number, slots: number): QueueFull =>
+  stackless(
+    () =>
+      new QueueFull({
+        retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
+        message: "The queue is full. Try again later.",
+      }),
+  )
+
+export const platformUnavailable = (
+  kind: PlatformUnavailable["kind"],
+  message: string,
+  retryAfterSeconds = 5,
+): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
+
+export const ticketUnknown = (): TicketUnknown =>
+  stackless(() => new TicketUnknown({ message: "No request has this id, or it was over long ago." }))
+
+export const ticketOver = (state: TicketState): TicketOver =>
+  stackless(() => new TicketOver({ state, message: endedEvent(state).message }))
+
+export const startInProgress = (): NotYourTurn =>
+  stackless(() => new NotYourTurn({ code: "start_in_progress", message: "The call is being started already." }))
+
+export const notYourTurn = (queuePosition: number): NotYourTurn =>
+  stackless(
+    () =>
+      new NotYourTurn({
+        code: "not_your_turn",
+        queuePosition,
+        message: `It is not your turn yet: you are number ${queuePosition}.`,
+      }),
+  )
+
+export const agentBusy = (queuePosition: number): NotYourTurn =>
+  stackless(
+    () =>
+      new NotYourTurn({
+        code: "agent_busy",
+        queuePosition,
+        message: "The agent is busy after all. You keep your place and are called again.",
+      }),
+  )
+
+/** Reads what was bound to a live ticket. */
+export const startedOf = (uniqueRequestId: string, data: string): Started => {
+  const session: { readonly url: string; readonly s: ReadonlyArray<string> } = JSON.parse(data)
+  return { uniqueRequestId, webSocketUrl: session.url, sessionId: session.s[0] ?? "" }
+}

@@ -1,0 +1,81 @@
+/** How a step of the queue is carried out: what it signals is pushed, what it owes is settled. */
+import { Effect, Metric, Schedule, type Scope } from "effect"
+import type { At, Settlement, Signal, Stepped } from "../FifoQueue.ts"
+import { FifoQueue } from "../FifoQueue.ts"
+import { eventOf, PushChannel } from "../PushChannel.ts"
+import { RateLimiter } from "../RateLimiter.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { Campaigns } from "./campaigns.ts"
+import type { Capacity } from "./capacity.ts"
+import * as metrics from "./metrics.ts"
+
+export interface Steps {
+  readonly at: (campaign: Campaign) => At
+  /** Takes a step and does what it leaves to do. */
+  readonly step: <A, E>(at: At, taken: Effect.Effect<Stepped<A>, E>) => Effect.Effect<A, E>
+  /** Pays what the rate limiter owes; what cannot be paid now stays owed in the store. */
+  readonly settle: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+  /** Gives a request's quota back, later if the store is away. */
+  readonly refund: (caller: string, ticket: string) => Effect.Effect<void>
+}
+
+export const makeSteps = (
+  campaigns: Campaigns,
+  capacity: Capacity,
+): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter | Scope.Scope> =>
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const push = yield* PushChannel
+    const queue = yield* FifoQueue
+    const scope = yield* Effect.scope
+
+    const settle: Steps["settle"] = (at, settlements) =>
+      Effect.forEach(
+        settlements,
+        ({ caller, kind, ticket }) =>
+          kind === "refund" ? limiter.refund(caller, ticket) : limiter.release(caller, ticket),
+        { discard: true },
+      ).pipe(
+        Effect.andThen(queue.settled(at, settlements)),
+        Effect.catch(() => Effect.void),
+      )
+
+    const signal = (each: Signal): Effect.Effect<void> =>
+      Effect.andThen(
+        Metric.update(each.kind._tag === "called" ? metrics.called : metrics.over(each.kind.state), 1),
+        push.send(each.ticket, eventOf(each)),
+      )
+
+    const carryOut = <A>(at: At, { result, settlements, signals }: Stepped<A>): Effect.Effect<A> => {
+      if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
+      return Effect.forEach(signals, signal, { discard: true }).pipe(
+        Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),
+        Effect.as(result),
+      )
+    }
+
+    const refundLater = (caller: string, ticket: string): Effect.Effect<void> =>
+      limiter.refund(caller, ticket).pipe(
+        Effect.retry({ schedule: Schedule.exponential(500).pipe(Schedule.upTo({ duration: "10 minutes" })) }),
+        Effect.catch(() => Effect.logWarning("A caller's quota could not be given back: the store was away too long.")),
+      )
+
+    return {
+      at: (campaign) => ({
+        campaign: campaigns.key(campaign),
+        slots: capacity.slots(campaign),
+        instance: push.address,
+      }),
+      step: (at, taken) => Effect.flatMap(taken, (stepped) => carryOut(at, stepped)),
+      settle,
+      refund: (caller, ticket) =>
+        Effect.catchTag(limiter.refund(caller, ticket), "StoreUnavailable", () =>
+          Effect.asVoid(Effect.forkIn(refundLater(caller, ticket), scope)),
+        ),
+    }
+  })
+
+/** What the store's absence is to a step whose effect a deadline brings about anyway. */
+export const leaveToDeadline = <A>(effect: Effect.Effect<A, StoreUnavailable>): Effect.Effect<void> =>
+  Effect.catchTag(Effect.asVoid(effect), "StoreUnavailable", () => Effect.void)

@@ -1,0 +1,174 @@
+/** What a ticket's holder can do with it, and what the end of a session does: the life of a ticket after its admission. */
+import { Effect, Metric, Result } from "effect"
+import { FifoQueue, type Standing } from "../FifoQueue.ts"
+import { endedEvent, startCallEvent } from "../PushChannel.ts"
+import type {
+  NotYourTurn,
+  PlatformUnavailable,
+  PushEvent,
+  Queued,
+  SessionConfig,
+  Started,
+  StoreUnavailable,
+  TicketOver,
+  TicketStatus,
+  TicketUnknown,
+} from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { Campaigns } from "./campaigns.ts"
+import type { Launch } from "./launch.ts"
+import * as metrics from "./metrics.ts"
+import * as outcomes from "./outcomes.ts"
+import type { Steps } from "./steps.ts"
+
+export interface Tickets {
+  /** A ticket that still lives is answered again; undefined for one that does not, as if it had not been named. */
+  readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
+  readonly start: (
+    ticket: string,
+  ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+  readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+  readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+  readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+  readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+}
+
+const nowhere = { position: 0, length: 0, averageMillis: 0 }
+
+const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent | undefined => {
+  switch (standing._tag) {
+    case "waiting":
+      return {
+        type: "position",
+        position: standing.position,
+        queueLength: standing.length,
+        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+      }
+    case "called":
+      return startCallEvent(standing.startBefore)
+    case "live": {
+      const { sessionId, webSocketUrl } = outcomes.startedOf(ticket, standing.data)
+      return { type: "session", webSocketUrl, sessionId }
+    }
+    case "over":
+      return endedEvent(standing.state)
+    default:
+      return undefined
+  }
+}
+
+const statusOf = (ticket: string, standing: Exclude<Standing, { _tag: "unknown" }>, slots: number): TicketStatus => {
+  switch (standing._tag) {
+    case "waiting":
+      return {
+        uniqueRequestId: ticket,
+        state: "waiting",
+        queuePosition: standing.position,
+        queueLength: standing.length,
+        estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+      }
+    case "called":
+      return {
+        uniqueRequestId: ticket,
+        state: "called",
+        startBefore: startCallEvent(standing.startBefore).startBefore,
+      }
+    case "starting":
+      return { uniqueRequestId: ticket, state: "starting" }
+    case "live":
+      return { state: "live", ...outcomes.startedOf(ticket, standing.data) }
+    case "over":
+      return { uniqueRequestId: ticket, state: standing.state }
+  }
+}
+
+export const makeTickets = (
+  campaigns: Campaigns,
+  { at, step }: Steps,
+  launch: Launch,
+): Effect.Effect<Tickets, never, FifoQueue> =>
+  Effect.gen(function* () {
+    const queue = yield* FifoQueue
+
+    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean) {
+      const campaign = campaigns.ofTicket(ticket)
+      if (campaign === undefined) return yield* Effect.fail(outcomes.ticketUnknown())
+      const where = at(campaign)
+      const found = yield* step(where, queue.attach(where, ticket, connected))
+      if (found._tag === "unknown") return yield* Effect.fail(outcomes.ticketUnknown())
+      return { found, slots: where.slots }
+    })
+
+    const begin = Effect.fnUntraced(function* (campaign: Campaign, ticket: string) {
+      const where = at(campaign)
+      const taken = yield* step(where, queue.start(where, ticket))
+      switch (taken._tag) {
+        case "unknown":
+          return yield* Effect.fail(outcomes.ticketUnknown())
+        case "over":
+          return yield* Effect.fail(outcomes.ticketOver(taken.state))
+        case "live":
+          return outcomes.startedOf(ticket, taken.data)
+        case "busy":
+          return yield* Effect.fail(outcomes.startInProgress())
+        case "waiting":
+          return yield* Effect.fail(outcomes.notYourTurn(taken.position))
+        case "starting": {
+          const config: SessionConfig = JSON.parse(taken.data)
+          // instances may name the campaign differently in their settings
+          const launched = yield* launch(where, ticket, taken.lease, { ...config, campaign: campaign.name })
+          if (Result.isSuccess(launched)) return launched.success
+          return yield* Effect.fail(outcomes.agentBusy(launched.failure.position))
+        }
+      }
+    })
+
+    return {
+      rejoin: (ticket) =>
+        standing(ticket, false).pipe(
+          Effect.flatMap(({ found, slots }): Effect.Effect<Started | undefined, Queued> => {
+            switch (found._tag) {
+              case "live":
+                return Effect.succeed(outcomes.startedOf(ticket, found.data))
+              case "waiting":
+                return Effect.fail(outcomes.queued(ticket, found, slots))
+              case "called":
+              case "starting":
+                return Effect.fail(outcomes.queued(ticket, nowhere, slots, true))
+              default:
+                return Effect.succeed(undefined)
+            }
+          }),
+          Effect.catchTag("TicketUnknown", () => Effect.succeed(undefined)),
+        ),
+      start: (ticket) => {
+        const campaign = campaigns.ofTicket(ticket)
+        return campaign === undefined
+          ? Effect.fail(outcomes.ticketUnknown())
+          : // a caller who hangs up must not leave a start half done
+            Effect.uninterruptible(begin(campaign, ticket))
+      },
+      leave: (ticket) => {
+        const campaign = campaigns.ofTicket(ticket)
+        if (campaign === undefined) return Effect.void
+        const where = at(campaign)
+        return Effect.flatMap(step(where, queue.leave(where, ticket)), (result) =>
+          result === "left" ? Metric.update(metrics.over("left"), 1) : Effect.void,
+        )
+      },
+      status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
+      attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
+      sessionEnded: (sessionIds) =>
+        Effect.gen(function* () {
+          // only one campaign knows the session, and its id does not say which
+          const results = yield* Effect.forEach(
+            campaigns.all,
+            (campaign) => step(at(campaign), queue.end(at(campaign), sessionIds)),
+            { concurrency: "unbounded" },
+          )
+          const result = results.find((each) => each !== "unknown") ?? "unknown"
+          yield* Metric.update(metrics.webhooks(result), 1)
+          return result === "released"
+        }),
+    }
+  })
