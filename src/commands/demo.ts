@@ -1,0 +1,139 @@
+/**
+ * Everything on one machine, offline: a local platform with two slots, the gate in front of it on the embedded store, and a
+ * page to call from. The gate holds a restricted key without user management, as one in production should.
+ */
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
+import * as Server from "../http/server.ts"
+import { mintSecret } from "../platform/ApiKeys.ts"
+import * as Platform from "../platform/Platform.ts"
+import { layerFrom } from "../settings/load.ts"
+import { server } from "./serve.ts"
+
+const SLOTS = 2
+const BUSINESS = "demo-business"
+const CAMPAIGN = "demo-campaign"
+const REGION = "local"
+
+/** The page allows nothing but its own files, and WebSockets to the gate and the platform. */
+const PAGE_HEADERS = {
+  "content-security-policy":
+    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "permissions-policy": "microphone=(self)",
+}
+
+const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const files = yield* HttpStaticServer.make({ root: fileURLToPath(new URL("../web/demo", import.meta.url)) })
+    const answer = files.pipe(
+      Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
+      Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
+    )
+    yield* router.add("GET", "/", answer)
+    yield* router.add("GET", "/assets/*", answer)
+  }),
+).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
+
+/** The wanted port, or a free one when somebody has it already. */
+const freePort = (wanted: number): Effect.Effect<number> => {
+  const probe = (port: number) =>
+    Effect.callback<number | undefined>((resume) => {
+      const server = createServer()
+      server.once("error", () => resume(Effect.succeed(undefined)))
+      server.listen({ host: "127.0.0.1", port }, () => {
+        const address = server.address()
+        const bound = typeof address === "object" && address !== null ? address.port : port
+        server.close(() => resume(Effect.succeed(bound)))
+      })
+    })
+  return Effect.flatMap(probe(wanted), (port) =>
+    port === undefined ? Effect.map(probe(0), (free) => free ?? 0) : Effect.succeed(port),
+  )
+}
+
+const announce = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { url } = yield* Server.GateServer
+    const { origin } = yield* Platform.Platform
+    yield* Effect.sync(() =>
+      process.stdout.write(
+        [
+          "",
+          `  voicegate demo   ${url}/`,
+          "",
+          `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
+          `  The wire         ${url}/docs`,
+          `  Local platform   ${origin}/`,
+          "  Stop with Ctrl-C.",
+          "",
+          "",
+        ].join("\n"),
+      ),
+    )
+  }),
+)
+
+/** Runs the demo until it is stopped; `port` is where its page is wanted. */
+export const demo = (wanted: number) =>
+  Effect.gen(function* () {
+    const port = yield* freePort(wanted)
+    const key = mintSecret()
+    const webhookToken = randomBytes(24).toString("base64url")
+    const platform = Platform.layer({
+      seed: {
+        regions: [REGION],
+        users: [{ id: "demo-user", name: "Demo", callConcurrency: SLOTS }],
+        businesses: [
+          {
+            id: BUSINESS,
+            userId: "demo-user",
+            name: "Demo business",
+            webCampaigns: [
+              {
+                id: CAMPAIGN,
+                name: "Demo campaign",
+                sessionEnded: {
+                  url: `http://127.0.0.1:${port}/api/webhook/session-ended`,
+                  headers: { "X-Api-Token": Redacted.make(webhookToken) },
+                },
+              },
+            ],
+          },
+        ],
+        keys: [
+          {
+            name: "gate",
+            userId: "demo-user",
+            scope: { type: "Restricted", businessIds: [BUSINESS] },
+            userManagement: false,
+            secret: key,
+          },
+        ],
+      },
+    }).pipe(Layer.provide(FetchHttpClient.layer))
+    const settings = Layer.unwrap(
+      Effect.map(Platform.Platform, ({ baseUrl }) =>
+        layerFrom({
+          StoreConnectionString: "memory:",
+          VoiceAiPlatform: {
+            ApiSecretToken: key,
+            BaseUrl: baseUrl,
+            BusinessId: BUSINESS,
+            WebCampaignId: CAMPAIGN,
+            DefaultRegionId: REGION,
+            MaxConcurrency: SLOTS,
+          },
+          Security: { WebhookApiToken: webhookToken, RateLimitHourly: 500, RateLimitDaily: 1000 },
+          Server: { Host: "127.0.0.1", Port: port },
+        }),
+      ),
+    )
+    return yield* Layer.launch(
+      announce.pipe(Layer.provide(server({ routes: page })), Layer.provide(settings), Layer.provide(platform)),
+    )
+  })

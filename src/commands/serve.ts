@@ -1,0 +1,31 @@
+/** Serves the gate until the process is told to stop. */
+import { Effect, Layer } from "effect"
+import * as Gate from "../Gate.ts"
+import * as AccessLog from "../http/access-log.ts"
+import * as Listeners from "../http/listeners.ts"
+import * as Server from "../http/server.ts"
+import { Settings } from "../Settings.ts"
+
+const toStandardOutput = (lines: string): void => {
+  process.stdout.write(lines)
+}
+
+/** The gate behind its own server, with an access log on standard output. */
+export const server = (options: Listeners.Options = {}) =>
+  Server.layer.pipe(
+    Layer.provide(Listeners.layer(options)),
+    Layer.provide(Gate.layer),
+    Layer.provide(AccessLog.layer(toStandardOutput)),
+  )
+
+const announce = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { url } = yield* Server.GateServer
+    const { Campaigns, IpIntel } = yield* Settings
+    yield* Effect.logInfo(
+      `voicegate listens at ${url} for ${Campaigns.map((campaign) => campaign.name).join(", ")}; addresses are checked by ${IpIntel.Provider}`,
+    )
+  }),
+)
+
+export const serve = Layer.launch(announce.pipe(Layer.provide(server())))

@@ -1,0 +1,155 @@
+/**
+ * The gate as two listeners of a node server, `request` and `upgrade`: for its own server, or for a host's under a path.
+ *
+ * The one hot route is answered here at the price of one effect; everything else goes to the router.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Cause, Context, Effect, Exit, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import type { Gatekeeper } from "../Gatekeeper.ts"
+import { trustedProxies } from "../ip-intel/client-address.ts"
+import { PushChannel } from "../PushChannel.ts"
+import { Settings } from "../Settings.ts"
+import type { Store } from "../Store.ts"
+import { AccessLog } from "./access-log.ts"
+import { type Answer, internalError, refusals } from "./answer.ts"
+import { callerOf, header } from "./incoming.ts"
+import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
+import { makePush } from "./push.ts"
+import { routedOutcome, routes } from "./router.ts"
+import * as Routes from "./routes.ts"
+
+export class Listeners extends Context.Service<
+  Listeners,
+  {
+    readonly request: (request: IncomingMessage, response: ServerResponse) => void
+    readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+    /** Says that the gate is going away: readiness turns false, and open channels are told to come back elsewhere. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("voicegate/http/Listeners") {}
+
+const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
+const REQUEST_PATH = "/api/session/request"
+
+const write = (response: ServerResponse, answer: Answer): void => {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(answer.status, {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...answer.headers,
+  })
+  response.end(answer.body)
+}
+
+/** Refuses an upgrade as an ordinary answer on the raw socket. */
+const writeRaw = (socket: Duplex, answer: Answer): void => {
+  const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
+}
+
+export interface Options {
+  /** where a host has mounted the gate, such as `/voice`; empty when it stands alone */
+  readonly basePath?: string
+  /** further routes beside the gate's own, such as the demo's page */
+  readonly routes?: Layer.Layer<never, never, HttpRouter.HttpRouter>
+}
+
+/** The listeners over a gate; reads `Security.AllowedOrigins` and `Security.TrustedProxies`. */
+export const layer = ({
+  basePath = "",
+  routes: more = Layer.empty,
+}: Options = {}): Layer.Layer<Listeners, never, Gatekeeper | PushChannel | Settings | Store> =>
+  Layer.effect(
+    Listeners,
+    Effect.gen(function* () {
+      const { Security } = yield* Settings
+      const channel = yield* PushChannel
+      const routed = yield* Routes.Routes
+      const log = yield* AccessLog
+      const push = yield* makePush(basePath)
+      const trusted = trustedProxies(Security.TrustedProxies)
+      const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
+      const scope = yield* Effect.scope
+      // a router of its own, built anew, whatever routers there are in the application around it
+      const router = yield* HttpRouter.make
+      yield* Layer.build(
+        Layer.fresh(Layer.merge(routes, more)).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))),
+      )
+      const toRouter = yield* NodeHttpServer.makeHandler(router.asHttpEffect(), { scope })
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+
+      /** Runs an effect to its answer; an answer of undefined means that somebody else has taken the connection. */
+      const answer = (effect: Effect.Effect<Answer | undefined>, reply: (answer: Answer | undefined) => void): void => {
+        run(effect).addObserver((exit) => {
+          if (Exit.isSuccess(exit)) return reply(exit.value)
+          if (!Cause.hasInterruptsOnly(exit.cause)) run(Effect.logError("A request failed", exit.cause))
+          reply(internalError)
+        })
+      }
+
+      const pathOf = (request: IncomingMessage): string => {
+        const url = request.url ?? "/"
+        if (basePath !== "" && (url === basePath || url.startsWith(`${basePath}/`))) {
+          request.url = url.slice(basePath.length) || "/"
+        }
+        return (request.url ?? "/").split("?", 1)[0] ?? "/"
+      }
+
+      return Listeners.of({
+        request: (request, response) => {
+          const path = pathOf(request)
+          const began = log.now()
+          let outcome: string | undefined
+          const reply = (result: Answer | undefined): void => {
+            outcome = result?.outcome ?? "open"
+            if (result !== undefined) write(response, result)
+          }
+          response.on("finish", () => {
+            log.write({
+              method: request.method ?? "",
+              path,
+              status: response.statusCode,
+              outcome: outcome ?? routedOutcome(request) ?? "",
+              address: callerOf(request, trusted) ?? "",
+              millis: log.now() - began,
+            })
+          })
+
+          const origin = request.headers.origin
+          const verdict = judgeOrigin(origin, request.headers.host)
+          if (verdict === "foreign" && path.startsWith("/api/session")) return reply(refusals.origin)
+          if (verdict === "cross" && origin !== undefined) {
+            if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
+              return reply({ status: 204, headers: preflightHeaders(origin), body: "", outcome: "preflight" })
+            }
+            response.setHeaders(new Map(Object.entries(corsHeaders(origin))))
+          }
+
+          if (path === REQUEST_PATH && request.method === "POST") return answer(routed.request(request), reply)
+          const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
+          if (events !== undefined) {
+            return answer(push.events(request, response, events, callerOf(request, trusted) ?? ""), reply)
+          }
+          response.setHeader("x-content-type-options", "nosniff")
+          if (path.startsWith("/api/")) response.setHeader("cache-control", "no-store")
+          toRouter(request, response)
+        },
+        upgrade: (request, socket, head) => {
+          socket.on("error", () => socket.destroy())
+          const ticket = EVENTS_PATH.exec(pathOf(request))?.[1]
+          if (ticket === undefined) return writeRaw(socket, refusals.upgradeRequired)
+          if (judgeOrigin(request.headers.origin, request.headers.host) === "foreign") {
+            return writeRaw(socket, refusals.origin)
+          }
+          answer(push.upgrade(request, socket, head, ticket, callerOf(request, trusted) ?? ""), (refusal) => {
+            if (refusal !== undefined) writeRaw(socket, refusal)
+          })
+        },
+        drain: Effect.andThen(routed.drain, channel.drain),
+      })
+    }),
+  ).pipe(Layer.provide(Routes.layer(basePath)))

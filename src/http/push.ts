@@ -1,0 +1,204 @@
+/**
+ * Push over WebSocket and Server-Sent Events, on the same path. A connection is taken on by the push channel before the
+ * ticket is looked up, and told nothing before it is upgraded: what happens in between is kept for it.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { Effect, Exit } from "effect"
+import { WebSocket, WebSocketServer } from "ws"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import { limitKey } from "../ip-intel/address.ts"
+import { type CloseReason, type Connection, type Opened, PushChannel } from "../PushChannel.ts"
+import type { PushEvent } from "../Session.ts"
+import { type Answer, failed } from "./answer.ts"
+
+/** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
+const closeCodes: Record<CloseReason, number> = {
+  over: 1000,
+  shutdown: 1001,
+  lagging: 1013,
+  dead: 1001,
+  replaced: 1008,
+}
+/** A client's message is `{"type":"start"}` or `{"type":"leave"}`; more is not expected. */
+const MAX_MESSAGE_BYTES = 1024
+/** So many messages of a client are answered while its connection lasts; a person presses few buttons. */
+const MAX_MESSAGES = 100
+
+/** Where a connection's bytes go, once it is open. */
+interface Wire {
+  readonly write: (event: PushEvent, text: string) => void
+  readonly backlog: () => number
+  readonly beat: () => boolean
+  readonly close: (reason: CloseReason) => void
+}
+
+/** A connection that keeps what it is told until its wire is there. */
+const makeDeferred = () => {
+  let wire: Wire | undefined
+  let closed: CloseReason | undefined
+  const kept: Array<readonly [PushEvent, string]> = []
+  const connection: Connection = {
+    send: (event, text) => {
+      if (wire === undefined) kept.push([event, text])
+      else wire.write(event, text)
+    },
+    backlog: () => wire?.backlog() ?? 0,
+    beat: () => wire?.beat() ?? true,
+    close: (reason) => {
+      closed = reason
+      wire?.close(reason)
+    },
+  }
+  return {
+    connection,
+    open: (to: Wire): void => {
+      wire = to
+      for (const [event, text] of kept) to.write(event, text)
+      if (closed !== undefined) to.close(closed)
+    },
+  }
+}
+
+export interface Push {
+  readonly upgrade: (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    ticket: string,
+    address: string,
+  ) => Effect.Effect<Answer | undefined>
+  readonly events: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    ticket: string,
+    address: string,
+  ) => Effect.Effect<Answer | undefined>
+}
+
+/** Each answers with a refusal, or undefined when the connection is open. */
+export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
+  Effect.gen(function* () {
+    const gatekeeper = yield* Gatekeeper
+    const channel = yield* PushChannel
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+    })
+
+    /** Takes the connection on and says what it has to know; `wire` opens it when nothing stands against it. */
+    const attach = (
+      ticket: string,
+      address: string,
+      gone: () => boolean,
+      wire: (opened: Opened, ready: (to: Wire) => void) => void,
+    ): Effect.Effect<Answer | undefined> =>
+      Effect.gen(function* () {
+        const deferred = makeDeferred()
+        const opened = yield* channel.open(ticket, limitKey(address), deferred.connection)
+        const exit = yield* Effect.exit(gatekeeper.attach(ticket))
+        if (Exit.isFailure(exit) || gone()) {
+          opened.close()
+          return yield* Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.succeed(undefined)
+        }
+        if (exit.value !== undefined) opened.send(exit.value)
+        wire(opened, deferred.open)
+        return undefined
+      }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
+
+    /** What a client asked for over its WebSocket. */
+    const obey = (ticket: string, opened: Opened, message: string): Effect.Effect<void> => {
+      const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
+      const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
+      if (message === "start") {
+        return Effect.matchEffect(gatekeeper.start(ticket), {
+          onFailure: (error) => {
+            const { body, outcome } = failed(error, basePath)
+            const { message }: { message: string } = JSON.parse(body)
+            return refuse(outcome, message)
+          },
+          onSuccess: ({ sessionId, webSocketUrl }) => answer({ type: "session", webSocketUrl, sessionId }),
+        })
+      }
+      if (message === "leave") {
+        return Effect.matchEffect(gatekeeper.leave(ticket), {
+          onFailure: (error) => refuse("store_unavailable", error.message),
+          onSuccess: () => answer({ type: "ended", reason: "left", message: "You have left the queue." }),
+        })
+      }
+      return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
+    }
+
+    return {
+      upgrade: (request, socket, head, ticket, address) =>
+        attach(
+          ticket,
+          address,
+          () => socket.destroyed,
+          (opened, ready) => {
+            server.handleUpgrade(request, socket, head, (ws) => {
+              let alive = true
+              let messages = 0
+              ws.on("pong", () => {
+                alive = true
+              })
+              ws.on("close", opened.close)
+              ws.on("error", () => ws.terminate())
+              ws.on("message", (data, isBinary) => {
+                alive = true
+                if (++messages > MAX_MESSAGES) return ws.close(closeCodes.replaced, "too many messages")
+                run(obey(ticket, opened, isBinary ? "" : commandOf(String(data))))
+              })
+              ready({
+                write: (_event, text) => ws.send(text),
+                backlog: () => ws.bufferedAmount,
+                beat: () => {
+                  if (!alive || ws.readyState !== WebSocket.OPEN) return false
+                  alive = false
+                  ws.ping()
+                  return true
+                },
+                close: (reason) => (reason === "dead" ? ws.terminate() : ws.close(closeCodes[reason], reason)),
+              })
+            })
+          },
+        ),
+      events: (request, response, ticket, address) =>
+        attach(
+          ticket,
+          address,
+          () => request.destroyed,
+          (opened, ready) => {
+            response.on("close", opened.close)
+            response.writeHead(200, {
+              "content-type": "text/event-stream; charset=utf-8",
+              "cache-control": "no-store",
+              // a buffering proxy would hold events back
+              "x-accel-buffering": "no",
+            })
+            response.flushHeaders()
+            ready({
+              write: (event, text) => response.write(`event: ${event.type}\ndata: ${text}\n\n`),
+              backlog: () => response.writableLength,
+              beat: () => !response.destroyed && response.write(": beat\n\n") !== undefined,
+              close: (reason) => (reason === "dead" ? response.destroy() : response.end()),
+            })
+          },
+        ),
+    }
+  })
+
+/** The command of a client's message, or empty when it is none. */
+const commandOf = (text: string): string => {
+  try {
+    const message: unknown = JSON.parse(text)
+    return typeof message === "object" && message !== null && "type" in message && typeof message.type === "string"
+      ? message.type
+      : ""
+  } catch {
+    return ""
+  }
+}

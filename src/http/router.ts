@@ -1,0 +1,98 @@
+/** Everything that is not on the path of every request: tickets, webhooks, health, metrics and documents, on Effect's router. */
+import { IncomingMessage } from "node:http"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApi, HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
+import { PrometheusMetrics } from "effect/observability"
+import { Documented, Routed } from "./Api.ts"
+import { type Answer, problem, refusals } from "./answer.ts"
+import { Routes } from "./routes.ts"
+
+/** How the access log names what the router answered. */
+const outcomes = new WeakMap<IncomingMessage, string>()
+export const routedOutcome = (request: IncomingMessage): string | undefined => outcomes.get(request)
+
+const respond = (
+  answer: Effect.Effect<Answer, never, HttpServerRequest.HttpServerRequest>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =>
+  Effect.gen(function* () {
+    const { source } = yield* HttpServerRequest.HttpServerRequest
+    const { body, headers, outcome, status } = yield* answer
+    if (source instanceof IncomingMessage) outcomes.set(source, outcome)
+    return status === 204
+      ? HttpServerResponse.empty({ status, headers })
+      : HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] ?? "application/json" })
+  })
+
+/** The node request behind the router's; the gate is served by node alone. */
+const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
+  if (source instanceof IncomingMessage) return source
+  throw new TypeError("the gate's routes are served by node:http alone")
+})
+
+const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
+  Effect.map(Routes, (routes) =>
+    handlers
+      .handleRaw("status", ({ params }) => respond(routes.status(params.id)))
+      .handleRaw("start", ({ params }) => respond(routes.start(params.id)))
+      .handleRaw("leave", ({ params }) => respond(routes.leave(params.id))),
+  ),
+)
+
+const webhooks = HttpApiBuilder.group(Routed, "Webhooks", (handlers) =>
+  Effect.map(Routes, (routes) =>
+    handlers.handleRaw("sessionEnded", () => respond(Effect.flatMap(incoming, routes.sessionEnded))),
+  ),
+)
+
+const operations = HttpApiBuilder.group(Routed, "Operations", (handlers) =>
+  Effect.map(Routes, (routes) =>
+    handlers.handleRaw("live", () => respond(routes.live)).handleRaw("ready", () => respond(routes.ready)),
+  ),
+)
+
+const documents = HttpRouter.add(
+  "GET",
+  "/openapi.json",
+  Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(Documented))),
+)
+
+/** The methods of every documented path, to tell a wrong method from a wrong path. */
+const methods: ReadonlyArray<{ readonly path: RegExp; readonly allowed: string }> = (() => {
+  const byPath = new Map<string, Array<string>>()
+  HttpApi.reflect(Documented, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint.method])
+    },
+  })
+  return [...byPath].map(([path, allowed]) => ({
+    path: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
+    allowed: allowed.join(", "),
+  }))
+})()
+
+const fallback = HttpRouter.add(
+  "*",
+  "*",
+  respond(
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
+      const path = url.split("?", 1)[0] ?? url
+      const known = methods.find((each) => each.path.test(path))
+      if (known === undefined) return refusals.notFound
+      return problem(405, "method_not_allowed", `method: Expected ${known.allowed}.`, {
+        headers: { allow: known.allowed },
+      })
+    }),
+  ),
+)
+
+/** All routes of the router, with their node adapter's services. */
+export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Routes> = Layer.mergeAll(
+  HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations])),
+  HttpApiScalar.layer(Documented, { path: "/docs" }),
+  PrometheusMetrics.layerHttp(),
+  documents,
+  fallback,
+).pipe(Layer.provide(NodeHttpServer.layerHttpServices))

@@ -1,0 +1,115 @@
+/** The gate's operations over HTTP: each takes what it needs of a request and answers with a value. Nothing fails. */
+import type { IncomingMessage } from "node:http"
+import { Context, Effect, Layer, Result } from "effect"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import { trustedProxies } from "../ip-intel/client-address.ts"
+import { Settings } from "../Settings.ts"
+import { Store } from "../Store.ts"
+import type { Answer } from "./answer.ts"
+import * as answers from "./answer.ts"
+import { callerOf, header, isJson, parseJson, readBody } from "./incoming.ts"
+import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
+
+export class Routes extends Context.Service<
+  Routes,
+  {
+    readonly request: (request: IncomingMessage) => Effect.Effect<Answer>
+    readonly status: (ticket: string) => Effect.Effect<Answer>
+    readonly start: (ticket: string) => Effect.Effect<Answer>
+    readonly leave: (ticket: string) => Effect.Effect<Answer>
+    readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
+    readonly live: Effect.Effect<Answer>
+    readonly ready: Effect.Effect<Answer>
+    /** Makes `ready` say no, before the server stops. */
+    readonly drain: Effect.Effect<void>
+  }
+>()("voicegate/http/Routes") {}
+
+/** `basePath` is where a host has mounted the gate; empty when it stands alone. */
+export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store> =>
+  Layer.effect(
+    Routes,
+    Effect.gen(function* () {
+      const gatekeeper = yield* Gatekeeper
+      const { Security } = yield* Settings
+      const store = yield* Store
+      const trusted = trustedProxies(Security.TrustedProxies)
+      let draining = false
+
+      const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
+        Effect.succeed(answers.failed(error, basePath))
+
+      return Routes.of({
+        request: (request) => {
+          if (!isJson(request)) return Effect.succeed(answers.refusals.mediaType)
+          const address = callerOf(request, trusted)
+          if (address === undefined) return Effect.succeed(answers.refusals.noAddress)
+          return Effect.matchEffect(readBody(request), {
+            onFailure: (answer) => Effect.succeed(answer),
+            onSuccess: (text) => {
+              const body = parseJson(text)
+              if (Result.isFailure(body)) return Effect.succeed(body.failure)
+              return Effect.matchEffect(gatekeeper.request(body.success, { address }), {
+                onFailure: failed,
+                onSuccess: (session) => Effect.succeed(answers.started(session)),
+              })
+            },
+          })
+        },
+        status: (ticket) =>
+          Effect.matchEffect(gatekeeper.status(ticket), {
+            onFailure: failed,
+            onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
+          }),
+        start: (ticket) =>
+          Effect.matchEffect(gatekeeper.start(ticket), {
+            onFailure: failed,
+            onSuccess: (session) => Effect.succeed(answers.started(session)),
+          }),
+        leave: (ticket) =>
+          Effect.matchEffect(gatekeeper.leave(ticket), {
+            onFailure: failed,
+            onSuccess: () => Effect.succeed(answers.noContent("left")),
+          }),
+        sessionEnded: (request) =>
+          Effect.gen(function* () {
+            const rawBody = yield* readBody(request)
+            const refusal = verifyWebhook(
+              Security,
+              {
+                apiToken: header(request, "x-api-token"),
+                webhookId: header(request, "webhook-id"),
+                webhookTimestamp: header(request, "webhook-timestamp"),
+                webhookSignature: header(request, "webhook-signature"),
+                rawBody,
+              },
+              yield* store.now,
+            )
+            if (refusal !== undefined) return answers.problem(401, "webhook_unauthorized", refusal)
+            const body = yield* Effect.fromResult(parseJson(rawBody))
+            const ids = sessionIdsOf(body)
+            if (ids === undefined) {
+              return answers.problem(400, "invalid_request", "ConversationSessionId: Expected a session id.", {
+                extensions: { errors: [{ field: "ConversationSessionId", message: "Expected a session id" }] },
+              })
+            }
+            const released = yield* Effect.mapError(gatekeeper.sessionEnded(ids), (error) =>
+              answers.failed(error, basePath),
+            )
+            return answers.json(200, { released }, released ? "released" : "not_released")
+          }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
+        live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
+        ready: Effect.gen(function* () {
+          const notReady = (detail: string): Answer => answers.problem(503, "not_ready", detail)
+          if (draining) return notReady("The gate is shutting down.")
+          const stored = yield* Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true })
+          if (!stored) return notReady("The store cannot be reached.")
+          if (!(yield* gatekeeper.capacityKnown)) return notReady("The slots are not known yet.")
+          return answers.json(200, { status: "ready" }, "ready")
+        }),
+        drain: Effect.sync(() => {
+          draining = true
+        }),
+      })
+    }),
+  )
