@@ -81,6 +81,13 @@ export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ende
   message: endings[state] ?? "This request is over.",
 })
 
+/** The event that says the store no longer knows the ticket, as after a restart without persistence. */
+export const lostEvent: PushEvent = {
+  type: "ended",
+  reason: "unknown",
+  message: "Your place in the queue was lost. Please ask again.",
+}
+
 /** The event that says a slot is reserved until `startBefore` (ms since 1970). */
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
   type: "start_call",

@@ -156,7 +156,10 @@ export const MAX_BODY_BYTES = 64 * 1024
 
 export const refusals = {
   notFound: problem(404, "not_found", "There is nothing at this path."),
-  tooLarge: problem(413, "body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes.`),
+  // what is left of the body is not waited for
+  tooLarge: problem(413, "body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes.`, {
+    headers: { connection: "close" },
+  }),
   mediaType: problem(415, "unsupported_media_type", "content-type: Expected application/json."),
   malformedJson: problem(400, "malformed_json", "body: Expected valid JSON."),
   origin: problem(403, "origin_not_allowed", "origin: Expected an allowed origin (Security.AllowedOrigins)."),

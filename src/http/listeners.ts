@@ -34,14 +34,15 @@ export class Listeners extends Context.Service<
 const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
 const REQUEST_PATH = "/api/session/request"
 
-const write = (response: ServerResponse, answer: Answer): void => {
+const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(answer.status, {
+  response.writeHead(status, {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    ...answer.headers,
+    ...(status === 204 ? {} : { "content-length": Buffer.byteLength(body) }),
+    ...headers,
   })
-  response.end(answer.body)
+  response.end(body)
 }
 
 /** Refuses an upgrade as an ordinary answer on the raw socket. */
