@@ -1,0 +1,53 @@
+/**
+ * Plays invented histories for as long as one likes:
+ *
+ *     node scripts/simulate.ts [--seeds N] [--from SEED] [--seconds S] [--fault NAME]
+ *
+ * Without a number it plays 1,000; with `--seconds` until the time is over. A failing one is printed with its seed, made
+ * short, and ends the run with 1. `--fault` plants one of the faults of test/simulation/faults.ts.
+ */
+import { parseArgs } from "node:util"
+import { faults } from "../test/simulation/faults.ts"
+import { planOf } from "../test/simulation/plan.ts"
+import { play } from "../test/simulation/play.ts"
+import { report } from "../test/simulation/report.ts"
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string" },
+    from: { type: "string", default: "1" },
+    seconds: { type: "string" },
+    fault: { type: "string" },
+  },
+})
+const from = Number(values.from)
+const seconds = Number(values.seconds ?? Number.POSITIVE_INFINITY)
+const seeds = Number(values.seeds ?? (values.seconds === undefined ? 1_000 : Number.POSITIVE_INFINITY))
+const planted = faults.find(({ name }) => name === values.fault)
+if (values.fault !== undefined && planted === undefined) {
+  console.error(`no such fault; there are:\n${faults.map(({ name }) => `  ${name}`).join("\n")}`)
+  process.exit(2)
+}
+
+const begun = performance.now()
+const elapsed = (): number => (performance.now() - begun) / 1000
+let steps = 0
+let changes = 0
+let millis = 0
+let played = 0
+while (played < seeds && elapsed() < seconds) {
+  const history = play(planOf(from + played), { planted })
+  played++
+  steps += history.steps
+  changes += history.changes
+  millis += history.millis
+  if (history.violation !== undefined) {
+    console.error(report(history, planted))
+    process.exitCode = 1
+    break
+  }
+}
+console.log(
+  `${played} histories from seed ${from}: ${steps} steps, ${changes} of them changes, ${(millis / 3_600_000).toFixed(1)} ` +
+    `simulated hours in ${elapsed().toFixed(1)} s, ${Math.round(steps / elapsed())} steps a second`,
+)

@@ -1,0 +1,312 @@
+/** Callers: each does what its action says, with nothing but what the gates tell it. */
+import { Effect, Exit } from "effect"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { type Opened, PushChannel } from "../../src/PushChannel.ts"
+import type { PushEvent } from "../../src/Session.ts"
+import type { Gate } from "./gate.ts"
+import type { Arrive } from "./plan.ts"
+import type { World } from "./world.ts"
+
+/** How long a caller waits before it tries again what a failing gate did not do (ms). */
+const RETRY_MILLIS = 700
+const MOST_CONNECTS = 6
+const MOST_STARTS = 6
+
+/** A connection, as the gate and the caller hold it. */
+export class Link {
+  readonly ticket: string
+  readonly gate: Gate
+  /** since when the gate has known what it is for; undefined before */
+  attached: number | undefined
+  /** the gate holds it open */
+  open = true
+  /** the caller still reads it */
+  heard = true
+  /** the start windows that were told on it, by their ends */
+  readonly told = new Set<string>()
+  constructor(ticket: string, gate: Gate) {
+    this.ticket = ticket
+    this.gate = gate
+  }
+}
+
+export class Caller {
+  readonly links = new Set<Link>()
+  private readonly world: World
+  private readonly plan: Arrive
+  private readonly address: string
+  private ticket: string | undefined
+  private requests = 0
+  private connects = 0
+  private starts = 0
+  private over = false
+  private away = false
+  private readonly obeyed = new Set<string>()
+
+  constructor(world: World, plan: Arrive) {
+    this.world = world
+    this.plan = plan
+    this.address = `203.0.113.${plan.address}`
+  }
+
+  /** A gate that is up: this one, or the next. */
+  private gate(preferred: number): Gate | undefined {
+    const { gates } = this.world
+    for (let n = 0; n < gates.length; n++) {
+      const gate = gates[(preferred + n) % gates.length]
+      if (gate?.up === true) return gate
+    }
+    return undefined
+  }
+
+  /** what this caller still has in mind */
+  private plans = 0
+
+  /** nothing more is to be expected of this caller */
+  get done(): boolean {
+    return this.plans === 0
+  }
+
+  private later(millis: number, run: () => void): void {
+    if (millis < 0) return
+    this.plans++
+    this.world.kernel.after(millis, () => {
+      this.plans--
+      run()
+    })
+  }
+
+  request(): void {
+    const { plan, world } = this
+    const request = `${plan.id}.${this.requests++}`
+    const again = (): void => {
+      if (this.requests <= plan.retries) this.later(RETRY_MILLIS, () => this.request())
+    }
+    const gate = this.gate(plan.gate)
+    if (gate === undefined) {
+      again()
+      return
+    }
+    world.note(`caller ${request} asks ${gate.name}`)
+    const body = { clientIdentifier: `caller ${plan.id}`, metadata: { request } }
+    const hangUp = gate.ask(
+      `request ${request}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
+      (exit) => {
+        if (Exit.isSuccess(exit)) {
+          world.watch.started(exit.value.uniqueRequestId, exit.value.sessionId, request)
+          return this.talks(exit.value.uniqueRequestId)
+        }
+        const error = errorOf(exit)
+        world.note(`caller ${request} hears ${error?._tag}`)
+        switch (error?._tag) {
+          case "Queued":
+            world.watch.queued(error.uniqueRequestId, request)
+            return this.queued(error.uniqueRequestId)
+          case "PlatformUnavailable":
+            world.watch.refused(request)
+            return again()
+          case "StoreUnavailable":
+            return again()
+          case "QueueFull":
+          case "RateLimited":
+          case undefined:
+            return
+          default:
+            return world.fail(`caller ${request} was refused with ${error?._tag}`)
+        }
+      },
+      again,
+    )
+    if (plan.hangUp >= 0 && this.requests === 1) this.later(plan.hangUp, hangUp)
+  }
+
+  private talks(ticket: string): void {
+    this.over = true
+    this.ticket = ticket
+    // asking again while the call lives answers the same call
+    if (this.plan.rejoin >= 0) this.later(this.plan.rejoin, () => this.rejoin(ticket))
+  }
+
+  private queued(ticket: string): void {
+    const { plan } = this
+    this.ticket = ticket
+    this.later(plan.connect, () => this.connect(plan.gate + this.world.chance(`connect ${plan.id}`, 3)))
+    this.later(plan.leave, () => this.leave(0))
+    this.later(plan.rejoin, () => this.rejoin(ticket))
+    if (plan.poll >= 0) this.later(plan.poll, () => this.poll(ticket, 0))
+  }
+
+  private connect(preferred: number): void {
+    const { ticket, world } = this
+    if (this.over || this.away || ticket === undefined || this.connects++ >= MOST_CONNECTS) return
+    const gate = this.gate(preferred)
+    if (gate === undefined) {
+      this.later(RETRY_MILLIS, () => this.connect(preferred))
+      return
+    }
+    const link = new Link(ticket, gate)
+    const again = (): void => this.later(RETRY_MILLIS, () => this.connect(preferred + 1))
+    const stop = gate.watched(() => {
+      this.links.delete(link)
+      link.open = false
+      if (link.heard) again()
+    })
+    const shut = (): void => {
+      stop()
+      link.open = false
+      this.links.delete(link)
+      world.watch.sign(ticket)
+    }
+    const connection = {
+      send: (event: PushEvent) => {
+        if (event.type === "start_call") link.told.add(event.startBefore)
+        this.later(1 + world.chance(`event ${ticket} ${world.millis()}`, 20), () => this.hear(link, event))
+      },
+      backlog: () => 0,
+      beat: () => link.heard,
+      close: () => {
+        shut()
+        // the peer sees it a moment later
+        this.later(20, () => {
+          if (link.heard) again()
+        })
+      },
+    }
+    world.note(`caller ${this.plan.id} connects to ${gate.name}`)
+    let opened: Opened | undefined
+    this.links.add(link)
+    gate.ask(
+      `connect ${this.plan.id} ${this.connects}`,
+      Effect.gen(function* () {
+        const channel = yield* PushChannel
+        opened = yield* channel.open(ticket, "203.0.113.0", connection)
+        const event = yield* Effect.tapError(
+          Gatekeeper.use((gatekeeper) => gatekeeper.attach(ticket)),
+          () => Effect.sync(() => opened?.close()),
+        )
+        link.attached = world.kernel.now
+        if (event !== undefined) opened.send(event)
+      }),
+      (exit) => {
+        if (Exit.isSuccess(exit)) return
+        shut()
+        if (errorOf(exit)?._tag === "StoreUnavailable") again()
+      },
+    )
+    if (this.plan.vanish >= 0 && this.connects === 1) {
+      this.later(this.plan.vanish, () => {
+        world.note(`caller ${this.plan.id} vanishes${this.plan.silently ? " silently" : ""}`)
+        link.heard = false
+        this.away = true
+        if (!this.plan.silently && link.open) {
+          world.kernel.after(
+            5,
+            () => {
+              opened?.close()
+              shut()
+            },
+            gate.process,
+          )
+        }
+        this.later(this.plan.comeBack, () => {
+          this.away = false
+          this.connect(this.plan.gate + 1)
+        })
+      })
+    }
+  }
+
+  private hear(link: Link, event: PushEvent): void {
+    if (!link.heard || !link.gate.process.alive) return
+    if (event.type === "ended") this.over = true
+    if (event.type !== "start_call" || this.obeyed.has(event.startBefore)) return
+    this.obeyed.add(event.startBefore)
+    const { plan } = this
+    this.later(plan.react, () => this.start(link.gate.index))
+    if (plan.twice) this.later(plan.react, () => this.start(link.gate.index + 1))
+  }
+
+  private start(preferred: number): void {
+    const { ticket, world } = this
+    if (this.over || this.away || ticket === undefined || this.starts++ >= MOST_STARTS) return
+    const gate = this.gate(preferred)
+    const again = (): void => this.later(RETRY_MILLIS, () => this.start(preferred + 1))
+    if (gate === undefined) {
+      again()
+      return
+    }
+    world.note(`caller ${this.plan.id} starts on ${gate.name}`)
+    gate.ask(
+      `start ${this.plan.id} ${this.starts}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.start(ticket)),
+      (exit) => {
+        if (Exit.isSuccess(exit)) {
+          world.watch.started(ticket, exit.value.sessionId, undefined)
+          this.over = true
+          return
+        }
+        const error = errorOf(exit)
+        world.note(`caller ${this.plan.id} cannot start: ${error?._tag}`)
+        if (error?._tag === "PlatformUnavailable") world.watch.refused(ticket)
+        if (error?._tag === "TicketUnknown") world.fail(`I3: ${ticket} is not known any more`)
+        if (error?._tag === "StoreUnavailable") again()
+      },
+      again,
+    )
+  }
+
+  private leave(tries: number): void {
+    const { ticket, world } = this
+    if (this.over || ticket === undefined) return
+    const gate = this.gate(this.plan.gate)
+    const again = (): void => {
+      if (tries < 3) this.later(RETRY_MILLIS, () => this.leave(tries + 1))
+    }
+    if (gate === undefined) {
+      again()
+      return
+    }
+    world.note(`caller ${this.plan.id} leaves`)
+    gate.ask(
+      `leave ${this.plan.id} ${tries}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.leave(ticket)),
+      (exit) => (Exit.isFailure(exit) ? again() : undefined),
+      again,
+    )
+  }
+
+  private rejoin(ticket: string): void {
+    const gate = this.gate(this.plan.gate + 1)
+    if (gate === undefined) return
+    const known = this.world.watch.lives(ticket)
+    if (!known) return
+    const body = { uniqueRequestId: ticket, metadata: { request: `${this.plan.id}.${this.requests++}` } }
+    gate.ask(
+      `rejoin ${this.plan.id}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
+      (exit) => {
+        if (Exit.isSuccess(exit)) this.world.watch.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
+      },
+    )
+  }
+
+  private poll(ticket: string, times: number): void {
+    if (this.over || this.away || times > 5) return
+    this.gate(this.plan.gate + times)?.ask(
+      `poll ${this.plan.id} ${times}`,
+      Gatekeeper.use((gatekeeper) => gatekeeper.status(ticket)),
+      (exit) => {
+        if (errorOf(exit)?._tag === "TicketUnknown") this.world.fail(`I3: ${ticket} is not known any more`)
+      },
+    )
+    this.later(this.plan.poll, () => this.poll(ticket, times + 1))
+  }
+}
+
+/** The expected failure of an exit. */
+const errorOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  for (const reason of exit.cause.reasons) if (reason._tag === "Fail") return reason.error
+  return undefined
+}

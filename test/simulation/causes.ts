@@ -1,0 +1,178 @@
+/**
+ * Whether a step was allowed to do what it did: for each script, the tickets it may move, from where to where, and what must
+ * have been true. It judges by what the script was asked and by what was in the store before, never by the script's code.
+ */
+import { START_LEASE_MILLIS, TICK_MILLIS } from "../../src/FifoQueue.ts"
+import type { Reply } from "../../src/Store.ts"
+import { list, text } from "../../src/store/reply.ts"
+import type { QueueState, Record } from "../support/queue-probe.ts"
+
+/** One script as it was carried out. */
+export interface Carried {
+  readonly name: string
+  /** its arguments after those that all scripts share */
+  readonly args: ReadonlyArray<string>
+  readonly now: number
+  readonly slots: number
+  readonly result: ReadonlyArray<Reply>
+  readonly before: QueueState
+  readonly after: QueueState
+  /** the ids of sessions whose end was told before this step */
+  readonly ended: ReadonlySet<string>
+  readonly maxLength: number
+  readonly graceMillis: number
+  readonly windowMillis: number
+  readonly callMillis: number
+}
+
+/** Back-offs of a platform at capacity never last longer (ms). */
+const MOST_REST = 60_000
+
+/** What calling the next ticket may do to any ticket. */
+const called = ({ before, now }: Carried, id: string, move: string): boolean => {
+  const present = before.presence.get(id) ?? 0
+  return (move === "wc" && present >= now) || (move === "wA" && present < now)
+}
+
+const deadline = ({ before }: Carried, id: string): number => before.leases.get(id) ?? 0
+
+/** The ticket of the session that an end names. */
+const endedTicket = ({ args, before }: Carried): string | undefined =>
+  args.map((session) => before.sessions.get(session)).find((ticket) => ticket !== undefined)
+
+type Rule = (step: Carried, id: string, move: string, was: Record | undefined) => boolean
+
+/** Which moves of a ticket each script may make; none that is not named. */
+const rules: { readonly [script: string]: Rule } = {
+  admit: (step, id, move) => called(step, id, move) || (id === step.args[0] && (move === "-w" || move === "-s")),
+  start: (step, id, move) => {
+    if (id !== step.args[0]) return step.result[1] === "M" && called(step, id, move)
+    return (move === "cs" && deadline(step, id) >= step.now) || (move === "cM" && deadline(step, id) < step.now)
+  },
+  bind: (step, id, move, was) => {
+    const heard = step.args.slice(4).some((session) => step.ended.has(session))
+    if (id !== step.args[0]) return step.result[0] === "ended" && called(step, id, move)
+    return was?.lease === step.args[1] && move === (heard ? "sF" : "sl")
+  },
+  release: (step, id, move, was) => {
+    if (id !== step.args[0]) return step.result[0] === "failed" && called(step, id, move)
+    return was?.lease === step.args[1] && move === (step.args[2] === "failed" ? "sF" : "sw")
+  },
+  end: (step, id, move) =>
+    id === endedTicket(step) ? move === "lE" : endedTicket(step) !== undefined && called(step, id, move),
+  leave: (step, id, move) =>
+    id === step.args[0] ? move === "wL" || move === "cL" : step.result[0] === "left" && called(step, id, move),
+  sweep: (step, id, move) => {
+    if (["cM", "sF", "lR"].includes(move)) return deadline(step, id) < step.now
+    if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
+    return called(step, id, move)
+  },
+}
+
+/** Presence is given to the ticket that was seen, until the grace has passed. */
+const presence = (step: Carried, wrong: Array<string>): void => {
+  const seen = new Set(step.name === "touch" ? step.args.slice(1) : step.args.slice(0, 1))
+  const gives = ["touch", "attach", "admit", "release"].includes(step.name)
+  for (const [id, until] of step.after.presence) {
+    const was = step.before.presence.get(id) ?? 0
+    if (until === was) continue
+    if (until < was) wrong.push(`the presence of ${id} was shortened`)
+    if (!gives || !seen.has(id)) wrong.push(`${step.name} made ${id} present`)
+    if (until > step.now + step.graceMillis + TICK_MILLIS) wrong.push(`${id} is present for too long`)
+  }
+}
+
+const leases = (step: Carried, wrong: Array<string>): void => {
+  const longest: { readonly [state: string]: number } = {
+    c: step.windowMillis,
+    s: START_LEASE_MILLIS,
+    l: step.callMillis,
+  }
+  for (const [id, until] of step.after.leases) {
+    if (until === step.before.leases.get(id)) continue
+    const most = step.now + (longest[step.after.tickets.get(id)?.state ?? ""] ?? 0)
+    if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
+  }
+}
+
+const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<string>): void => {
+  const until = after.meta.get("rest") ?? 0
+  if (until > (before.meta.get("rest") ?? 0)) {
+    const full = name === "release" && args[2] === "capacity" && result[0] === "waiting"
+    if (!full || until > now + MOST_REST) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
+  }
+  if (name === "end" && result[0] === "released" && until !== 0) wrong.push("I7: a session ended and the rest did not")
+}
+
+/** The answer agrees with what was done. */
+const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<string>): void => {
+  const { after, args, maxLength, name, result, slots } = step
+  const said = String(result[0])
+  const own = moves.get(args[0] ?? "")
+  const expect = (when: boolean, what: string): void => {
+    if (!when) wrong.push(`${name} answered ${said}: ${what}`)
+  }
+  const resting = (after.meta.get("rest") ?? 0) > step.now
+  switch (name) {
+    case "admit": {
+      expect(said === (own === "-s" ? "starting" : own === "-w" ? "waiting" : "full"), `the ticket went ${own}`)
+      const others = after.waiting.size - (own === "-w" ? 1 : 0)
+      if (own === "-w") expect(others < maxLength, `${others} waited already`)
+      if (own !== "-s") {
+        expect(others > 0 || resting || after.leases.size >= slots, "I7: a slot was free and nobody waited")
+      }
+      if (own === undefined) expect(others >= maxLength, `only ${others} wait`)
+      break
+    }
+    case "start":
+      if (said === "starting") {
+        expect(own === "cs" && text(result[1]) === after.tickets.get(args[0] ?? "")?.lease, `the ticket went ${own}`)
+      }
+      break
+    case "bind":
+      if (said === "live") {
+        const ticket = after.tickets.get(args[0] ?? "")
+        expect(ticket?.state === "l" && ticket.lease === args[1], "I8: the ticket is not live under this lease")
+      }
+      expect((said === "ended") === (own === "sF"), `the ticket went ${own}`)
+      break
+    case "end":
+      expect((said === "released") === [...moves.values()].includes("lE"), "I6: that is not what happened")
+      break
+    case "leave":
+      expect((said === "left") === (own === "wL" || own === "cL"), `the ticket went ${own}`)
+  }
+}
+
+/** What a step did that it may not do; `seen` is told each move of a ticket, as `script from to`. */
+export const trespasses = (step: Carried, seen: (move: string) => void): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const moves = new Map<string, string>()
+  for (const id of new Set([...step.before.tickets.keys(), ...step.after.tickets.keys()])) {
+    const was = step.before.tickets.get(id)
+    const is = step.after.tickets.get(id)
+    if (was?.state === is?.state && was?.lease === is?.lease) continue
+    const move = (was?.state ?? "-") + (is?.state ?? "-")
+    moves.set(id, move)
+    seen(`${step.name} ${move}`)
+    if (rules[step.name]?.(step, id, move, was) !== true)
+      wrong.push(`${step.name} moved ${id} from ${move[0]} to ${move[1]}`)
+  }
+  presence(step, wrong)
+  leases(step, wrong)
+  rest(step, wrong)
+  answer(step, moves, wrong)
+  return wrong
+}
+
+/** The settlements and signals of a reply, written as the checker expects them. */
+export const left = (reply: Reply) => {
+  const [result, signals, settlements] = list(reply)
+  const written = (all: Reply | undefined, order: (parts: ReadonlyArray<string>) => string): ReadonlyArray<string> =>
+    list(all).map((each) => order(list(each).map(text)))
+  return {
+    result: list(result),
+    signals: written(signals, (parts) => parts.join(" ")),
+    settlements: written(settlements, (parts) => parts.join(" ")),
+  }
+}

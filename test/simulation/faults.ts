@@ -1,0 +1,309 @@
+/**
+ * Faults planted on purpose: each is a mistake that somebody could make in a script of the store, and each must be seen by
+ * the simulation within a bounded number of histories. They live on the embedded store alone and exist only here.
+ */
+import { Step } from "../../src/queue/step.ts"
+import type { Reply, Script } from "../../src/Store.ts"
+import type { MemoryDb } from "../../src/store/MemoryDb.ts"
+import type { Planted } from "./world.ts"
+
+type Body = Script["memory"]
+type Change = (script: Script) => Script
+
+/** Replaces one script's body; `real` is what it replaces. */
+const replaced = (name: string, body: (real: Body) => Body): Change => {
+  const made = new Map<Script, Script>()
+  return (script) => {
+    if (script.name !== name) return script
+    const known = made.get(script) ?? { ...script, memory: body(script.memory) }
+    made.set(script, known)
+    return known
+  }
+}
+
+/** Replaces one script of the queue by a body of its own. */
+const queue = (name: string, body: (step: Step, real: () => Reply) => Reply): Change =>
+  replaced(`queue.${name}`, (real) => (db, keys, args) => body(new Step(db, keys, args), () => real(db, keys, args)))
+
+/** A store that answers some of a script's commands differently. */
+const tampered = (name: string, change: (db: MemoryDb, step: Step) => Partial<MemoryDb>): Change =>
+  replaced(`queue.${name}`, (real) => (db, keys, args) => {
+    const changed = change(db, new Step(db, keys, args))
+    const seen: MemoryDb = new Proxy(db, {
+      get: (target, property) => {
+        const value = Reflect.get(changed, property) ?? Reflect.get(target, property)
+        return typeof value === "function" ? value.bind(target) : value
+      },
+    })
+    return real(seen, keys, args)
+  })
+
+/** Changes every script of the queue alike. */
+const everywhere = (change: (name: string) => Change): Change => {
+  const changes = ["admit", "start", "bind", "release", "end", "leave", "sweep"].map(change)
+  return (script) => changes.reduce((made, each) => each(made), script)
+}
+
+/** An admission that does what was decided, whatever is true by now. */
+const decided = (script: Script, starts: boolean): Script => ({
+  ...script,
+  memory: (db, keys, args) => {
+    const s = new Step(db, keys, args)
+    const id = s.arg(0)
+    const seq = String(db.hincrby(s.meta, "seq", 1))
+    db.hset(s.data, id, s.arg(5))
+    if (starts) {
+      return s.reply(["starting", s.reserve(id, ["w", seq, "0", "", s.arg(4), "0"], "s", Number(s.arg(3)))])
+    }
+    s.save(id, ["w", seq, "0", "", s.arg(4), "0"])
+    db.zadd(s.waiting, Number(seq), id)
+    db.zadd(s.presence, Number(s.arg(2)), id)
+    return s.reply(s.place(id))
+  },
+})
+
+/** A binding, or the release of a slot, that does not look at the lease. */
+const unfenced = (s: Step, real: () => Reply): Reply => {
+  const t = s.load(s.arg(0))
+  if (t === undefined || t[0] === "s") return real()
+  t[0] = "s"
+  t[2] = s.arg(1)
+  s.save(s.arg(0), t)
+  return real()
+}
+
+export const faults: ReadonlyArray<Planted> = [
+  {
+    name: "an admission checks first and acts later",
+    actsLate: {
+      millis: 15,
+      decide: (script, { state }, args) =>
+        script.name === "queue.admit" && (state.meta.get("rest") ?? 0) < Number(args[0])
+          ? decided(script, state.waiting.size === 0 && state.leases.size < Number(args[1]))
+          : undefined,
+    },
+  },
+  {
+    name: "a newcomer takes a free slot while others wait",
+    script: queue("admit", (s, real) => {
+      if (s.db.zcard(s.leases) >= s.slots || s.db.zcard(s.waiting) === 0) return real()
+      const id = s.arg(0)
+      s.db.hset(s.data, id, s.arg(5))
+      const seq = String(s.db.hincrby(s.meta, "seq", 1))
+      return s.reply(["starting", s.reserve(id, ["w", seq, "0", "", s.arg(4), "0"], "s", Number(s.arg(3)))])
+    }),
+  },
+  { name: "a failed start is released without its fence", script: queue("release", unfenced) },
+  { name: "a stale session is bound", script: queue("bind", unfenced) },
+  {
+    name: "a session that ended before it was bound is bound all the same",
+    script: tampered("bind", (db, s) => ({
+      zscore: (key, member) => (key === s.overs ? undefined : db.zscore(key, member)),
+    })),
+  },
+  {
+    name: "no sweep wakes anybody",
+    script: tampered("sweep", (db, s) => ({
+      zat: (key, rank) => (key === s.waiting ? undefined : db.zat(key, rank)),
+    })),
+  },
+  {
+    name: "the youngest is called first",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zat: (key) => db.zat(key, key === s.waiting ? db.zcard(key) - 1 : 0),
+      })),
+    ),
+  },
+  {
+    name: "one opened slot calls two",
+    script: everywhere((name) =>
+      name === "admit"
+        ? (script) => script
+        : tampered(name, (db, s) => ({
+            zcard: (key) => db.zcard(key) - (key === s.leases && db.zcard(key) === s.slots ? 1 : 0),
+          })),
+    ),
+  },
+  {
+    name: "a called ticket stays in line",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zrem: (key, member) => (key === s.waiting && db.zcard(s.waiting) % 4 === 3 ? true : db.zrem(key, member)),
+      })),
+    ),
+  },
+  {
+    name: "a repeated end frees the oldest slot",
+    script: queue("end", (s, real) => {
+      const repeated = s.args.some((session) => s.db.zscore(s.overs, session) !== undefined)
+      const oldest = s.db.zat(s.leases, 0)
+      if (repeated && oldest !== undefined) s.free(oldest)
+      return real()
+    }),
+  },
+  {
+    name: "an end forgets that it happened",
+    script: tampered("end", (db, s) => ({
+      zadd: (key, score, member) => (key === s.overs ? undefined : db.zadd(key, score, member)),
+    })),
+  },
+  {
+    name: "an end leaves the session's slot taken",
+    script: tampered("end", (db, s) => ({
+      zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
+    })),
+  },
+  {
+    name: "quota is not given back",
+    script: replaced(
+      "limit.giveBack",
+      (real) =>
+        (db, keys, [token = "", kind = ""]) =>
+          kind === "refund" ? 0 : real(db, keys, [token, kind]),
+    ),
+  },
+  {
+    name: "a concurrent unit is not given back",
+    script: replaced("limit.giveBack", () => () => 0),
+  },
+  {
+    name: "a settlement is forgotten by the queue",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zadd: (key, score, member) => (key === s.settle ? undefined : db.zadd(key, score, member)),
+      })),
+    ),
+  },
+  {
+    name: "presence never expires",
+    script: tampered("admit", (db, s) => ({
+      zadd: (key, score, member) => db.zadd(key, key === s.presence ? score + 86_400_000 : score, member),
+    })),
+  },
+  {
+    name: "a sweep does not look for the absent",
+    script: tampered("sweep", (db, s) => ({
+      zrangebyscore: (key, min, max, limit, offset) =>
+        key === s.presence ? [] : db.zrangebyscore(key, min, max, limit, offset),
+    })),
+  },
+  {
+    name: "a heartbeat keeps nobody present",
+    script: tampered("touch", (db, s) => ({
+      zadd: (key, score, member) => (key === s.presence ? undefined : db.zadd(key, score, member)),
+    })),
+  },
+  {
+    name: "a lease past its deadline is kept",
+    script: tampered("sweep", (db, s) => ({
+      zrangebyscore: (key, min, max, limit, offset) =>
+        key === s.leases ? [] : db.zrangebyscore(key, min, max, limit, offset),
+    })),
+  },
+  {
+    name: "a start that comes too late is let through",
+    script: tampered("start", (db, s) => ({
+      zscore: (key, member) => (key === s.leases ? Number.MAX_SAFE_INTEGER : db.zscore(key, member)),
+    })),
+  },
+  {
+    name: "a ticket that is starting may start again",
+    script: queue("start", (s, real) => {
+      const t = s.load(s.arg(0))
+      return t?.[0] === "s" ? s.reply(["starting", t[2], s.db.hget(s.data, s.arg(0)) ?? ""]) : real()
+    }),
+  },
+  {
+    name: "a rest never ends",
+    script: tampered("release", (db, s) => ({
+      hset: (key, field, value) => db.hset(key, field, field === "rest" ? String(s.now + 86_400_000) : value),
+    })),
+  },
+  {
+    name: "an end leaves the campaign resting",
+    script: tampered("end", (db) => ({
+      hdel: (key, field) => (field === "rest" ? undefined : db.hdel(key, field)),
+    })),
+  },
+  {
+    name: "a ticket that the platform had no room for goes to the end of the line",
+    script: tampered("release", (db, s) => ({
+      zadd: (key, score, member) => {
+        if (key !== s.waiting) return db.zadd(key, score, member)
+        const t = s.load(member)
+        if (t === undefined) return
+        t[1] = String(db.hincrby(s.meta, "seq", 1))
+        s.save(member, t)
+        db.zadd(key, Number(t[1]), member)
+      },
+    })),
+  },
+  {
+    name: "whoever leaves is forgotten at once",
+    script: queue("leave", (s, real) => {
+      const reply = real()
+      s.db.hdel(s.tickets, s.arg(0))
+      s.db.zrem(s.forget, s.arg(0))
+      return reply
+    }),
+  },
+  {
+    name: "leaving a called ticket keeps its slot",
+    script: tampered("leave", (db, s) => ({
+      zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
+    })),
+  },
+  {
+    name: "places are given by the time",
+    script: tampered("admit", (db, s) => ({
+      hincrby: (key, field, by) => {
+        if (field !== "seq") return db.hincrby(key, field, by)
+        db.hset(key, field, String(s.now))
+        return s.now
+      },
+    })),
+  },
+  {
+    name: "a lost start call is never told again",
+    script: queue("touch", (_s, real) => {
+      const reply = real()
+      return quieted(reply)
+    }),
+  },
+  {
+    name: "a start call goes to nobody",
+    script: everywhere((name) => queue(name, (_s, real) => silenced(real()))),
+  },
+  {
+    name: "nobody sweeps",
+    script: replaced("queue.sweep", () => () => [[0, 0, 0, 0, 0, []], [], []]),
+  },
+  {
+    name: "nobody ticks",
+    script: replaced("queue.touch", () => () => [[0, 0, []], [], []]),
+  },
+  {
+    name: "a session that is bound again, because the first answer was lost, is stale",
+    script: queue("bind", (s, real) => (s.load(s.arg(0))?.[0] === "l" ? s.reply(["stale"]) : real())),
+  },
+  {
+    name: "the longest queue is no limit",
+    script: replaced("queue.admit", (real) => (db, keys, args) => real(db, keys, args.with(6, "1000000"))),
+  },
+]
+
+/** A touch that does not say who is called. */
+const quieted = (reply: Reply): Reply => {
+  if (!Array.isArray(reply)) return reply
+  const [[length, average, tickets], ...rest] = reply
+  const quiet = tickets.map((ticket: ReadonlyArray<Reply>) => (ticket[0] === "c" ? ["s"] : ticket))
+  return [[length, average, quiet], ...rest]
+}
+
+/** A step that leaves no signal to its gate. */
+const silenced = (reply: Reply): Reply => {
+  if (!Array.isArray(reply)) return reply
+  const [result, , settlements] = reply
+  return [result, [], settlements]
+}

@@ -1,0 +1,227 @@
+/**
+ * One life of one gate: the real gatekeeper, queue, limiter, push channel and background loops, on a simulated process and
+ * a simulated way to the store. Killed, it leaves everything as it is; a new life begins from the store alone.
+ */
+import { Context, Effect, Exit, Layer, Logger, Random, Redacted, Scope } from "effect"
+import { layerNoDeps } from "../../src/Gate.ts"
+import type { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { Secrets } from "../../src/gatekeeper/campaigns.ts"
+import { IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { PlatformApi } from "../../src/PlatformApi.ts"
+import * as PushChannel from "../../src/PushChannel.ts"
+import { Settings, type SettingsTree } from "../../src/Settings.ts"
+import { Store } from "../../src/Store.ts"
+import { Chance } from "./chance.ts"
+import { Process } from "./kernel.ts"
+import { makeStore } from "./network.ts"
+import type { Plan } from "./plan.ts"
+import { makePlatformApi } from "./platform.ts"
+import type { World } from "./world.ts"
+
+export type Services = Gatekeeper | PushChannel.PushChannel
+
+/** How long a gate that could not start waits before it tries again (ms). */
+const RESTART_MILLIS = 1_000
+/** The longest way between a client and a gate, there or back (ms). */
+const CLIENT_LATENCY = 20
+
+export const settingsOf = (plan: Plan): SettingsTree => ({
+  StoreConnectionString: Redacted.make("memory:"),
+  Campaigns: [
+    {
+      name: "default",
+      ApiSecretToken: Redacted.make("key"),
+      BaseUrl: "https://platform.example/",
+      BusinessId: "business",
+      WebCampaignId: "campaign",
+      DefaultRegionId: "eu",
+      AllowedRegionIds: ["eu"],
+      MaxConcurrency: plan.slotsFromPlatform ? undefined : plan.slots,
+    },
+  ],
+  IpIntel: {
+    Provider: "none",
+    ApiKey: undefined,
+    BaseUrl: undefined,
+    OnError: "allow",
+    CacheDays: 1,
+    LookupsPerMinute: 1,
+    TimeoutMillis: 1,
+    Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 1 },
+  },
+  Security: {
+    RateLimitHourly: plan.hourly,
+    RateLimitDaily: 0,
+    RateLimitConcurrency: plan.concurrent,
+    BlockVpn: false,
+    BlockProxy: false,
+    BlockTor: false,
+    BlockDatacenter: false,
+    WebhookApiToken: [],
+    WebhookSigningSecret: [],
+    AllowedOrigins: [],
+    TrustedProxies: [],
+  },
+  Queue: {
+    MaxLength: plan.maxLength,
+    DisconnectGraceSeconds: plan.graceSeconds,
+    StartWindowSeconds: plan.windowSeconds,
+    MaxCallMinutes: plan.callMinutes,
+  },
+  Server: { Host: "127.0.0.1", Port: 0 },
+})
+
+const intel = Layer.succeed(IpIntel, {
+  provider: "none",
+  lookup: () => Effect.succeed(noFacts),
+  probe: Effect.void,
+})
+
+export class Gate {
+  readonly world: World
+  readonly index: number
+  readonly name: string
+  readonly process: Process
+  /** since when nothing has hindered its loops; in the future while something does */
+  cleanSince = Number.POSITIVE_INFINITY
+  /** the slots that its last step assumed */
+  slots: number | undefined
+  /** since when it has seen a free slot beside a waiting ticket */
+  freeSince: number | undefined
+  private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
+  private services: Context.Context<Services> | undefined
+  private readonly waiting = new Set<() => void>()
+
+  constructor(world: World, index: number, life: number) {
+    this.world = world
+    this.index = index
+    this.name = `gate${index}.${life}`
+    this.process = new Process(world.kernel)
+    const chance = new Chance(world.chance(this.name, 2 ** 31))
+    const random: Random.Random = {
+      nextDoubleUnsafe: () => chance.below(2 ** 30) / 2 ** 30,
+      nextIntUnsafe: () => chance.below(2 ** 30),
+    }
+    let secrets = 0
+    const logger = Logger.make<unknown, void>(({ cause, logLevel, message }) => {
+      const text = Array.isArray(message) ? message.map(String).join(" ") : String(message)
+      world.note(`${this.name} logs ${logLevel}: ${text}`)
+      if (cause.reasons.some((reason) => reason._tag === "Die")) world.fail(`a defect was logged: ${text} ${cause}`)
+    })
+    const context = this.process.context.pipe(
+      Context.add(Random.Random, random),
+      Context.add(Logger.CurrentLoggers, new Set([logger])),
+      Context.add(Secrets, () => `${this.name.replace(".", "-")}-${String(secrets++).padStart(16, "0")}`),
+    )
+    const layer = layerNoDeps.pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannel.layerShared),
+      ),
+      Layer.provideMerge(
+        Layer.mergeAll(Layer.succeed(Store, makeStore(world, this)), Layer.succeed(Settings, settingsOf(world.plan))),
+      ),
+    )
+    const scope = Scope.makeUnsafe()
+    Effect.runForkWith(context)(Layer.buildWithScope(layer, scope)).addObserver((exit) => {
+      if (Exit.isSuccess(exit)) {
+        this.services = Context.merge(context, exit.value)
+        this.cleanSince = Math.max(world.kernel.now, this.troubled)
+        world.note(`${this.name} is up`)
+        return
+      }
+      world.note(`${this.name} does not start`)
+      this.kill(RESTART_MILLIS)
+    })
+  }
+
+  private troubled = 0
+
+  get up(): boolean {
+    return this.process.alive && this.services !== undefined
+  }
+
+  /** Its loops are hindered until then. */
+  trouble(until: number): void {
+    this.troubled = Math.max(this.troubled, until)
+    if (this.services !== undefined) this.cleanSince = Math.max(this.cleanSince, until)
+  }
+
+  freeze(millis: number): void {
+    this.process.frozenUntil = this.world.kernel.now + millis
+    this.trouble(this.process.frozenUntil)
+    this.world.note(`${this.name} freezes for ${millis} ms`)
+  }
+
+  /** Dies around its next call. */
+  doom(when: "before" | "after" | "platform", downMillis: number): void {
+    this.crash = { when, downMillis }
+  }
+
+  /** Whether it dies now, because this is where it was doomed to. */
+  dies(where: "before" | "after" | "platform"): boolean {
+    if (this.crash?.when !== where) return false
+    this.kill(this.crash.downMillis)
+    return true
+  }
+
+  kill(downMillis: number): void {
+    if (!this.process.alive) return
+    this.world.note(`${this.name} dies`)
+    this.world.watch.gone(this)
+    this.process.kill()
+    this.cleanSince = Number.POSITIVE_INFINITY
+    // whoever is connected sees a reset
+    for (const reset of this.waiting) this.world.kernel.after(1, reset)
+    this.waiting.clear()
+    this.world.kernel.after(downMillis, () => this.world.startGate(this.index))
+  }
+
+  /** Calls `reset` when the gate dies, until it is told to stop. */
+  watched(reset: () => void): () => void {
+    this.waiting.add(reset)
+    return () => this.waiting.delete(reset)
+  }
+
+  /** A client asks: the effect runs on the gate, and the answer is lost when the gate dies. Returns how to hang up. */
+  ask<A, E>(
+    key: string,
+    effect: Effect.Effect<A, E, Services>,
+    answer: (exit: Exit.Exit<A, E>) => void,
+    reset: () => void = () => {},
+  ): () => void {
+    const { kernel } = this.world
+    const latency = (way: string): number =>
+      1 + this.world.chance(`${key} ${this.world.millis()} ${way}`, CLIENT_LATENCY)
+    const ready = this.services
+    if (ready === undefined) {
+      kernel.after(1, reset)
+      return () => {}
+    }
+    const stop = this.watched(reset)
+    let hangUp: () => void = () => {}
+    let hungUp = false
+    kernel.after(
+      latency("there"),
+      () => {
+        if (hungUp) return
+        const fiber = Effect.runForkWith(ready)(effect)
+        hangUp = () => fiber.interruptUnsafe()
+        fiber.addObserver((exit) => {
+          stop()
+          if (Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Die")) {
+            this.world.fail(`${key} ended in a defect: ${exit.cause}`)
+          }
+          kernel.after(latency("back"), () => {
+            if (!hungUp) answer(exit)
+          })
+        })
+      },
+      this.process,
+    )
+    return () => {
+      hungUp = true
+      stop()
+      kernel.after(latency("hang up"), () => hangUp(), this.process)
+    }
+  }
+}

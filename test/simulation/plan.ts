@@ -1,0 +1,205 @@
+/**
+ * A history before it is played: the settings and a list of actions, each of which may be left out without touching the
+ * others. `planOf(seed)` invents one.
+ */
+import { Chance } from "./chance.ts"
+
+/** What the platform makes of one start. Times in ms. */
+export interface PlatformScript {
+  /** until the answer */
+  readonly delay: number
+  readonly outcome: "started" | "capacity" | "refused" | "failed" | "ghost"
+  /** how long the session runs, counted from when the platform began it, which is half-way to its answer */
+  readonly talk: number
+  /** when the end is told, each counted from the end of the session; empty: never */
+  readonly webhooks: ReadonlyArray<number>
+}
+
+/** One caller and all they will do. Times in ms, -1 is never. */
+export interface Arrive {
+  readonly kind: "arrive"
+  readonly at: number
+  readonly id: number
+  /** whose budgets are used */
+  readonly address: number
+  readonly gate: number
+  /** hangs up so long after asking */
+  readonly hangUp: number
+  /** opens a connection so long after being queued */
+  readonly connect: number
+  /** starts so long after a start call */
+  readonly react: number
+  /** starts twice at once, on two gates */
+  readonly twice: boolean
+  /** goes away so long after connecting, noticed or not, and comes back so long after that */
+  readonly vanish: number
+  readonly silently: boolean
+  readonly comeBack: number
+  /** leaves so long after being queued */
+  readonly leave: number
+  /** asks for the ticket's state this often */
+  readonly poll: number
+  /** asks again with the same ticket, so long after being queued */
+  readonly rejoin: number
+  /** asks again, from nothing, when the gate failed */
+  readonly retries: number
+  /** the platform's answers to this caller's starts, the last one for all that follow */
+  readonly platform: readonly [PlatformScript, ...ReadonlyArray<PlatformScript>]
+}
+
+export type Action =
+  | Arrive
+  /** A gate dies: at once, or around its next call to the store or the platform. */
+  | {
+      readonly kind: "crash"
+      readonly at: number
+      readonly gate: number
+      readonly when: "now" | "before" | "after" | "platform"
+      readonly downMillis: number
+    }
+  /** A gate stands still and wakes with stale beliefs. */
+  | { readonly kind: "freeze"; readonly at: number; readonly gate: number; readonly millis: number }
+  /** A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed. */
+  | {
+      readonly kind: "store"
+      readonly at: number
+      /** -1 is all of them */
+      readonly gate: number
+      readonly millis: number
+      readonly mode: "refused" | "unheard" | "late" | "mixed"
+    }
+  | {
+      readonly kind: "bus"
+      readonly at: number
+      readonly millis: number
+      readonly mode: "lose" | "repeat" | "reorder"
+    }
+  | { readonly kind: "slots"; readonly at: number; readonly slots: number }
+
+export interface Plan {
+  readonly seed: number
+  readonly gates: number
+  readonly slots: number
+  /** read from the platform, and so subject to change */
+  readonly slotsFromPlatform: boolean
+  readonly maxLength: number
+  readonly graceSeconds: number
+  readonly windowSeconds: number
+  readonly callMinutes: number
+  readonly concurrent: number
+  readonly hourly: number
+  /** how a session's status is answered */
+  readonly status: "truth" | "unknown" | "fails"
+  /** until when anything goes wrong by itself (ms) */
+  readonly millis: number
+  readonly actions: ReadonlyArray<Action>
+}
+
+const platformScript = (chance: Chance, rough: number): PlatformScript => {
+  const troubled = chance.percent(rough)
+  const outcome = troubled ? chance.pick("capacity", "capacity", "capacity", "refused", "failed", "ghost") : "started"
+  const talk = chance.percent(5) ? chance.between(1, 200) : chance.between(1_000, 20_000)
+  const late = chance.percent(15) ? chance.between(5_000, 100_000) : chance.between(0, 300)
+  const webhooks = chance.percent(10)
+    ? []
+    : chance.percent(25)
+      ? [late, late + chance.between(0, 2_000), late + chance.between(0, 90_000)]
+      : [late]
+  const slow = chance.below(100)
+  const delay =
+    slow < 4 ? chance.between(20_000, 45_000) : slow < 20 ? chance.between(1_000, 9_000) : chance.between(5, 400)
+  return { delay, outcome, talk, webhooks }
+}
+
+const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
+  chance.percent(percent) ? chance.between(low, high) : -1
+
+const arrival = (chance: Chance, id: number, at: number, gates: number, rough: number): Arrive => ({
+  kind: "arrive",
+  at,
+  id,
+  address: chance.below(12),
+  gate: chance.below(gates),
+  hangUp: sometimes(chance, 4, 0, 50),
+  connect: sometimes(chance, 92, 0, chance.pick(50, 200, 8_000)),
+  react: sometimes(chance, 88, 0, chance.pick(100, 3_000, 3_000, 40_000)),
+  twice: chance.percent(8),
+  vanish: sometimes(chance, 25, 0, 30_000),
+  silently: chance.percent(40),
+  comeBack: sometimes(chance, 60, 0, 25_000),
+  leave: sometimes(chance, 12, 0, 40_000),
+  poll: sometimes(chance, 15, 500, 6_000),
+  rejoin: sometimes(chance, 12, 0, 20_000),
+  retries: chance.below(3),
+  platform: [platformScript(chance, rough), platformScript(chance, rough >> 1), platformScript(chance, 0)],
+})
+
+/** Invents a history. */
+export const planOf = (seed: number): Plan => {
+  const chance = new Chance(seed)
+  const gates = chance.pick(1, 2, 2, 3, 3, 4)
+  const slotsFromPlatform = chance.percent(30)
+  const slots = chance.pick(1, 1, 1, 2, 2, 3)
+  const millis = chance.between(20_000, 60_000)
+  // how much goes wrong, from nothing to a lot
+  const rough = chance.pick(0, 10, 25, 50)
+  const trouble = chance.pick(0, 1, 3, 8)
+  const arrivals = chance.between(4, 26)
+  const actions: Array<Action> = []
+  // in bursts, so that arrivals meet
+  let at = 100
+  for (let id = 0; id < arrivals; id++) {
+    at = chance.percent(50) ? at + chance.below(12) : chance.between(100, millis)
+    actions.push(arrival(chance, id, at, gates, rough))
+  }
+  for (let n = 0; n < trouble; n++) {
+    const at = chance.between(0, millis)
+    const gate = chance.below(gates)
+    switch (chance.pick("crash", "crash", "crash", "freeze", "store", "store", "bus", "bus", "slots")) {
+      case "crash": {
+        const when = chance.pick("now", "before", "after", "platform")
+        actions.push({ kind: "crash", at, gate, when, downMillis: chance.pick(10, 500, 4_000, 30_000) })
+        break
+      }
+      case "freeze":
+        actions.push({ kind: "freeze", at, gate, millis: chance.pick(300, 3_000, 12_000, 45_000) })
+        break
+      case "store": {
+        const mode = chance.pick("refused", "unheard", "late", "mixed", "mixed")
+        actions.push({
+          kind: "store",
+          at,
+          gate: chance.percent(40) ? -1 : gate,
+          millis: chance.pick(20, 300, 3_000, 15_000),
+          mode,
+        })
+        break
+      }
+      case "bus":
+        actions.push({
+          kind: "bus",
+          at,
+          millis: chance.between(500, 40_000),
+          mode: chance.pick("lose", "lose", "repeat", "reorder"),
+        })
+        break
+      case "slots":
+        if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })
+    }
+  }
+  return {
+    seed,
+    gates,
+    slots,
+    slotsFromPlatform,
+    maxLength: chance.pick(2, 6, 100, 100),
+    graceSeconds: chance.pick(5, 10, 30),
+    windowSeconds: chance.pick(5, 10, 30),
+    callMinutes: chance.pick(1, 1, 2, 4),
+    concurrent: chance.pick(0, 0, 1, 2),
+    hourly: chance.pick(0, 0, 3),
+    status: chance.pick("truth", "unknown", "fails"),
+    millis,
+    actions,
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The platform of a history. Each caller's starts are answered by the caller's own script; sessions run and end there, and
+ * their ends are told to some gate: early, late, twice, or never.
+ */
+import { Effect, Exit } from "effect"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { AtCapacity, PlatformApi, PlatformError } from "../../src/PlatformApi.ts"
+import { refused, unavailable } from "../../src/platform-api/errors.ts"
+import type { SessionConfig } from "../../src/Session.ts"
+import type { Gate } from "./gate.ts"
+import type { Arrive, PlatformScript } from "./plan.ts"
+import type { World } from "./world.ts"
+
+const STATUS_MILLIS = 200
+const WEBHOOK_TRIES = 4
+const WEBHOOK_RETRY_MILLIS = 3_000
+
+export interface Session {
+  readonly ids: readonly [string, string]
+  /** the request for which it was started */
+  readonly request: string
+  over: boolean
+  /** how often a gate said that this end freed a slot */
+  released: number
+}
+
+export class Platform {
+  readonly sessions: Array<Session> = []
+  private readonly world: World
+  private readonly scripts = new Map<number, Arrive["platform"]>()
+  /** webhooks that are still to be told */
+  pending = 0
+  /** of each request, the outcomes so far */
+  private readonly started = new Map<string, Array<PlatformScript["outcome"]>>()
+
+  constructor(world: World) {
+    this.world = world
+    for (const action of world.plan.actions) if (action.kind === "arrive") this.scripts.set(action.id, action.platform)
+  }
+
+  /** One start; `answer` comes after the script's delay. */
+  initiate(gate: Gate, config: SessionConfig, answer: (ids: Session["ids"] | PlatformError) => void): void {
+    const { kernel } = this.world
+    const request = config.metadata.request ?? ""
+    const before = this.started.get(request) ?? []
+    const scripts = this.scripts.get(Number(request.split(".")[0]))
+    const script = scripts?.[before.length] ?? scripts?.at(-1)
+    if (script === undefined) {
+      this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
+      return
+    }
+    if (before.some((outcome) => outcome !== "capacity")) this.world.fail(`I5: ${request} was started twice`)
+    this.started.set(request, [...before, script.outcome])
+    this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
+    const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
+    if (script.outcome === "started" || script.outcome === "ghost") this.begin(ids, request, script)
+    kernel.after(
+      script.delay,
+      () => {
+        switch (script.outcome) {
+          case "started":
+            return answer(ids)
+          case "capacity":
+            return answer(new PlatformError({ reason: new AtCapacity({ message: "full" }) }))
+          case "refused":
+            return answer(refused(403, "NO", "no"))
+          default:
+            return answer(unavailable("timeout", script.outcome === "ghost", "no answer"))
+        }
+      },
+      gate.process,
+    )
+  }
+
+  /** Running sessions. */
+  get running(): number {
+    return this.sessions.filter((session) => !session.over).length
+  }
+
+  find(id: string): Session | undefined {
+    return this.sessions.find((session) => session.ids.some((each) => each === id))
+  }
+
+  private begin(ids: Session["ids"], request: string, script: PlatformScript): void {
+    const { kernel } = this.world
+    const session: Session = { ids, request, over: false, released: 0 }
+    this.sessions.push(session)
+    this.pending++
+    kernel.after(Math.floor(script.delay / 2) + script.talk, () => {
+      session.over = true
+      this.world.note(`session ${ids[0]} is over`)
+      this.pending--
+      this.pending += script.webhooks.length
+      for (const [n, after] of script.webhooks.entries()) kernel.after(after, () => this.tell(session, n, 0))
+    })
+  }
+
+  /** A webhook, repeated until a gate has answered it, a few times. */
+  private tell(session: Session, n: number, tries: number): void {
+    const { world } = this
+    if (tries === WEBHOOK_TRIES) {
+      this.pending--
+      return
+    }
+    const again = (): void => {
+      world.kernel.after(WEBHOOK_RETRY_MILLIS, () => this.tell(session, n, tries + 1))
+    }
+    const key = `webhook ${session.ids[0]} ${n} ${tries}`
+    const up = world.gates.filter((gate) => gate?.up === true)
+    const gate = up[world.chance(key, Math.max(1, up.length))]
+    if (gate === undefined) {
+      again()
+      return
+    }
+    const [web, conversation] = session.ids
+    const named = [[web], [conversation], [web, conversation]][world.chance(`${key} ids`, 3)] ?? [web]
+    gate.ask(
+      key,
+      Gatekeeper.use((gatekeeper) => gatekeeper.sessionEnded(named)),
+      (exit) => {
+        if (Exit.isFailure(exit)) return again()
+        this.pending--
+        if (exit.value && ++session.released > 1) world.fail(`I6: two webhooks freed the slot of ${web}`)
+      },
+      again,
+    )
+  }
+}
+
+/** The platform as one gate reaches it. */
+export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"] =>
+  PlatformApi.of({
+    initiate: (config) =>
+      Effect.callback((resume) => {
+        world.platform.initiate(gate, config, (answer) =>
+          resume(
+            answer instanceof PlatformError
+              ? Effect.fail(answer)
+              : Effect.succeed({ sessionIds: answer, webSocketUrl: `wss://agent.example/${answer[0]}` }),
+          ),
+        )
+        gate.dies("platform")
+      }),
+    concurrency: () =>
+      Effect.callback((resume) => {
+        const answer = { limit: world.slots, inUse: world.platform.running }
+        world.kernel.after(STATUS_MILLIS, () => resume(Effect.succeed(answer)), gate.process)
+      }),
+    sessionStatus: (_campaign, id) =>
+      Effect.callback((resume) => {
+        const { status } = world.plan
+        const truth = world.platform.find(id)?.over === true ? ("over" as const) : ("running" as const)
+        const answer =
+          status === "fails"
+            ? Effect.fail(unavailable("timeout", false, "no answer"))
+            : Effect.succeed(status === "truth" ? truth : ("unknown" as const))
+        world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
+      }),
+    verify: () => Effect.succeed("reachable"),
+  })

@@ -1,0 +1,116 @@
+/** Plays a history to its end, or to the first thing that is wrong. */
+import { type Base, memoryBase } from "./base.ts"
+import { Caller } from "./callers.ts"
+import { BEGIN, Kernel } from "./kernel.ts"
+import type { Action, Plan } from "./plan.ts"
+import { type Planted, World } from "./world.ts"
+
+/** A history that has not come to rest so long after its troubles never will (ms). */
+const DRAIN_MILLIS = 30 * 60_000
+const LOOK_MILLIS = 500
+
+export interface Played {
+  readonly plan: Plan
+  /** what was wrong first; undefined when nothing was */
+  readonly violation: string | undefined
+  /** scripts that the store carried out, each followed by all checks */
+  readonly steps: number
+  /** those of them that changed something */
+  readonly changes: number
+  /** how often what was seen, see `Watch.seen` */
+  readonly seen: ReadonlyMap<string, number>
+  readonly millis: number
+  readonly trace: ReadonlyArray<string>
+}
+
+export interface Options {
+  readonly planted?: Planted | undefined
+  readonly traced?: boolean
+  readonly base?: (kernel: Kernel) => Base
+}
+
+const act = (world: World, action: Action): void => {
+  switch (action.kind) {
+    case "arrive": {
+      const caller = new Caller(world, action)
+      world.callers.push(caller)
+      caller.request()
+      return
+    }
+    case "crash": {
+      const gate = world.gates[action.gate]
+      if (action.when === "now") gate?.kill(action.downMillis)
+      else gate?.doom(action.when, action.downMillis)
+      return
+    }
+    case "freeze":
+      world.gates[action.gate]?.freeze(action.millis)
+      return
+    case "bus":
+      world.bus = { until: world.kernel.now + action.millis, mode: action.mode }
+      world.note(`the bus will ${action.mode} for ${action.millis} ms`)
+      return
+    case "slots":
+      world.slots = action.slots
+      world.note(`the platform has ${action.slots} slots`)
+      return
+    case "store":
+      world.note(`the store is ${action.mode} for ${action.millis} ms to gate ${action.gate}`)
+      return
+  }
+}
+
+const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Options): World => {
+  const kernel = new Kernel()
+  const world = new World(kernel, plan, base(kernel), planted, traced)
+  for (let index = 0; index < plan.gates; index++) kernel.after(index * 137, () => world.startGate(index))
+  for (const action of plan.actions) kernel.after(action.at + 500, () => act(world, action))
+  const calm = BEGIN + 1_000 + Math.max(plan.millis, ...plan.actions.map(({ at }) => at))
+  const look = (): void => {
+    world.watch.promises()
+    const over = kernel.now > calm + DRAIN_MILLIS || (kernel.now > calm && atRest(world))
+    if (over) world.watch.finish(() => {})
+    else kernel.after(LOOK_MILLIS, look)
+    world.over = over
+  }
+  look()
+  return world
+}
+
+/** Nobody has anything in mind any more, and the store holds nothing. */
+const atRest = ({ callers, platform, watch }: World): boolean =>
+  watch.drained && platform.pending === 0 && callers.every(({ done }) => done)
+
+const end = (world: World): Played => ({
+  plan: world.plan,
+  violation: world.violation,
+  steps: world.steps,
+  changes: world.watch.changes,
+  seen: world.watch.seen,
+  millis: world.millis(),
+  trace: world.trace ?? [],
+})
+
+/** Goes one event further; false when the history is over. */
+const step = (world: World): boolean => {
+  const { kernel } = world
+  kernel.drain()
+  if (kernel.inflight > 0) return true
+  if (world.violation !== undefined || world.over) return false
+  return kernel.next()
+}
+
+/** Plays on the embedded store. */
+export const play = (plan: Plan, options: Options = {}): Played => {
+  const world = begin(plan, options)
+  while (step(world)) {}
+  return end(world)
+}
+
+/** Plays on a store that takes its time. */
+export const playAsync = async (plan: Plan, options: Options): Promise<Played> => {
+  const world = begin(plan, options)
+  while (step(world)) if (world.kernel.inflight > 0) await world.kernel.answered()
+  if (world.kernel.broken !== undefined) throw new Error("the store failed", { cause: world.kernel.broken })
+  return end(world)
+}

@@ -1,0 +1,41 @@
+/** Says what went wrong in a history so that it can be played again: the seed, the shortest history found, its course. */
+
+import type { Action, Plan } from "./plan.ts"
+import { type Played, play } from "./play.ts"
+import { shrink } from "./shrink.ts"
+import type { Planted } from "./world.ts"
+
+const actionOf = (action: Action): string => {
+  if (action.kind !== "arrive") return JSON.stringify(action)
+  const { kind: _kind, platform, ...rest } = action
+  const done = Object.entries(rest).filter(([, value]) => value !== -1 && value !== false)
+  const starts = platform.map(
+    ({ delay, outcome, talk, webhooks }) => `${outcome} in ${delay}, talks ${talk}, told ${webhooks}`,
+  )
+  return `arrive ${done.map(([key, value]) => `${key} ${value}`).join(", ")}; platform: ${starts.join(" / ")}`
+}
+
+/** What kind of a violation it is, whoever it befell. */
+const kindOf = (violation: string | undefined): string | undefined =>
+  violation
+    ?.replaceAll(/gate\d+-\d+-[\w-]+/g, "T")
+    .replaceAll(/[\d.]+/g, "#")
+    .slice(0, 40)
+
+/** The shortest plan found that goes wrong in the same way. */
+export const shortest = (failed: Played, planted?: Planted, budget?: number): Plan =>
+  shrink(failed.plan, (plan) => kindOf(play(plan, { planted }).violation) === kindOf(failed.violation), budget)
+
+export const report = (failed: Played, planted?: Planted): string => {
+  const plan = shortest(failed, planted)
+  const { actions, ...settings } = plan
+  const { trace, violation } = play(plan, { planted, traced: true })
+  return [
+    `seed ${failed.plan.seed}: ${failed.violation}`,
+    `again: SIMULATION_SEED=${failed.plan.seed} npx vitest run test/simulation/simulation.test.ts`,
+    `shortest (${actions.length} of ${failed.plan.actions.length} actions): ${violation}`,
+    JSON.stringify(settings),
+    ...actions.map(actionOf),
+    ...trace.slice(-60).map((line) => line.slice(0, 240)),
+  ].join("\n")
+}

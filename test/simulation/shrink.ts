@@ -1,0 +1,52 @@
+/** Makes a failing history short: leaves out what it fails without, first in big pieces, then one by one. */
+import type { Action, Arrive, Plan } from "./plan.ts"
+
+/** Simpler callers, each of which may still do what the history needs. */
+const simpler = (caller: Arrive): ReadonlyArray<Arrive> => {
+  const never: ReadonlyArray<Partial<Arrive>> = [
+    { hangUp: -1 },
+    { vanish: -1, silently: false, comeBack: -1 },
+    { comeBack: -1 },
+    { leave: -1 },
+    { poll: -1 },
+    { rejoin: -1 },
+    { retries: 0 },
+    { twice: false },
+    { connect: -1, react: -1 },
+    { platform: [caller.platform[0]] },
+    { platform: [{ delay: 10, outcome: "started", talk: 1_000, webhooks: [0] }] },
+  ]
+  return never
+    .filter((part) => Object.entries(part).some(([key, value]) => Reflect.get(caller, key) !== value))
+    .map((part) => ({ ...caller, ...part }))
+}
+
+const withActions = (plan: Plan, actions: ReadonlyArray<Action>): Plan => ({ ...plan, actions })
+
+/** `fails` plays a plan and says whether it is still wrong. It is asked at most `budget` times. */
+export const shrink = (plan: Plan, fails: (plan: Plan) => boolean, budget = 400): Plan => {
+  let best = plan
+  let left = budget
+  const attempt = (candidate: Plan): boolean => {
+    if (left-- <= 0 || !fails(candidate)) return false
+    best = candidate
+    return true
+  }
+
+  for (let size = Math.ceil(best.actions.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < best.actions.length; ) {
+      // what is left out makes the next piece take its place
+      if (!attempt(withActions(best, best.actions.toSpliced(from, size)))) from += size
+    }
+  }
+  for (let n = 0; n < best.actions.length; n++) {
+    for (let again = true; again; ) {
+      const action = best.actions[n]
+      again =
+        action?.kind === "arrive" &&
+        simpler(action).some((caller) => attempt(withActions(best, best.actions.with(n, caller))))
+    }
+  }
+  while (best.gates > 1 && attempt({ ...best, gates: best.gates - 1 })) {}
+  return best
+}

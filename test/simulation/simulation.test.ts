@@ -1,0 +1,50 @@
+/**
+ * At least 200,000 steps of invented histories: several gates over one store, with callers, crashes, freezes, a failing
+ * store, a lossy bus and a platform of every mood. After every step of the store all invariants are checked, and at the end
+ * of every history everything must have come to rest.
+ *
+ * `SIMULATION_SEED=n` plays one history and prints its course; `node scripts/simulate.ts` plays as many as one likes.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { planOf } from "./plan.ts"
+import { type Played, play } from "./play.ts"
+import { report } from "./report.ts"
+
+const STEPS = 200_000
+const given = process.env.SIMULATION_SEED
+
+const check = (played: Played): void => {
+  if (played.violation !== undefined) assert.fail(report(played))
+}
+
+describe("the simulation", () => {
+  it.skipIf(given !== undefined)(`holds every invariant for ${STEPS} steps`, { timeout: 240_000 }, () => {
+    const begun = performance.now()
+    let steps = 0
+    let changes = 0
+    let seed = 0
+    while (steps < STEPS) {
+      const played = play(planOf(++seed))
+      check(played)
+      steps += played.steps
+      changes += played.changes
+    }
+    const seconds = (performance.now() - begun) / 1000
+    console.log(
+      `${seed} histories, ${steps} steps, ${changes} of them changes, ${Math.round(steps / seconds)} steps a second`,
+    )
+  })
+
+  it.runIf(given !== undefined)(`holds every invariant in the history ${given}`, { timeout: 240_000 }, () => {
+    const played = play(planOf(Number(given)), { traced: true })
+    console.log(played.trace.join("\n"))
+    check(played)
+  })
+
+  it("plays the same history again from the same seed", () => {
+    for (const seed of [3, 77, 1_234]) {
+      const course = () => play(planOf(seed), { traced: true }).trace
+      assert.deepStrictEqual(course(), course())
+    }
+  })
+})

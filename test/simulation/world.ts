@@ -1,0 +1,111 @@
+/** The scope of a history: its time, its parts, and what was seen of it. */
+import type { Reply, Script } from "../../src/Store.ts"
+import type { Base } from "./base.ts"
+import type { Caller } from "./callers.ts"
+import { keyed } from "./chance.ts"
+import { Gate } from "./gate.ts"
+import { BEGIN, type Kernel } from "./kernel.ts"
+import type { Plan } from "./plan.ts"
+import { Platform } from "./platform.ts"
+import { Watch } from "./watch.ts"
+
+/** A fault planted on purpose, to prove that it is seen. */
+export interface Planted {
+  readonly name: string
+  /** replaces a script of the store */
+  readonly script?: (script: Script) => Script
+  /** carries a script out only so long (ms) after it has decided, by replacing it with what it decided */
+  readonly actsLate?: {
+    readonly millis: number
+    readonly decide: (script: Script, watch: Watch, args: ReadonlyArray<string>) => Script | undefined
+  }
+}
+
+export class World {
+  readonly kernel: Kernel
+  readonly plan: Plan
+  readonly base: Base
+  readonly platform: Platform
+  readonly watch: Watch
+  readonly gates: Array<Gate | undefined> = []
+  readonly callers: Array<Caller> = []
+  readonly trace: Array<string> | undefined
+  /** the first thing that was wrong */
+  violation: string | undefined
+  over = false
+  /** scripts that the store has carried out */
+  steps = 0
+  /** the slots that the platform names */
+  slots: number
+  bus: { readonly until: number; readonly mode: "lose" | "repeat" | "reorder" } | undefined
+  private readonly planted: Planted | undefined
+  private readonly lifeOf = new Map<number, number>()
+
+  constructor(kernel: Kernel, plan: Plan, base: Base, planted: Planted | undefined, traced: boolean) {
+    this.kernel = kernel
+    this.plan = plan
+    this.base = base
+    this.planted = planted
+    this.slots = plan.slots
+    this.trace = traced ? [] : undefined
+    this.platform = new Platform(this)
+    this.watch = new Watch(this)
+  }
+
+  /** Milliseconds since the history began. */
+  millis(): number {
+    return this.kernel.now - BEGIN
+  }
+
+  /** chance that belongs to a name, from 0 up to, not including, `below` */
+  chance(key: string, below: number): number {
+    return keyed(this.plan.seed, key) % below
+  }
+
+  note(what: string): void {
+    this.trace?.push(`${String(this.millis()).padStart(7)} ${what}`)
+  }
+
+  fail(what: string): void {
+    this.note(`VIOLATION ${what}`)
+    this.violation ??= what
+  }
+
+  /** Begins a gate's next life, unless it is alive. */
+  startGate(index: number): void {
+    if (this.gates[index]?.process.alive === true) return
+    const life = (this.lifeOf.get(index) ?? 0) + 1
+    this.lifeOf.set(index, life)
+    this.gates[index] = new Gate(this, index, life)
+  }
+
+  /** The store carries out a script that a gate sent, and everything is looked at. */
+  carryOut(
+    gate: Gate,
+    asked: Script,
+    keys: ReadonlyArray<string>,
+    args: ReadonlyArray<string>,
+    done: (reply: Reply) => void,
+  ): void {
+    const late = this.planted?.actsLate
+    const decided = late?.decide(asked, this.watch, args)
+    if (late !== undefined && decided !== undefined) {
+      this.kernel.after(late.millis, () => this.run(gate, decided, keys, args, done))
+    } else {
+      this.run(gate, this.planted?.script?.(asked) ?? asked, keys, args, done)
+    }
+  }
+
+  private run(
+    gate: Gate,
+    script: Script,
+    keys: ReadonlyArray<string>,
+    args: ReadonlyArray<string>,
+    done: (reply: Reply) => void,
+  ): void {
+    this.steps++
+    this.base.run(script, keys, args, (reply) => {
+      this.watch.carriedOut(gate, script.name, keys, args, reply, () => done(reply))
+    })
+  }
+}
