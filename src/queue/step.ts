@@ -90,7 +90,7 @@ local function over(id, t, state)
     end
   end
   if state == 'E' then
-    local avg, length = num(META, 'avg'), now - tonumber(t[6])
+    local avg, length = num(META, 'avg'), math.max(0, now - tonumber(t[6]))
     if avg == 0 then avg = length else avg = avg + math.floor((length - avg) / 8) end
     call('HSET', META, 'avg', int(avg))
   end
@@ -232,7 +232,8 @@ export class Step {
     }
     if (state === "E") {
       const avg = this.num("avg")
-      const length = this.now - Number(t[5])
+      // two instances' clocks may disagree by more than a short call lasts
+      const length = Math.max(0, this.now - Number(t[5]))
       this.db.hset(this.meta, "avg", String(avg === 0 ? length : avg + Math.floor((length - avg) / 8)))
     }
     this.finish(id, t, state)
