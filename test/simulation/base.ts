@@ -30,39 +30,42 @@ export const memoryBase = (kernel: Kernel): Base => {
 
 const MARK = "vg:simulation:mark"
 
-/** A real server; simulated time stands still until it has answered and its messages have arrived. */
-export const redisBase = async (kernel: Kernel, store: Store["Service"], scope: Scope.Scope): Promise<Base> => {
+/**
+ * A real server, for one history after another; simulated time stands still until it has answered and its messages have
+ * arrived. What a history subscribed to ends with the scope.
+ */
+export const redisBase = async (store: Store["Service"], scope: Scope.Scope): Promise<(kernel: Kernel) => Base> => {
   const marks = new Map<string, () => void>()
   let marked = 0
-  await Effect.runPromise(
-    Scope.provide(
-      store.subscribe(MARK, (mark) => marks.get(mark)?.()),
-      scope,
-    ),
-  )
-  const wait = <A>(call: Promise<A>, then: (answer: A) => void): void => {
-    const done = kernel.begun()
-    call.then(then).then(done, (error: unknown) => {
-      kernel.broken ??= error
-      done()
-    })
+  const subscribe = (channel: string, onMessage: (message: string) => void): Promise<void> =>
+    Effect.runPromise(Scope.provide(store.subscribe(channel, onMessage), scope))
+  await subscribe(MARK, (mark) => marks.get(mark)?.())
+  /** one connection carries all that is published, in order: after its mark nothing older is under way */
+  const arrived = async (): Promise<void> => {
+    const mark = String(marked++)
+    const heard = new Promise<void>((resolve) => marks.set(mark, resolve))
+    await Effect.runPromise(store.publish(MARK, mark))
+    await heard
+    marks.delete(mark)
   }
-  return {
-    run: (script, keys, args, done) =>
-      wait(
-        (async () => {
-          const reply = await Effect.runPromise(store.run(script, keys, args))
-          const mark = String(marked++)
-          // one connection carries all that is published, in order: after this mark nothing older is under way
-          const heard = new Promise<void>((resolve) => marks.set(mark, resolve))
-          await Effect.runPromise(store.publish(MARK, mark))
-          await heard
-          marks.delete(mark)
-          return reply
-        })(),
-        done,
-      ),
-    listen: (channel, onMessage) =>
-      wait(Effect.runPromise(Scope.provide(store.subscribe(channel, onMessage), scope)), () => {}),
+  return (kernel) => {
+    const wait = <A>(call: Promise<A>, then: (answer: A) => void): void => {
+      const done = kernel.begun()
+      call.then(then).then(done, (error: unknown) => {
+        kernel.broken ??= error
+        done()
+      })
+    }
+    return {
+      run: (script, keys, args, done) =>
+        wait(
+          Effect.runPromise(store.run(script, keys, args)).then(async (reply) => {
+            await arrived()
+            return reply
+          }),
+          done,
+        ),
+      listen: (channel, onMessage) => wait(subscribe(channel, onMessage), () => {}),
+    }
   }
 }

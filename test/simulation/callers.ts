@@ -132,6 +132,7 @@ export class Caller {
     const { plan } = this
     this.ticket = ticket
     this.later(plan.connect, () => this.connect(plan.gate + this.world.chance(`connect ${plan.id}`, 3)))
+    this.later(plan.early, () => this.start(plan.gate, true))
     this.later(plan.leave, () => this.leave(0))
     this.later(plan.rejoin, () => this.rejoin(ticket))
     if (plan.poll >= 0) this.later(plan.poll, () => this.poll(ticket, 0))
@@ -224,12 +225,13 @@ export class Caller {
     this.obeyed.add(event.startBefore)
     const { plan } = this
     this.later(plan.react, () => this.start(link.gate.index))
-    if (plan.twice) this.later(plan.react, () => this.start(link.gate.index + 1))
+    if (plan.twice >= 0 && plan.react >= 0)
+      this.later(plan.react + plan.twice, () => this.start(link.gate.index + 1, true))
   }
 
-  private start(preferred: number): void {
+  private start(preferred: number, regardless = false): void {
     const { ticket, world } = this
-    if (this.over || this.away || ticket === undefined || this.starts++ >= MOST_STARTS) return
+    if ((this.over && !regardless) || this.away || ticket === undefined || this.starts++ >= MOST_STARTS) return
     const gate = this.gate(preferred)
     const again = (): void => this.later(RETRY_MILLIS, () => this.start(preferred + 1))
     if (gate === undefined) {

@@ -158,6 +158,7 @@ export const trespasses = (step: Carried, seen: (move: string) => void): Readonl
     if (rules[step.name]?.(step, id, move, was) !== true)
       wrong.push(`${step.name} moved ${id} from ${move[0]} to ${move[1]}`)
   }
+  if ((step.after.meta.get("avg") ?? 0) < 0) wrong.push("calls last less than no time")
   presence(step, wrong)
   leases(step, wrong)
   rest(step, wrong)

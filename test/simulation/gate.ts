@@ -22,6 +22,8 @@ export type Services = Gatekeeper | PushChannel.PushChannel
 
 /** How long a gate that could not start waits before it tries again (ms). */
 const RESTART_MILLIS = 1_000
+/** What a gate that is told to stop takes for what is in flight (ms). */
+const STOP_MILLIS = 2_000
 /** The longest way between a client and a gate, there or back (ms). */
 const CLIENT_LATENCY = 20
 
@@ -150,6 +152,16 @@ export class Gate {
     this.process.frozenUntil = this.world.kernel.now + millis
     this.trouble(this.process.frozenUntil)
     this.world.note(`${this.name} freezes for ${millis} ms`)
+  }
+
+  /** Is told to stop: sends its connections away, finishes what is in flight, and goes. */
+  stop(downMillis: number): void {
+    const gone = (): void => this.kill(downMillis)
+    this.ask(
+      `stop ${this.name}`,
+      PushChannel.PushChannel.use((channel) => channel.drain),
+      () => this.world.kernel.after(STOP_MILLIS, gone),
+    )
   }
 
   /** Dies around its next call. */

@@ -20,6 +20,7 @@ const unavailable = (): StoreUnavailable => stackless(() => new StoreUnavailable
 
 export const makeStore = (world: World, gate: Gate): Store["Service"] => {
   const { kernel, plan } = world
+  const skew = world.chance(`skew ${gate.index}`, 2 * plan.skewMillis + 1) - plan.skewMillis
   let calls = 0
   let arrived = 0
 
@@ -101,6 +102,6 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
         }),
       ),
     ping: Effect.void,
-    now: Effect.sync(() => kernel.now),
+    now: Effect.sync(() => kernel.now + skew),
   }
 }

@@ -29,8 +29,10 @@ export interface Arrive {
   readonly connect: number
   /** starts so long after a start call */
   readonly react: number
-  /** starts twice at once, on two gates */
-  readonly twice: boolean
+  /** starts once more, on another gate, so long after the first start */
+  readonly twice: number
+  /** starts without being called, so long after being queued */
+  readonly early: number
   /** goes away so long after connecting, noticed or not, and comes back so long after that */
   readonly vanish: number
   readonly silently: boolean
@@ -74,11 +76,15 @@ export type Action =
       readonly millis: number
       readonly mode: "lose" | "repeat" | "reorder"
     }
+  /** A gate is told to stop: it sends its connections away and goes. */
+  | { readonly kind: "stop"; readonly at: number; readonly gate: number; readonly downMillis: number }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
 
 export interface Plan {
   readonly seed: number
   readonly gates: number
+  /** how far (ms) each gate's time may be from the right one, either way: 0 as a rule, for the store's time is measured */
+  readonly skewMillis: number
   readonly slots: number
   /** read from the platform, and so subject to change */
   readonly slotsFromPlatform: boolean
@@ -114,7 +120,14 @@ const platformScript = (chance: Chance, rough: number): PlatformScript => {
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
   chance.percent(percent) ? chance.between(low, high) : -1
 
-const arrival = (chance: Chance, id: number, at: number, gates: number, rough: number): Arrive => ({
+const arrival = (
+  chance: Chance,
+  id: number,
+  at: number,
+  gates: number,
+  rough: number,
+  windowMillis: number,
+): Arrive => ({
   kind: "arrive",
   at,
   id,
@@ -122,8 +135,12 @@ const arrival = (chance: Chance, id: number, at: number, gates: number, rough: n
   gate: chance.below(gates),
   hangUp: sometimes(chance, 4, 0, 50),
   connect: sometimes(chance, 92, 0, chance.pick(50, 200, 8_000)),
-  react: sometimes(chance, 88, 0, chance.pick(100, 3_000, 3_000, 40_000)),
-  twice: chance.percent(8),
+  // now and then about when the window ends
+  react: chance.percent(8)
+    ? chance.between(windowMillis - 100, windowMillis + 900)
+    : sometimes(chance, 88, 0, chance.pick(100, 3_000, 3_000, 40_000)),
+  twice: sometimes(chance, 8, 0, chance.pick(1, 1_500)),
+  early: sometimes(chance, 5, 0, 10_000),
   vanish: sometimes(chance, 25, 0, 30_000),
   silently: chance.percent(40),
   comeBack: sometimes(chance, 60, 0, 25_000),
@@ -141,6 +158,7 @@ export const planOf = (seed: number): Plan => {
   const slotsFromPlatform = chance.percent(30)
   const slots = chance.pick(1, 1, 1, 2, 2, 3)
   const millis = chance.between(20_000, 60_000)
+  const windowSeconds = chance.pick(5, 10, 30)
   // how much goes wrong, from nothing to a lot
   const rough = chance.pick(0, 10, 25, 50)
   const trouble = chance.pick(0, 1, 3, 8)
@@ -150,12 +168,12 @@ export const planOf = (seed: number): Plan => {
   let at = 100
   for (let id = 0; id < arrivals; id++) {
     at = chance.percent(50) ? at + chance.below(12) : chance.between(100, millis)
-    actions.push(arrival(chance, id, at, gates, rough))
+    actions.push(arrival(chance, id, at, gates, rough, windowSeconds * 1000))
   }
   for (let n = 0; n < trouble; n++) {
     const at = chance.between(0, millis)
     const gate = chance.below(gates)
-    switch (chance.pick("crash", "crash", "crash", "freeze", "store", "store", "bus", "bus", "slots")) {
+    switch (chance.pick("crash", "crash", "crash", "freeze", "store", "store", "bus", "bus", "slots", "stop")) {
       case "crash": {
         const when = chance.pick("now", "before", "after", "platform")
         actions.push({ kind: "crash", at, gate, when, downMillis: chance.pick(10, 500, 4_000, 30_000) })
@@ -183,6 +201,9 @@ export const planOf = (seed: number): Plan => {
           mode: chance.pick("lose", "lose", "repeat", "reorder"),
         })
         break
+      case "stop":
+        actions.push({ kind: "stop", at, gate, downMillis: chance.pick(10, 2_000, 20_000) })
+        break
       case "slots":
         if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })
     }
@@ -190,11 +211,12 @@ export const planOf = (seed: number): Plan => {
   return {
     seed,
     gates,
+    skewMillis: chance.pick(0, 0, 0, 40, 40, 2_000),
     slots,
     slotsFromPlatform,
     maxLength: chance.pick(2, 6, 100, 100),
     graceSeconds: chance.pick(5, 10, 30),
-    windowSeconds: chance.pick(5, 10, 30),
+    windowSeconds,
     callMinutes: chance.pick(1, 1, 2, 4),
     concurrent: chance.pick(0, 0, 1, 2),
     hourly: chance.pick(0, 0, 3),
@@ -202,4 +224,15 @@ export const planOf = (seed: number): Plan => {
     millis,
     actions,
   }
+}
+
+/** A crowd: more callers at once than one step of the store handles, most of whom are gone soon. */
+export const crowdOf = (seed: number): Plan => {
+  const chance = new Chance(seed)
+  const plan = planOf(seed)
+  const actions = Array.from({ length: 450 }, (_, id): Action => {
+    const caller = arrival(chance, id, 100 + chance.below(1_500), plan.gates, 0, plan.windowSeconds * 1000)
+    return { ...caller, address: id % 250, connect: chance.percent(2) ? 10 : -1, poll: -1, rejoin: -1, retries: 0 }
+  })
+  return { ...plan, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }
 }

@@ -43,6 +43,10 @@ const act = (world: World, action: Action): void => {
       else gate?.doom(action.when, action.downMillis)
       return
     }
+    case "stop": {
+      world.gates[action.gate]?.stop(action.downMillis)
+      return
+    }
     case "freeze":
       world.gates[action.gate]?.freeze(action.millis)
       return

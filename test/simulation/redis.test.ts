@@ -1,0 +1,39 @@
+/** The same histories on a real server: every step is checked there too, and each history takes the very same course. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Scope } from "effect"
+import { Store } from "../../src/Store.ts"
+import { redisServer } from "../support/redis.ts"
+import { redisStore } from "../support/stores.ts"
+import { redisBase } from "./base.ts"
+import { planOf } from "./plan.ts"
+import { type Played, play, playAsync } from "./play.ts"
+
+const HISTORIES = 12
+
+describe("the simulation on Redis", () => {
+  it.live(
+    `holds every invariant, and ${HISTORIES} histories go as they go in memory`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* redisServer()
+        const store = Context.get(yield* Layer.build(redisStore(() => server.url)), Store)
+        let steps = 0
+        for (let seed = 1; seed <= HISTORIES; seed++) {
+          const plan = planOf(seed)
+          const played: Played = yield* Effect.scoped(
+            Effect.flatMap(Scope.Scope, (scope) =>
+              Effect.promise(async () => {
+                await server.command("FLUSHALL")
+                return playAsync(plan, { base: await redisBase(store, scope), traced: true })
+              }),
+            ),
+          )
+          assert.isUndefined(played.violation, `seed ${seed}`)
+          assert.deepStrictEqual(played.trace, play(plan, { traced: true }).trace)
+          steps += played.steps
+        }
+        console.log(`${HISTORIES} histories, ${steps} steps on Redis`)
+      }),
+    { timeout: 240_000 },
+  )
+})
