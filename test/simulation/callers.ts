@@ -94,17 +94,17 @@ export class Caller {
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
       (exit) => {
         if (Exit.isSuccess(exit)) {
-          world.watch.started(exit.value.uniqueRequestId, exit.value.sessionId, request)
+          world.watch.ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, request)
           return this.talks(exit.value.uniqueRequestId)
         }
         const error = errorOf(exit)
         world.note(`caller ${request} hears ${error?._tag}`)
         switch (error?._tag) {
           case "Queued":
-            world.watch.queued(error.uniqueRequestId, request)
+            world.watch.ledger.queued(error.uniqueRequestId, request)
             return this.queued(error.uniqueRequestId)
           case "PlatformUnavailable":
-            world.watch.refused(request)
+            world.watch.ledger.refused(request)
             return again()
           case "StoreUnavailable":
             return again()
@@ -157,7 +157,7 @@ export class Caller {
       stop()
       link.open = false
       this.links.delete(link)
-      world.watch.sign(ticket)
+      world.watch.ledger.sign(ticket)
     }
     const connection = {
       send: (event: PushEvent) => {
@@ -244,13 +244,13 @@ export class Caller {
       Gatekeeper.use((gatekeeper) => gatekeeper.start(ticket)),
       (exit) => {
         if (Exit.isSuccess(exit)) {
-          world.watch.started(ticket, exit.value.sessionId, undefined)
+          world.watch.ledger.started(ticket, exit.value.sessionId, undefined)
           this.over = true
           return
         }
         const error = errorOf(exit)
         world.note(`caller ${this.plan.id} cannot start: ${error?._tag}`)
-        if (error?._tag === "PlatformUnavailable") world.watch.refused(ticket)
+        if (error?._tag === "PlatformUnavailable") world.watch.ledger.refused(ticket)
         if (error?._tag === "TicketUnknown") world.fail(`I3: ${ticket} is not known any more`)
         if (error?._tag === "StoreUnavailable") again()
       },
@@ -281,14 +281,15 @@ export class Caller {
   private rejoin(ticket: string): void {
     const gate = this.gate(this.plan.gate + 1)
     if (gate === undefined) return
-    const known = this.world.watch.lives(ticket)
+    const known = this.world.watch.ledger.isAlive(ticket)
     if (!known) return
     const body = { uniqueRequestId: ticket, metadata: { request: `${this.plan.id}.${this.requests++}` } }
     gate.ask(
       `rejoin ${this.plan.id}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
       (exit) => {
-        if (Exit.isSuccess(exit)) this.world.watch.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
+        if (Exit.isSuccess(exit))
+          this.world.watch.ledger.started(exit.value.uniqueRequestId, exit.value.sessionId, undefined)
       },
     )
   }

@@ -179,7 +179,7 @@ export class Gate {
   kill(downMillis: number): void {
     if (!this.process.alive) return
     this.world.note(`${this.name} dies`)
-    this.world.watch.gone(this)
+    this.world.watch.ledger.gone(this)
     this.process.kill()
     this.cleanSince = Number.POSITIVE_INFINITY
     // whoever is connected sees a reset

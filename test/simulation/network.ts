@@ -54,8 +54,8 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
       }
       // what was not heard of is given back, and may be there; what comes after it was given back stays
       if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.release"].includes(name))
-        world.watch.mayLose(args[5] ?? "")
-      if (outcome === "late" && name === "limit.take") world.watch.mayLose(args[1] ?? "")
+        world.watch.ledger.mayLose(args[5] ?? "")
+      if (outcome === "late" && name === "limit.take") world.watch.ledger.mayLose(args[1] ?? "")
       if (outcome !== "done") world.note(`${gate.name} ${name} will be ${outcome}`)
       if (outcome === "refused") return fail(there + back)
       if (outcome === "late") {

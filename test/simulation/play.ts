@@ -64,16 +64,30 @@ const act = (world: World, action: Action): void => {
   }
 }
 
+/** When the last of an action's consequences is over, as far as gates try again by themselves. */
+const endOf = (action: Action): number => {
+  switch (action.kind) {
+    case "freeze":
+    case "bus":
+      return action.at + action.millis
+    case "store":
+      // what is owed to a caller is tried again at growing intervals
+      return action.at + 2 * action.millis + 2_000
+    default:
+      return action.at
+  }
+}
+
 const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Options): World => {
   const kernel = new Kernel()
   const world = new World(kernel, plan, base(kernel), planted, traced)
   for (let index = 0; index < plan.gates; index++) kernel.after(index * 137, () => world.startGate(index))
   for (const action of plan.actions) kernel.after(action.at + 500, () => act(world, action))
-  const calm = BEGIN + 1_000 + Math.max(plan.millis, ...plan.actions.map(({ at }) => at))
+  const calm = BEGIN + 1_000 + Math.max(plan.millis, ...plan.actions.map(endOf))
   const look = (): void => {
-    world.watch.promises()
+    world.watch.timePassed()
     const over = kernel.now > calm + DRAIN_MILLIS || (kernel.now > calm && atRest(world))
-    if (over) world.watch.finish(() => {})
+    if (over) world.watch.finish()
     else kernel.after(LOOK_MILLIS, look)
     world.over = over
   }

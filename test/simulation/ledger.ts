@@ -1,0 +1,180 @@
+/**
+ * A record of a history that owes nothing to the store: who was accepted in which order, how each ended, what callers were
+ * told, and what was taken from whose budgets.
+ */
+import type { QueueState } from "../support/queue-probe.ts"
+import type { Gate } from "./gate.ts"
+import { limitsOf, limitsProbe } from "./limits.ts"
+import type { World } from "./world.ts"
+
+export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
+
+export interface Life {
+  readonly gate: Gate
+  readonly request: string
+  /** the order of acceptance */
+  readonly place: number
+  /** when it was last seen */
+  signed: number
+  terminal: string | undefined
+  terminalAt: number
+  /** when it was called last */
+  calledAt: number
+}
+
+/** The request of an admission, from the configuration that it stores. */
+const requestOf = (data: string): string => {
+  const config: { readonly metadata?: { readonly request?: string } } = JSON.parse(data)
+  return config.metadata?.request ?? ""
+}
+
+export class Ledger {
+  private readonly world: World
+  private readonly lives = new Map<string, Life>()
+  /** tokens whose quota may be lost, because the call that took it came after it was given up */
+  private readonly loose = new Set<string>()
+  private readonly taken = new Map<string, { readonly keys: ReadonlyArray<string>; readonly gate: Gate }>()
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  get ids(): Iterable<string> {
+    return this.lives.keys()
+  }
+
+  get size(): number {
+    return this.lives.size
+  }
+
+  lifeOf(ticket: string): Life | undefined {
+    return this.lives.get(ticket)
+  }
+
+  /** An admission was carried out; it may have found the queue full. */
+  admitted(gate: Gate, id: string, data: string): void {
+    this.lives.set(id, {
+      gate,
+      request: requestOf(data),
+      place: this.lives.size,
+      signed: this.world.kernel.now,
+      terminal: undefined,
+      terminalAt: 0,
+      calledAt: 0,
+    })
+  }
+
+  /** Quota was taken. */
+  took(gate: Gate, token: string, keys: ReadonlyArray<string>): void {
+    this.taken.set(token, { keys, gate })
+  }
+
+  /** Keeps the record: who was called before whom, and how each ended. */
+  record(before: QueueState, after: QueueState): void {
+    const { world } = this
+    for (const [id, { state }] of after.tickets) {
+      const life = this.lives.get(id)
+      const was = before.tickets.get(id)?.state
+      if (life === undefined || was === state) continue
+      if ((was === "w" && state === "c") || (was === undefined && state === "s")) {
+        const passed = [...after.waiting.keys()].filter((other) => (this.lives.get(other)?.place ?? 0) < life.place)
+        if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
+        life.calledAt = world.kernel.now
+      }
+      if (TERMINAL.has(state)) {
+        if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)
+        life.terminal = state
+        life.terminalAt = world.kernel.now
+      }
+      if (was === "l" && state === "E") {
+        const session = world.platform.sessions.find(({ request }) => request === life.request)
+        if (session !== undefined && !session.over) world.fail(`I6: the slot of ${id} was freed while its session runs`)
+      }
+    }
+  }
+
+  /** The holder of a ticket was seen. */
+  sign(ticket: string): void {
+    const life = this.lives.get(ticket)
+    if (life !== undefined) life.signed = this.world.kernel.now
+  }
+
+  /** A gate is gone, and with it the connections that it held. */
+  gone(gate: Gate): void {
+    for (const { links } of this.world.callers) for (const link of links) if (link.gate === gate) this.sign(link.ticket)
+  }
+
+  /** Quota that may be lost. */
+  mayLose(token: string): void {
+    this.loose.add(token)
+  }
+
+  /** when the holder of a ticket was last seen */
+  signedAt(ticket: string): number {
+    return this.lives.get(ticket)?.signed ?? 0
+  }
+
+  /** Whether a ticket is not over. */
+  isAlive(ticket: string): boolean {
+    return this.lives.get(ticket)?.terminal === undefined
+  }
+
+  /** A caller was told that its session runs. */
+  started(ticket: string, session: string, request: string | undefined): void {
+    const state = this.world.watch.state.tickets.get(ticket)?.state
+    if (state === undefined || !["l", "E", "R"].includes(state)) {
+      this.world.fail(`${request ?? ticket} was told that it talks, and its ticket is ${state}`)
+    }
+    const of = this.world.platform.find(session)?.request
+    if (of !== this.lives.get(ticket)?.request) this.world.fail(`I5: ${ticket} was given the session of ${of}`)
+  }
+
+  /** A caller was told its ticket. */
+  queued(ticket: string, request: string): void {
+    if (!this.lives.has(ticket)) this.world.fail(`I3: ${request} was told a ticket that was never accepted`)
+  }
+
+  /** A caller (its request, or its ticket) was told that the call did not come about. */
+  refused(who: string): void {
+    for (const [id, { request }] of this.lives) {
+      if ((id === who || request === who) && this.world.watch.state.tickets.get(id)?.state === "l") {
+        this.world.fail(`${who} was told that the call failed, and it runs`)
+      }
+    }
+  }
+
+  /** Everything is over: every ticket has one end, and every budget is what it must be. */
+  finish({ tickets }: QueueState): void {
+    const { world } = this
+    for (const [id, { state }] of tickets) {
+      if (!TERMINAL.has(state)) world.fail(`I3: ${id} is in state ${state} when everything is over`)
+      if (this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)
+    }
+    const callers = new Map([...this.taken.values()].map(({ keys }) => [keys[0], keys]))
+    for (const keys of callers.values()) {
+      world.base.run(limitsProbe, keys, [], (reply) => this.budgets(keys, limitsOf(reply)))
+    }
+  }
+
+  private budgets(
+    keys: ReadonlyArray<string>,
+    { held, log }: { held: ReadonlySet<string>; log: ReadonlySet<string> },
+  ): void {
+    const { plan } = this.world
+    for (const [token, taken] of this.taken) {
+      if (taken.keys[0] !== keys[0] || this.loose.has(token)) continue
+      const life = this.lives.get(token)
+      if (life?.terminal === undefined) {
+        // nothing came of it; only a gate that died meanwhile could not give it back
+        if (taken.gate.process.alive && (held.has(token) || log.has(token))) {
+          this.world.fail(`the quota of ${token}, of which nothing came, was not given back`)
+        }
+        continue
+      }
+      if (held.has(token)) this.world.fail(`${token} ended as ${life.terminal} and still holds a concurrent unit`)
+      if (plan.hourly > 0 && log.has(token) !== (life.terminal !== "F")) {
+        this.world.fail(`${token} ended as ${life.terminal} and ${log.has(token) ? "counts" : "does not count"}`)
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What time owes, whatever was lost: deadlines are upheld, free slots and waiting tickets meet, and whoever is connected is
+ * told. Judged by gates that nothing has hindered for long enough.
+ */
+import { DateTime } from "effect"
+import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
+import type { QueueState } from "../support/queue-probe.ts"
+import type { Link } from "./callers.ts"
+import type { Ledger } from "./ledger.ts"
+import type { World } from "./world.ts"
+
+/** What a loop may be late by: its calls to the store take time, and it makes several. */
+const SLACK_MILLIS = 700
+const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
+const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
+/** What a caller's last step may still be on its way (ms). */
+const UNDER_WAY_MILLIS = 1_000
+
+export class Promises {
+  private readonly world: World
+  private readonly ledger: Ledger
+
+  constructor(world: World, ledger: Ledger) {
+    this.world = world
+    this.ledger = ledger
+  }
+
+  /** What time owes, judged by the gate that was hindered least. */
+  check(state: QueueState): void {
+    const { kernel, plan } = this.world
+    const { now } = kernel
+    const { leases, presence, waiting } = state
+    this.noteFree(state)
+    for (const gate of this.world.gates) {
+      if (gate === undefined || gate.cleanSince > now) continue
+      // a deadline that one gate has set is another's a little later, when their clocks disagree
+      const idle = (since: number): number => now - Math.max(since, gate.cleanSince) - 2 * plan.skewMillis
+      const fail = (what: string): void => this.world.fail(`${what}, though ${gate.name} sweeps`)
+      if (gate.freeSince !== undefined && idle(gate.freeSince) > SWEPT_MILLIS) {
+        fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)
+      }
+      for (const [id, until] of leases) if (idle(until) > SWEPT_MILLIS) fail(`I4: the lease of ${id} is overdue`)
+      for (const [id, until] of presence) if (idle(until) > SWEPT_MILLIS) fail(`${id} is absent and waits`)
+      for (const id of waiting.keys()) {
+        const seen = this.links(id).length > 0 ? now : this.ledger.signedAt(id)
+        const grace = plan.graceSeconds * 1000 + TICK_MILLIS
+        if (idle(seen) > grace + SWEPT_MILLIS + UNDER_WAY_MILLIS) fail(`${id} waits, and its holder is gone`)
+      }
+    }
+    this.tellings(state)
+  }
+
+  /** Whoever is connected is told of a call and of an end within a tick, though every message was lost. */
+  private tellings({ leases, tickets }: QueueState): void {
+    const { callers, kernel } = this.world
+    for (const { links } of callers) {
+      for (const link of links) {
+        const { attached, gate, ticket } = link
+        const life = this.ledger.lifeOf(ticket)
+        if (life === undefined || attached === undefined || !link.open || !gate.process.alive) continue
+        const overdue = (since: number): boolean =>
+          kernel.now - Math.max(since, attached, gate.cleanSince) > TICKED_MILLIS
+        if (life.terminal !== undefined) {
+          // an end closes the connection
+          if (overdue(life.terminalAt))
+            this.world.fail(`${ticket} is over, and its holder at ${gate.name} was not told`)
+        } else if (tickets.get(ticket)?.state === "c" && overdue(life.calledAt)) {
+          const startBefore = DateTime.formatIso(DateTime.makeUnsafe(leases.get(ticket) ?? 0))
+          if (!link.told.has(startBefore)) {
+            this.world.fail(`I7: ${ticket} is called and its holder at ${gate.name} was not told`)
+          }
+        }
+      }
+    }
+  }
+
+  /** A ticket whose holder was connected all the time does not lose its place. */
+  abandoned(id: string): void {
+    const { now } = this.world.kernel
+    for (const link of this.links(id)) {
+      const since = Math.max(link.attached ?? Number.POSITIVE_INFINITY, link.gate.cleanSince)
+      if (now - since > TICKED_MILLIS + this.world.plan.graceSeconds * 1000) {
+        this.world.fail(`I3: ${id} was abandoned while its holder was connected to ${link.gate.name}`)
+      }
+    }
+  }
+
+  /** Notes since when each gate sees a free slot beside a waiting ticket: they need not know of the same slots. */
+  private noteFree({ leases, meta, waiting }: QueueState): void {
+    const resting = (meta.get("rest") ?? 0) > this.world.kernel.now
+    for (const gate of this.world.gates) {
+      if (gate?.slots === undefined) continue
+      if (resting || waiting.size === 0 || leases.size >= gate.slots) gate.freeSince = undefined
+      else gate.freeSince ??= this.world.kernel.now
+    }
+  }
+
+  private links(ticket: string): ReadonlyArray<Link> {
+    return this.world.callers.flatMap((caller) =>
+      [...caller.links].filter((link) => link.ticket === ticket && link.open && link.gate.process.alive),
+    )
+  }
+}
