@@ -84,6 +84,36 @@ describe("a gate whose Redis is away", () => {
   )
 
   it.concurrent(
+    "gives no connected caller's place away after an outage longer than the grace",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis({ persistent: true }))
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(
+        settingsFor(platform, { StoreConnectionString: redis.url, Queue__DisconnectGraceSeconds: "2" }),
+      )
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      await gate.call()
+      const ticket = textOf(await gate.call(), "uniqueRequestId")
+      const socket = bench.own(await openSocket(gate, ticket))
+      await socket.sees("position", { position: 1 })
+      await eventually("a sweep", async () =>
+        /^voicegate_waiting\{[^}]*\} 1$/m.test((await gate.ask("GET", "/metrics")).text),
+      )
+      redis.kill("SIGKILL")
+      await eventually("unready", async () => (await ready(gate)) === 503)
+      const gone = performance.now()
+      // the grace and a tick: by its deadline alone the ticket would be absent
+      await eventually("an outage of five seconds", () => performance.now() - gone > 5_000)
+      await redis.restart()
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      await gate.sessionEnded("conversation-1")
+      await socket.sees("start_call")
+      assert.strictEqual(socket.count("ended"), 0)
+      note(TOPIC, "Redis away for 5 s with a grace of 2 s: the connected caller is called, not abandoned")
+    }),
+  )
+
+  it.concurrent(
     "answers 503 within seconds while it hangs, and recovers",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis())
