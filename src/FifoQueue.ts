@@ -378,7 +378,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         step(
           sweeps.sweep,
           at,
-          () => [],
+          (now) => [now + graceMillis + TICK_MILLIS],
           (reply) => ({
             more: reply[0] === 1,
             waiting: integer(reply[1]),

@@ -133,6 +133,7 @@ export const layer = ({
       return Listeners.of({
         request: (request, response) => {
           const path = pathOf(request)
+          const { method = "" } = request
           const began = log.now()
           let outcome: string | undefined
           const reply = (result: Answer | undefined): void => {
@@ -141,7 +142,7 @@ export const layer = ({
           }
           response.on("close", () => {
             log.write({
-              method: request.method ?? "",
+              method,
               path,
               status: response.statusCode,
               outcome: outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted"),
@@ -173,6 +174,8 @@ export const layer = ({
           }
           response.setHeader("x-content-type-options", "nosniff")
           if (path.startsWith("/api/")) response.setHeader("cache-control", "no-store")
+          // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
+          if (method === "HEAD") request.method = "GET"
           toRouter(request, response)
         },
         upgrade: (request, socket, head) => {

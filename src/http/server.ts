@@ -30,7 +30,24 @@ export class GateServer extends Context.Service<
   }
 >()("voicegate/http/GateServer") {}
 
-const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
+/** A server that answers by these listeners, with limits to how slow a client may be. It does not listen yet. */
+export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "upgrade">): Server => {
+  const server = createServer({
+    requestTimeout: REQUEST_TIMEOUT_MILLIS,
+    headersTimeout: HEADERS_TIMEOUT_MILLIS,
+    keepAliveTimeout: KEEP_ALIVE_MILLIS,
+    // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+  })
+  server.on("request", listeners.request)
+  server.on("upgrade", (request, socket, head) => {
+    if (!listeners.upgrade(request, socket, head)) refuseUpgrade(socket)
+  })
+  return server
+}
+
+/** Listens on a port, 0 for any that is free, and answers which. */
+export const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
   Effect.callback((resume) => {
     const onError = (error: NodeJS.ErrnoException): void => {
       resume(
@@ -73,17 +90,7 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
   Effect.gen(function* () {
     const listeners = yield* Listeners
     const { Host, Port } = (yield* Settings).Server
-    const server = createServer({
-      requestTimeout: REQUEST_TIMEOUT_MILLIS,
-      headersTimeout: HEADERS_TIMEOUT_MILLIS,
-      keepAliveTimeout: KEEP_ALIVE_MILLIS,
-      // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
-      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
-    })
-    server.on("request", listeners.request)
-    server.on("upgrade", (request, socket, head) => {
-      if (!listeners.upgrade(request, socket, head)) refuseUpgrade(socket)
-    })
+    const server = makeServer(listeners)
     yield* Effect.addFinalizer(() => close(server, listeners))
     const port = yield* listen(server, Host, Port)
     const shown = Host === "0.0.0.0" || Host === "::" ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host

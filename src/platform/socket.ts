@@ -70,5 +70,5 @@ const talk = Effect.fnUntraced(function* (socket: Socket.Socket, conversationSes
   yield* writer.write(
     JSON.stringify({ type: "greeting", conversationSessionId, text: "Hello. I repeat what you say." }),
   )
-  yield* Effect.raceFirst(Effect.forever(listen), Effect.forever(echo))
+  return yield* Effect.raceFirst(Effect.forever(listen), Effect.forever(echo))
 })

@@ -4,7 +4,8 @@
  *
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
- *                       back-off of a full platform; `audit` until when somebody asks after old sessions
+ *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
+ *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -26,6 +27,12 @@ import type { MemoryDb } from "../store/MemoryDb.ts"
 
 /** How long a terminal ticket is remembered, so that its holder learns how it ended. */
 export const RETENTION_MILLIS = 10 * 60_000
+/**
+ * When nobody has swept for so long, the store or every gate was away, and nobody could show presence: that is not held
+ * against those who wait, who get the grace anew.
+ */
+export const UNATTENDED_MILLIS = 5_000
+
 /** How long the end of a session is remembered. */
 export const OVER_MILLIS = 24 * 3_600_000
 /** At most so many absent tickets are cleared in one step; the rest follows in the next. */
@@ -104,6 +111,10 @@ local function reserve(id, t, state, deadline)
   call('ZADD', LEASES, int(deadline), id)
 end
 local function resting() return num(META, 'rest') > now end
+local function unattended()
+  local swept = num(META, 'swept')
+  return (swept > 0 and now - swept > ${UNATTENDED_MILLIS}) or num(META, 'mercy') > now
+end
 local function call_next()
   if resting() then return 0 end
   local cleared = 0
@@ -114,7 +125,7 @@ local function call_next()
     local t, seen = load(id), tonumber(call('ZSCORE', PRESENCE, id) or '0')
     call('ZREM', WAITING, id)
     call('ZREM', PRESENCE, id)
-    if seen < now then
+    if seen < now and not unattended() then
       cleared = cleared + 1
       finish(id, t, 'A')
     else
@@ -252,6 +263,11 @@ export class Step {
     return this.num("rest") > this.now
   }
 
+  unattended(): boolean {
+    const swept = this.num("swept")
+    return (swept > 0 && this.now - swept > UNATTENDED_MILLIS) || this.num("mercy") > this.now
+  }
+
   callNext(): number {
     if (this.resting()) return 0
     let cleared = 0
@@ -264,7 +280,7 @@ export class Step {
       this.db.zrem(this.waiting, id)
       this.db.zrem(this.presence, id)
       if (t === undefined) continue
-      if (seen < this.now) {
+      if (seen < this.now && !this.unattended()) {
         cleared++
         this.finish(id, t, "A")
       } else {

@@ -12,6 +12,7 @@ export const SETTLE_AFTER_MILLIS = 5_000
  * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Any instance may run it at any
  * moment, as often as it likes.
  *
+ * ARGV 6 presence of those who could not show it (ms)
  * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
  * `'refund|release id caller'` left behind by a process that died
  */
@@ -19,6 +20,8 @@ export const sweep = script(
   "sweep",
   `
 local more = 0
+if unattended() and num(META, 'mercy') <= now then call('HSET', META, 'mercy', ARGV[6]) end
+call('HSET', META, 'swept', int(now))
 local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(expired) do
   local t = load(id)
@@ -29,7 +32,7 @@ for _, id in ipairs(expired) do
     finish(id, t, t[1] == 'c' and 'M' or 'F')
   end
 end
-local absent = call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
+local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(absent) do
   call('ZREM', WAITING, id)
   call('ZREM', PRESENCE, id)
@@ -51,6 +54,8 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
   (s) => {
     const { db, now } = s
     const before = now - 1
+    if (s.unattended() && s.num("mercy") <= now) db.hset(s.meta, "mercy", s.arg(0))
+    db.hset(s.meta, "swept", String(now))
     const expired = db.zrangebyscore(s.leases, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of expired) {
       const t = s.load(id)
@@ -62,7 +67,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
         s.finish(id, t, t[0] === "c" ? "M" : "F")
       }
     }
-    const absent = db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
+    const absent = s.unattended() ? [] : db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of absent) {
       const t = s.load(id)
       db.zrem(s.waiting, id)

@@ -5,7 +5,7 @@
 import { admit } from "../../../src/queue/admit.ts"
 import { end, leave } from "../../../src/queue/end.ts"
 import { bind, release, start } from "../../../src/queue/start.ts"
-import { keysOf, OVER_MILLIS, RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { keysOf, OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
 import { attach, touch } from "../../../src/queue/touch.ts"
 import type { Script } from "../../../src/Store.ts"
@@ -52,6 +52,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   const grace = random.pick([500, 5_000, 30_000])
   const startLease = random.pick([800, 30_000])
   const longest = random.pick([0, 2, 5, 100, 100])
+  const attended = random.percent(75)
   let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
   let now = 1_700_000_000_000 + random.below(1_000_000)
   let state = EMPTY
@@ -152,7 +153,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
           [random.percent(15) ? 0 : now + grace + 2_000, ...tickets.filter(() => random.percent(60)), "nobody"],
         ]
       case "sweep":
-        return [twins.sweep, []]
+        return [twins.sweep, [now + grace + 2_000]]
       case "settled":
         return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
       case "audit":
@@ -160,19 +161,32 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     }
   }
 
-  for (let n = 0; n < STEPS; n++) {
-    now = later()
-    if (random.percent(6)) slots = random.below(5)
-    const [script, own] = step()
+  /** Runs a step and answers what is wrong after it. */
+  const taken = (script: Script, own: ReadonlyArray<string | number>): ReadonlyArray<string> => {
     const args = [now, slots, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
-    const taken = run(script, args)
+    const reply = run(script, args)
     const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
-    const swept = script.name === "queue.sweep" && list(list(taken.reply)[0])[0] === 0
+    const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
     const change = { before: state, after, now, slots, swept }
-    const wrong = [...violations(change), ...unsaid(change, taken, prefix)]
-    if (wrong.length > 0) return { seed, prefix, steps, wrong }
-    for (const each of list(list(taken.reply)[2])) settlements.push(list(each).map(text).join(" "))
+    const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
+    for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after
+    return wrong
+  }
+  const sweeping = (): ReadonlyArray<string> => taken(twins.sweep, [now + grace + 2_000])
+
+  for (let n = 0; n < STEPS; n++) {
+    const then = later()
+    // gates are there all the while, unless the store or all of them were away
+    while (attended && then - now > UNATTENDED_MILLIS && then - now < 100_000) {
+      now += UNATTENDED_MILLIS
+      const wrong = sweeping()
+      if (wrong.length > 0) return { seed, prefix, steps, wrong }
+    }
+    now = then
+    if (random.percent(6)) slots = random.below(5)
+    const wrong = taken(...step())
+    if (wrong.length > 0) return { seed, prefix, steps, wrong }
   }
   run(probe, [String(tickets.length), ...tickets, ...sessions])
   return { seed, prefix, steps, wrong: [] }

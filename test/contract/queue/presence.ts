@@ -25,6 +25,27 @@ export const presence = (test: QueueTest): void => {
       }),
   )
 
+  test("nobody is abandoned for a time when nobody could show presence: the grace begins anew", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      // at the time 0 nobody has ever swept
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      // the store, or every gate, is away
+      yield* TestClock.adjust(10 * GRACE)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      yield* q.attach("t3")
+      for (let waited = 0; waited <= GRACE; waited += 2_000) {
+        yield* TestClock.adjust(2_000)
+        yield* q.attach("t3")
+        yield* q.sweep
+      }
+      assert.deepStrictEqual(q.line(), ["t3"])
+    }),
+  )
+
   test("asking for a ticket keeps it present, connected or not", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
