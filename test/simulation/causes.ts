@@ -17,6 +17,8 @@ export interface Carried {
   readonly result: ReadonlyArray<Reply>
   readonly before: QueueState
   readonly after: QueueState
+  /** nobody has swept for long, so absence is held against nobody */
+  readonly unattended: boolean
   /** the ids of sessions whose end was told before this step */
   readonly ended: ReadonlySet<string>
   readonly maxLength: number
@@ -29,9 +31,9 @@ export interface Carried {
 const MOST_REST = 60_000
 
 /** What calling the next ticket may do to any ticket. */
-const called = ({ before, now }: Carried, id: string, move: string): boolean => {
-  const present = before.presence.get(id) ?? 0
-  return (move === "wc" && present >= now) || (move === "wA" && present < now)
+const called = ({ before, now, unattended }: Carried, id: string, move: string): boolean => {
+  const counts = unattended || (before.presence.get(id) ?? 0) >= now
+  return move === (counts ? "wc" : "wA")
 }
 
 const deadline = ({ before }: Carried, id: string): number => before.leases.get(id) ?? 0

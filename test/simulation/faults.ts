@@ -288,6 +288,20 @@ export const faults: ReadonlyArray<Planted> = [
     script: queue("bind", (s, real) => (s.load(s.arg(0))?.[0] === "l" ? s.reply(["stale"]) : real())),
   },
   {
+    name: "an outage is held against those who wait",
+    script: everywhere((name) =>
+      tampered(name, (db) => ({
+        hget: (key, field) => (field === "swept" || field === "mercy" ? undefined : db.hget(key, field)),
+      })),
+    ),
+  },
+  {
+    name: "after an outage nobody ever counts as absent",
+    script: tampered("sweep", (db, s) => ({
+      hset: (key, field, value) => db.hset(key, field, field === "mercy" ? String(s.now + 86_400_000) : value),
+    })),
+  },
+  {
     name: "the longest queue is no limit",
     script: replaced("queue.admit", (real) => (db, keys, args) => real(db, keys, args.with(6, "1000000"))),
   },

@@ -27,7 +27,7 @@ export class Promises {
   }
 
   /** What time owes, judged by the gate that was hindered least. */
-  check(state: QueueState): void {
+  check(state: QueueState, mercy: number): void {
     const { kernel, plan } = this.world
     const { now } = kernel
     const { leases, presence, waiting } = state
@@ -41,11 +41,14 @@ export class Promises {
         fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)
       }
       for (const [id, until] of leases) if (idle(until) > SWEPT_MILLIS) fail(`I4: the lease of ${id} is overdue`)
-      for (const [id, until] of presence) if (idle(until) > SWEPT_MILLIS) fail(`${id} is absent and waits`)
+      for (const [id, until] of presence) {
+        if (idle(Math.max(until, mercy)) > SWEPT_MILLIS) fail(`${id} is absent and waits`)
+      }
       for (const id of waiting.keys()) {
         const seen = this.links(id).length > 0 ? now : this.ledger.signedAt(id)
         const grace = plan.graceSeconds * 1000 + TICK_MILLIS
-        if (idle(seen) > grace + SWEPT_MILLIS + UNDER_WAY_MILLIS) fail(`${id} waits, and its holder is gone`)
+        if (idle(Math.max(seen, mercy - grace)) > grace + SWEPT_MILLIS + UNDER_WAY_MILLIS)
+          fail(`${id} waits, and its holder is gone`)
       }
     }
     this.tellings(state)

@@ -3,7 +3,8 @@
  * (`queue-invariants.ts`), what the script was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`),
  * and what time has owed since (`promises.ts`).
  */
-import { keysOf } from "../../src/queue/step.ts"
+import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list } from "../../src/store/reply.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
@@ -14,6 +15,7 @@ import { Ledger, TERMINAL } from "./ledger.ts"
 import { Promises } from "./promises.ts"
 import type { World } from "./world.ts"
 
+const SWEPT = /\["swept",[^\]]*\],?/
 const KEYS = keysOf("business/campaign")
 
 export class Watch {
@@ -30,6 +32,9 @@ export class Watch {
   private readonly ended = new Set<string>()
   private raw = ""
   private messages: Array<string> = []
+  private lastSwept = 0
+  /** until then nobody counts as absent */
+  private mercy = 0
 
   constructor(world: World) {
     this.world = world
@@ -75,7 +80,8 @@ export class Watch {
   private look(then: (state: QueueState, raw: string) => void): void {
     const { world } = this
     world.base.run(probe, KEYS, [this.ledger.size, ...this.ledger.ids, ...this.sessions], (reply) => {
-      const raw = JSON.stringify(reply)
+      // that somebody has swept is no change
+      const raw = JSON.stringify(reply).replace(SWEPT, "")
       then(raw === this.raw ? this.state : readState(reply), raw)
     })
   }
@@ -114,6 +120,7 @@ export class Watch {
       result,
       before,
       after,
+      unattended: this.unattended(now),
       ended: this.ended,
       maxLength: plan.maxLength,
       graceMillis: plan.graceSeconds * 1000,
@@ -138,12 +145,24 @@ export class Watch {
       }
       world.trace?.push(`        ${gate.name} ${name} ${own[0] ?? ""} → ${JSON.stringify(result)} ${summary(after)}`)
     }
+    if (name === "sweep") this.sweptAt(now)
     this.timePassed()
+  }
+
+  private unattended(now: number): boolean {
+    return (this.lastSwept > 0 && now - this.lastSwept > UNATTENDED_MILLIS) || this.mercy > now
+  }
+
+  /** After a time in which nobody swept, those who wait have their grace anew. */
+  private sweptAt(now: number): void {
+    const { graceSeconds } = this.world.plan
+    if (this.unattended(now) && this.mercy <= now) this.mercy = now + graceSeconds * 1000 + TICK_MILLIS
+    this.lastSwept = now
   }
 
   /** Looks at what time owes. */
   timePassed(): void {
-    this.promises.check(this.state)
+    this.promises.check(this.state, this.mercy)
   }
 
   /** Nobody waits, and nothing is held or owed. */
