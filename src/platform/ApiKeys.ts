@@ -3,7 +3,7 @@
  * digest and a display form only.
  */
 import { randomUUID } from "node:crypto"
-import { Array, Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
@@ -135,7 +135,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       }
       yield* sql`INSERT INTO api_keys ${sql.insert({ ...row })}`
       const listed = businessIds.map((business_id) => ({ key_id: row.id, business_id }))
-      if (Array.isArrayNonEmpty(listed)) yield* sql`INSERT INTO api_key_businesses ${sql.insert(listed)}`
+      if (Arr.isArrayNonEmpty(listed)) yield* sql`INSERT INTO api_key_businesses ${sql.insert(listed)}`
       const key = show(row, businessIds)
       yield* audit.record(userId, "api_key.created", key.id, describe(key))
       return { key, secret }
