@@ -16,13 +16,8 @@ import { prepare } from "./support.ts"
 const unlimited = { requestsPerMinute: 0, startsPerMinute: 0 }
 
 /** One platform's services and its access; built again, it is another process on the same database. */
-const process = Effect.fnUntraced(function* (
-  database: Redacted.Redacted<string>,
-  limits: Access.Limits = unlimited,
-) {
-  const context = yield* Layer.build(
-    Layer.fresh(Access.layer(limits).pipe(Layer.provideMerge(servicesOf(database)))),
-  )
+const process = Effect.fnUntraced(function* (database: Redacted.Redacted<string>, limits: Access.Limits = unlimited) {
+  const context = yield* Layer.build(Layer.fresh(Access.layer(limits).pipe(Layer.provideMerge(servicesOf(database)))))
   const access = Context.get(context, Access.Access)
   const who = (secret: Redacted.Redacted<string>, address = "192.0.2.1") =>
     access.authenticate(Redacted.value(secret), address)

@@ -6,7 +6,13 @@ import { TestClock } from "effect/testing"
 import * as Services from "../../src/platform/services.ts"
 import { makeVaultKey } from "../../src/platform/Vault.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
-import { CLAIMED_MILLIS, FIRST_RETRY_MILLIS, pauseAfter, RETRIED_MILLIS, Webhooks } from "../../src/platform/Webhooks.ts"
+import {
+  CLAIMED_MILLIS,
+  FIRST_RETRY_MILLIS,
+  pauseAfter,
+  RETRIED_MILLIS,
+  Webhooks,
+} from "../../src/platform/Webhooks.ts"
 import { layer as deliver } from "../../src/platform/webhooks/deliver.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
