@@ -5,7 +5,7 @@
 import { Effect, Metric, Schedule, type Scope } from "effect"
 import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
-import { endedEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
+import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -77,7 +77,8 @@ export const background = (
         }
       }
       if (ticket.state === "called") return startCallEvent(ticket.startBefore)
-      return ticket.state !== undefined && isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
+      if (ticket.state === undefined) return lostEvent
+      return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
     const tickOf = (campaign: Campaign, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {

@@ -24,7 +24,6 @@ export const launchBrowser = (): Promise<Browser> =>
       "--disable-dev-shm-usage",
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",
-      "--autoplay-policy=no-user-gesture-required",
       "--mute-audio",
       "--disable-background-networking",
       "--disable-component-update",

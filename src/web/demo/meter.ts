@@ -1,0 +1,34 @@
+/** A level meter that shows the loudest of late and falls slowly, on a scale in decibels as ears hear it. */
+
+/** Sets the loudness, 0 to 1. */
+export type Meter = (loudness: number) => void
+
+/** What is shown as nothing, in decibels below full scale. */
+const FLOOR = 60
+/** How much of the scale the bar falls in a second. */
+const FALL = 1.6
+
+/** Draws into `bar`; `element` is a `<meter>` with the same value for assistive technology. */
+export const createMeter = (element: HTMLElement, bar: HTMLElement): Meter => {
+  let shown = 0
+  let target = 0
+  let last = 0
+  let running = false
+
+  const draw = (now: number): void => {
+    shown = Math.max(target, shown - (FALL * (now - last)) / 1_000)
+    last = now
+    element.setAttribute("value", shown.toFixed(2))
+    bar.style.transform = `scaleX(${shown.toFixed(3)})`
+    running = shown > 0
+    if (running) requestAnimationFrame(draw)
+  }
+
+  return (loudness) => {
+    target = loudness <= 0 ? 0 : Math.max(0, Math.min(1, 1 + (20 * Math.log10(loudness)) / FLOOR))
+    if (running || target === 0) return
+    running = true
+    last = performance.now()
+    requestAnimationFrame(draw)
+  }
+}
