@@ -9,11 +9,11 @@ import { Command, Flag } from "effect/cli"
 import { IpNetwork } from "effect/net"
 import { DEFAULT_LIMITS } from "../platform/Access.ts"
 import { Businesses } from "../platform/Businesses.ts"
+import { checkUrl } from "../platform/data/Database.ts"
 import * as Platform from "../platform/Platform.ts"
 import * as Services from "../platform/services.ts"
 import { DEFAULT_CALL_CONCURRENCY, Users } from "../platform/Users.ts"
-import { VaultKeyInvalid } from "../platform/Vault.ts"
-import { vaultKeyFileOf, vaultKeyIn } from "../platform/vault-key.ts"
+import { vaultKeyOf } from "../platform/vault-key.ts"
 
 const DATABASE = "VOICEGATE_PLATFORM_DATABASE"
 const VAULT_KEY = "VOICEGATE_PLATFORM_VAULT_KEY"
@@ -71,13 +71,12 @@ type Storage = {
   readonly vaultKeyFile: Option.Option<string>
 }
 
-const vaultKeyOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Storage) {
+/** The connection string and the vault's key, both checked as far as they can be without a connection. */
+const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Storage) {
+  yield* checkUrl(database)
   const given = yield* Config.option(Config.Redacted(VAULT_KEY))
-  if (Option.isSome(given)) return given.value
-  const file = Option.getOrElse(vaultKeyFile, () => vaultKeyFileOf(database))
-  if (file !== undefined) return yield* vaultKeyIn(file)
-  const message = `the vault's key: Expected ${VAULT_KEY}, or --vault-key-file. All processes on one database need the same.`
-  return yield* new VaultKeyInvalid({ message })
+  const file = Option.getOrUndefined(vaultKeyFile)
+  return { database, vaultKey: yield* vaultKeyOf({ database, key: Option.getOrUndefined(given), file }) }
 })
 
 /** What stops a command is said in one line, and its exit code is 1. */
@@ -107,8 +106,7 @@ const serve = Command.make("platform", { ...storage, ...serving }, (input) =>
   orExplain(
     Effect.gen(function* () {
       const options: Platform.Options = {
-        database: input.database,
-        vaultKey: yield* vaultKeyOf(input),
+        ...(yield* storageOf(input)),
         host: input.host,
         port: input.port,
         privateWebhooks: input.privateWebhooks,
@@ -152,11 +150,7 @@ const addUser = Command.make(
     orExplain(
       Effect.gen(function* () {
         const { password, shown } = yield* passwordOf(input.passwordStdin)
-        const services = Services.layer({
-          database: input.database,
-          vaultKey: yield* vaultKeyOf(input),
-          privateWebhooks: false,
-        })
+        const services = Services.layer({ ...(yield* storageOf(input)), privateWebhooks: false })
         const user = yield* Effect.flatMap(Users, (users) =>
           users.create({
             email: input.email,

@@ -18,32 +18,28 @@ export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>
   }
 }
 
-const client = (
-  url: Redacted.Redacted<string>,
-): Layer.Layer<SqlClient.SqlClient, DatabaseInvalid | SqlError.SqlError> => {
+const SQLITE = /^sqlite:(?=.)/
+const POSTGRES = /^postgres(ql)?:\/\//
+
+/** Fails for a connection string of no engine; nothing is connected to. */
+export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, DatabaseInvalid> => {
   const text = Redacted.value(url)
-  const engine = /^(sqlite|postgres|postgresql):/.exec(text)?.[1]
-  // Only the engine in use is loaded.
-  if (engine === "sqlite") {
-    const file = text.slice("sqlite:".length)
-    return Layer.unwrap(
-      Effect.map(
-        Effect.promise(() => import("./sqlite.ts")),
-        (sqlite) => sqlite.layer(file),
-      ),
-    )
-  }
-  if (engine !== undefined && URL.canParse(text)) {
-    return Layer.unwrap(
-      Effect.map(
-        Effect.promise(() => import("./postgres.ts")),
-        (postgres) => postgres.layer(url),
-      ),
-    )
-  }
+  if (SQLITE.test(text) || (POSTGRES.test(text) && URL.canParse(text))) return Effect.void
   const expected = "sqlite:<file>, sqlite::memory:, or postgres://user:password@host:port/database"
-  return Layer.effectContext(Effect.fail(new DatabaseInvalid({ message: `the database: Expected ${expected}.` })))
+  return Effect.fail(new DatabaseInvalid({ message: `the database: Expected ${expected}.` }))
 }
+
+/** Only the engine in use is loaded. */
+const client = (url: Redacted.Redacted<string>) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      yield* checkUrl(url)
+      const text = Redacted.value(url)
+      if (POSTGRES.test(text)) return (yield* Effect.promise(() => import("./postgres.ts"))).layer(url)
+      const sqlite = yield* Effect.promise(() => import("./sqlite.ts"))
+      return sqlite.layer(text.replace(SQLITE, ""))
+    }),
+  )
 
 /** The client of a connection string: `sqlite:<file>`, `sqlite::memory:`, or `postgres://…`. */
 export const layer = (

@@ -1,6 +1,6 @@
 /** Handlers of the middleware: they ask `Access`, which decides, and turn whatever is no envelope yet into one. */
 import { Cause, Context, Effect, Layer, Option } from "effect"
-import { HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { Access, type Counted } from "../Access.ts"
 import {
@@ -135,15 +135,28 @@ export const unknownRoutes = HttpRouter.add(
   HttpServerResponse.jsonUnsafe(failure("ROUTE_NOT_FOUND", "the API has no such endpoint"), { status: 404 }),
 )
 
-const broken = HttpServerResponse.jsonUnsafe(failure("INTERNAL_ERROR", "something went wrong on our side"), {
-  status: 500,
-})
+const problem = (status: number, code: string, message: string) =>
+  HttpServerResponse.jsonUnsafe(failure(code, message), { status })
+
+/** A request that could not be read comes as a defect too, with its status. */
+const answerTo = (defect: unknown) => {
+  const reason = HttpServerError.isHttpServerError(defect) ? defect.reason : undefined
+  if (reason?._tag !== "RequestParseError") {
+    const broken = problem(500, "INTERNAL_ERROR", "something went wrong on our side")
+    return Effect.as(Effect.logError("A request failed", Cause.die(defect)), broken)
+  }
+  return Effect.succeed(
+    reason.reason === "BodyTooLarge"
+      ? problem(413, "BODY_TOO_LARGE", "the body is too large")
+      : problem(400, "INVALID_FORMAT", "the request cannot be read"),
+  )
+}
 
 /** What nobody expected is logged, and answered without telling what it was; nothing of the API is kept by caches. */
 export const safeAnswers = HttpRouter.middleware(
   (handler) =>
     handler.pipe(
-      Effect.catchDefect((defect) => Effect.as(Effect.logError("A request failed", Cause.die(defect)), broken)),
+      Effect.catchDefect(answerTo),
       Effect.map(HttpServerResponse.setHeaders({ "cache-control": "no-store", "x-content-type-options": "nosniff" })),
     ),
   { global: true },
