@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `serve` (the default), `demo`, `check`. Wiring only. */
+/** The command line: `serve` (the default), `demo`, `check`, `platform`. Wiring only. */
 import "effect/schema/SchemaJITCompiler/enable"
 import { createRequire } from "node:module"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -7,6 +7,7 @@ import { Console, Effect, Layer, Option, Runtime } from "effect"
 import { Command, Flag } from "effect/cli"
 import { check } from "./commands/check.ts"
 import { demo } from "./commands/demo.ts"
+import { platform } from "./commands/platform.ts"
 import { serve } from "./commands/serve.ts"
 import { Settings } from "./Settings.ts"
 import { loadSettings, type SettingsSource } from "./settings/load.ts"
@@ -69,6 +70,7 @@ const voicegate = Command.make("voicegate", { config }, serving).pipe(
         "Say what works: settings, store, platform, slots, IP provider; exit code 1 when something does not",
       ),
     ),
+    platform,
   ]),
 )
 

@@ -2,10 +2,9 @@
  * A voice-agent platform on this machine, so that the example runs without an account. Not part of what a host copies: there
  * the platform is the real one, and its settings come from where the host keeps its secrets.
  */
-import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
-import { FetchHttpClient } from "effect/http"
-import { mintSecret } from "../../src/platform/ApiKeys.ts"
+import { Effect, ManagedRuntime, Redacted } from "effect"
 import * as Platform from "../../src/platform/Platform.ts"
+import { makeStarterAccount } from "../../src/platform/starter.ts"
 
 export interface LocalPlatform {
   /** for `VoiceAiPlatform` in the gate's settings */
@@ -25,46 +24,26 @@ export const startLocalPlatform = async (
   slots: number,
   webhook: { readonly url: string; readonly token: string },
 ): Promise<LocalPlatform> => {
-  const secret = mintSecret()
   const runtime = ManagedRuntime.make(
-    Platform.layer({
-      seed: {
-        regions: ["local"],
-        users: [{ id: "user", name: "Example", callConcurrency: slots }],
-        businesses: [
-          {
-            id: "business",
-            userId: "user",
-            name: "Example business",
-            webCampaigns: [
-              {
-                id: "campaign",
-                name: "Example campaign",
-                sessionEnded: { url: webhook.url, headers: { "X-Api-Token": Redacted.make(webhook.token) } },
-              },
-            ],
-          },
-        ],
-        keys: [
-          {
-            name: "gate",
-            userId: "user",
-            scope: { type: "Restricted", businessIds: ["business"] },
-            userManagement: false,
-            secret,
-          },
-        ],
-      },
-    }).pipe(Layer.provide(FetchHttpClient.layer)),
+    // The example's gate listens on this machine, where webhooks do not go otherwise.
+    Platform.layer({ privateWebhooks: true }),
   )
   const { baseUrl } = await runtime.runPromise(Effect.service(Platform.Platform))
+  const account = await runtime.runPromise(
+    makeStarterAccount({
+      name: "Example",
+      regionId: "local",
+      callConcurrency: slots,
+      sessionEnded: { url: webhook.url, headers: { "X-Api-Token": Redacted.make(webhook.token) } },
+    }),
+  )
   return {
     settings: {
-      ApiSecretToken: Redacted.value(secret),
+      ApiSecretToken: Redacted.value(account.secret),
       BaseUrl: baseUrl,
-      BusinessId: "business",
-      WebCampaignId: "campaign",
-      DefaultRegionId: "local",
+      BusinessId: account.businessId,
+      WebCampaignId: account.webCampaignId,
+      DefaultRegionId: account.regionId,
       MaxConcurrency: slots,
     },
     close: () => runtime.dispose(),

@@ -1,11 +1,10 @@
 /** The command line of the built program: what it says, and with which exit code. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Layer, ManagedRuntime, Redacted } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { type Effect, ManagedRuntime, Redacted } from "effect"
 import packageJson from "../../package.json" with { type: "json" }
-import { mintSecret } from "../../src/platform/ApiKeys.ts"
+import { mintSecret } from "../../src/platform/KeySecret.ts"
 import * as Platform from "../../src/platform/Platform.ts"
-import { makeSeed } from "../platform/support.ts"
+import { prepare } from "../platform/support.ts"
 import { freePort } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
 import { note } from "./support/evidence.ts"
@@ -62,15 +61,16 @@ describe("voicegate", () => {
 
 describe("voicegate check", () => {
   const bench = makeBench()
-  const { seed, keys } = makeSeed()
-  const platform = ManagedRuntime.make(Platform.layer({ seed }).pipe(Layer.provide(FetchHttpClient.layer)))
+  const platform = ManagedRuntime.make(Platform.layer())
   afterAll(async () => {
     await platform.dispose()
     await bench.dispose()
   })
   let good: Environment
+  let keys: Effect.Success<ReturnType<typeof prepare>>["keys"]
 
   beforeAll(async () => {
+    keys = (await platform.runPromise(prepare())).keys
     const { baseUrl } = await platform.runPromise(Platform.Platform)
     const redis = bench.own(await startRedis({ password: "redis-pass-word" }))
     const provider = bench.own(await startProvider())
