@@ -4,7 +4,7 @@
  *
  * Several may run on one PostgreSQL: what must be exact is decided by the database.
  */
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
@@ -59,6 +59,15 @@ export class Platform extends Context.Service<
   }
 >()("voicegate/platform/Platform") {}
 
+/** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
+const makeServer = (): Server => {
+  const server = createServer()
+  server.on("request", (_request, response) => {
+    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
+  })
+  return server
+}
+
 export type StartError =
   | HttpServerError.ServeError
   | DatabaseInvalid
@@ -84,7 +93,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   ).pipe(Layer.provide(middleware))
   const api = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(groups))
   const docs = HttpApiScalar.layer(Api, { path: "/docs" })
-  const server = NodeHttpServer.layer(createServer, {
+  const server = NodeHttpServer.layer(makeServer, {
     host: options.host ?? "127.0.0.1",
     port: options.port ?? 0,
     // Sessions last for hours: shutting down ends them first, instead of waiting for them.
@@ -108,5 +117,10 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
         HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
         Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
       ),
-  }).pipe(Layer.provideMerge(platform), Layer.provide(state), Layer.provideMerge(services), Layer.provide(server))
+  }).pipe(
+    // It listens when all else stands.
+    Layer.provideMerge(platform.pipe(Layer.provideMerge(server))),
+    Layer.provide(state),
+    Layer.provideMerge(services),
+  )
 }

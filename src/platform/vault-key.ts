@@ -30,7 +30,13 @@ export const vaultKeyOf = Effect.fn("vaultKeyOf")(function* (from: {
 
 /** The key in a file; made when there is none. */
 const vaultKeyIn = (file: string): Effect.Effect<Redacted.Redacted<string>, VaultKeyInvalid> => {
-  const read = Effect.tryPromise({ try: () => readFile(file, "utf8"), catch: (cause) => cause })
+  const read = Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: (cause) => {
+      const why = cause instanceof Error ? cause.message : "it cannot be read"
+      return new VaultKeyInvalid({ message: `the vault's key in ${file}: ${why}` })
+    },
+  })
   // Written beside and then linked: of two first starts one makes the file, and nobody reads half of it.
   const make = Effect.ignore(
     Effect.tryPromise(async () => {
@@ -42,9 +48,5 @@ const vaultKeyIn = (file: string): Effect.Effect<Redacted.Redacted<string>, Vaul
   return read.pipe(
     Effect.catch(() => Effect.andThen(make, read)),
     Effect.map((text) => Redacted.make(text.trim())),
-    Effect.mapError((cause) => {
-      const why = cause instanceof Error ? cause.message : "it cannot be read"
-      return new VaultKeyInvalid({ message: `the vault's key in ${file}: ${why}` })
-    }),
   )
 }

@@ -107,8 +107,8 @@ export interface Received {
 /** What the scripted server does with a request: answers, or breaks the connection. */
 export type Scripted = { readonly status: number; readonly body: string } | "reset"
 
-/** A server on a free port of 127.0.0.1, stopped with the scope; it answers by `script` and remembers what it received. */
-export const scriptedServer = (script: (request: Received, index: number) => Scripted) =>
+/** A server on 127.0.0.1, on a free port unless one is given, stopped with the scope; it answers by `script` and remembers what it received. */
+export const scriptedServer = (script: (request: Received, index: number) => Scripted, port = 0) =>
   Effect.gen(function* () {
     const received: Array<Received> = []
     const server = createServer((request, response) => {
@@ -132,7 +132,7 @@ export const scriptedServer = (script: (request: Received, index: number) => Scr
     })
     yield* Effect.acquireRelease(
       Effect.callback<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+        server.listen(port, "127.0.0.1", () => resume(Effect.void))
       }),
       () =>
         Effect.callback<void>((resume) => {
