@@ -6,8 +6,8 @@ import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
 import type { QueueState } from "../support/queue-probe.ts"
-import type { Link } from "./callers.ts"
 import type { Ledger } from "./ledger.ts"
+import type { Link } from "./link.ts"
 import type { World } from "./world.ts"
 
 /** What a loop may be late by: its calls to the store take time, and it makes several. */
