@@ -248,6 +248,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     const settings = (yield* Settings).Queue
     const windowMillis = settings.StartWindowSeconds * 1000
     const graceMillis = settings.DisconnectGraceSeconds * 1000
+    // whoever is connected is seen again by the next tick, and only then can begin to be absent
+    const seenMillis = graceMillis + TICK_MILLIS
     const callMillis = settings.MaxCallMinutes * 60_000
 
     const keys = new Map<string, ReadonlyArray<string>>()
@@ -337,7 +339,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         step(
           starts.release,
           at,
-          (now) => [id, lease, "capacity", now + graceMillis, REST_FIRST_MILLIS, REST_LONGEST_MILLIS],
+          (now) => [id, lease, "capacity", now + seenMillis, REST_FIRST_MILLIS, REST_LONGEST_MILLIS],
           (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
         ),
       fail: (at, id, lease) =>
@@ -362,12 +364,17 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           (reply) => (reply[0] === "left" || reply[0] === "busy" || reply[0] === "over" ? reply[0] : "unknown"),
         ),
       attach: (at, id, connected) =>
-        step(touches.attach, at, (now) => [id, connected ? at.instance : "", now + graceMillis], standingOf),
+        step(
+          touches.attach,
+          at,
+          (now) => [id, connected ? at.instance : "", now + (connected ? seenMillis : graceMillis)],
+          standingOf,
+        ),
       touch: (at, ids) =>
         step(
           touches.touch,
           at,
-          (now) => [now + graceMillis + TICK_MILLIS, ...ids],
+          (now) => [now + seenMillis, ...ids],
           (reply) => ({
             length: integer(reply[0]),
             averageMillis: integer(reply[1]),
@@ -378,7 +385,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         step(
           sweeps.sweep,
           at,
-          (now) => [now + graceMillis + TICK_MILLIS],
+          (now) => [now + seenMillis],
           (reply) => ({
             more: reply[0] === 1,
             waiting: integer(reply[1]),

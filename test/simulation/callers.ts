@@ -4,6 +4,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { type Opened, PushChannel } from "../../src/PushChannel.ts"
 import type { PushEvent } from "../../src/Session.ts"
 import type { Gate } from "./gate.ts"
+import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"
 import type { World } from "./world.ts"
 
@@ -11,24 +12,6 @@ import type { World } from "./world.ts"
 const RETRY_MILLIS = 700
 const MOST_CONNECTS = 6
 const MOST_STARTS = 6
-
-/** A connection, as the gate and the caller hold it. */
-export class Link {
-  readonly ticket: string
-  readonly gate: Gate
-  /** since when the gate has known what it is for; undefined before */
-  attached: number | undefined
-  /** the gate holds it open */
-  open = true
-  /** the caller still reads it */
-  heard = true
-  /** the start windows that were told on it, by their ends */
-  readonly told = new Set<string>()
-  constructor(ticket: string, gate: Gate) {
-    this.ticket = ticket
-    this.gate = gate
-  }
-}
 
 export class Caller {
   readonly links = new Set<Link>()

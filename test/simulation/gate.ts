@@ -2,20 +2,20 @@
  * One life of one gate: the real gatekeeper, queue, limiter, push channel and background loops, on a simulated process and
  * a simulated way to the store. Killed, it leaves everything as it is; a new life begins from the store alone.
  */
-import { Context, Effect, Exit, Layer, Logger, Random, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
 import { layerNoDeps } from "../../src/Gate.ts"
 import type { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { Secrets } from "../../src/gatekeeper/campaigns.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
-import { Settings, type SettingsTree } from "../../src/Settings.ts"
+import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { Chance } from "./chance.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
-import type { Plan } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
+import { settingsOf } from "./settings.ts"
 import type { World } from "./world.ts"
 
 export type Services = Gatekeeper | PushChannel.PushChannel
@@ -26,52 +26,6 @@ const RESTART_MILLIS = 1_000
 const STOP_MILLIS = 2_000
 /** The longest way between a client and a gate, there or back (ms). */
 const CLIENT_LATENCY = 20
-
-export const settingsOf = (plan: Plan): SettingsTree => ({
-  StoreConnectionString: Redacted.make("memory:"),
-  Campaigns: [
-    {
-      name: "default",
-      ApiSecretToken: Redacted.make("key"),
-      BaseUrl: "https://platform.example/",
-      BusinessId: "business",
-      WebCampaignId: "campaign",
-      DefaultRegionId: "eu",
-      AllowedRegionIds: ["eu"],
-      MaxConcurrency: plan.slotsFromPlatform ? undefined : plan.slots,
-    },
-  ],
-  IpIntel: {
-    Provider: "none",
-    ApiKey: undefined,
-    BaseUrl: undefined,
-    OnError: "allow",
-    CacheDays: 1,
-    LookupsPerMinute: 1,
-    TimeoutMillis: 1,
-    Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 1 },
-  },
-  Security: {
-    RateLimitHourly: plan.hourly,
-    RateLimitDaily: 0,
-    RateLimitConcurrency: plan.concurrent,
-    BlockVpn: false,
-    BlockProxy: false,
-    BlockTor: false,
-    BlockDatacenter: false,
-    WebhookApiToken: [],
-    WebhookSigningSecret: [],
-    AllowedOrigins: [],
-    TrustedProxies: [],
-  },
-  Queue: {
-    MaxLength: plan.maxLength,
-    DisconnectGraceSeconds: plan.graceSeconds,
-    StartWindowSeconds: plan.windowSeconds,
-    MaxCallMinutes: plan.callMinutes,
-  },
-  Server: { Host: "127.0.0.1", Port: 0 },
-})
 
 const intel = Layer.succeed(IpIntel, {
   provider: "none",

@@ -215,7 +215,7 @@ export const planOf = (seed: number): Plan => {
     slots,
     slotsFromPlatform,
     maxLength: chance.pick(2, 6, 100, 100),
-    graceSeconds: chance.pick(5, 10, 30),
+    graceSeconds: chance.pick(1, 5, 10, 30),
     windowSeconds,
     callMinutes: chance.pick(1, 1, 2, 4),
     concurrent: chance.pick(0, 0, 1, 2),

@@ -6,8 +6,8 @@ import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
 import type { QueueState } from "../support/queue-probe.ts"
-import type { Link } from "./callers.ts"
 import type { Ledger } from "./ledger.ts"
+import type { Link } from "./link.ts"
 import type { World } from "./world.ts"
 
 /** What a loop may be late by: its calls to the store take time, and it makes several. */
@@ -78,14 +78,14 @@ export class Promises {
     }
   }
 
-  /** A ticket whose holder was connected all the time does not lose its place. */
+  /** A ticket whose holder is connected does not lose its place, while clocks differ by less than the grace. */
   abandoned(id: string): void {
-    const { now } = this.world.kernel
-    for (const link of this.links(id)) {
-      const since = Math.max(link.attached ?? Number.POSITIVE_INFINITY, link.gate.cleanSince)
-      if (now - since > TICKED_MILLIS + this.world.plan.graceSeconds * 1000) {
-        this.world.fail(`I3: ${id} was abandoned while its holder was connected to ${link.gate.name}`)
-      }
+    const { kernel, plan } = this.world
+    const graceMillis = plan.graceSeconds * 1000
+    if (2 * plan.skewMillis >= graceMillis) return
+    for (const { attached, gate } of this.links(id)) {
+      if (attached === undefined || kernel.now - gate.cleanSince <= TICKED_MILLIS + graceMillis) continue
+      this.world.fail(`I3: ${id} was abandoned while its holder was connected to ${gate.name}`)
     }
   }
 

@@ -1,4 +1,7 @@
-/** The same histories on a real server: every step is checked there too, and each history takes the very same course. */
+/**
+ * The same histories on a real server: every step is checked there too, and each history takes the very same course.
+ * `SIMULATION_HISTORIES=n` plays more of them.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Scope } from "effect"
 import { Store } from "../../src/Store.ts"
@@ -8,7 +11,7 @@ import { redisBase } from "./base.ts"
 import { planOf } from "./plan.ts"
 import { type Played, play, playAsync } from "./play.ts"
 
-const HISTORIES = 12
+const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 12)
 
 describe("the simulation on Redis", () => {
   it.live(
@@ -34,6 +37,6 @@ describe("the simulation on Redis", () => {
         }
         console.log(`${HISTORIES} histories, ${steps} steps on Redis`)
       }),
-    { timeout: 240_000 },
+    { timeout: 900_000 },
   )
 })

@@ -1,0 +1,50 @@
+/** The settings of the gates of a history. */
+import { Redacted } from "effect"
+import type { SettingsTree } from "../../src/Settings.ts"
+import type { Plan } from "./plan.ts"
+
+export const settingsOf = (plan: Plan): SettingsTree => ({
+  StoreConnectionString: Redacted.make("memory:"),
+  Campaigns: [
+    {
+      name: "default",
+      ApiSecretToken: Redacted.make("key"),
+      BaseUrl: "https://platform.example/",
+      BusinessId: "business",
+      WebCampaignId: "campaign",
+      DefaultRegionId: "eu",
+      AllowedRegionIds: ["eu"],
+      MaxConcurrency: plan.slotsFromPlatform ? undefined : plan.slots,
+    },
+  ],
+  IpIntel: {
+    Provider: "none",
+    ApiKey: undefined,
+    BaseUrl: undefined,
+    OnError: "allow",
+    CacheDays: 1,
+    LookupsPerMinute: 1,
+    TimeoutMillis: 1,
+    Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 1 },
+  },
+  Security: {
+    RateLimitHourly: plan.hourly,
+    RateLimitDaily: 0,
+    RateLimitConcurrency: plan.concurrent,
+    BlockVpn: false,
+    BlockProxy: false,
+    BlockTor: false,
+    BlockDatacenter: false,
+    WebhookApiToken: [],
+    WebhookSigningSecret: [],
+    AllowedOrigins: [],
+    TrustedProxies: [],
+  },
+  Queue: {
+    MaxLength: plan.maxLength,
+    DisconnectGraceSeconds: plan.graceSeconds,
+    StartWindowSeconds: plan.windowSeconds,
+    MaxCallMinutes: plan.callMinutes,
+  },
+  Server: { Host: "127.0.0.1", Port: 0 },
+})
