@@ -202,6 +202,14 @@ export const signalOf = (ticket: string, kind: string, value: string): Signal =>
   return { ticket, kind: { _tag: "called", ...called(["called", startBefore ?? "", lease ?? ""]) } }
 }
 
+/** Reads a signal as scripts publish it; undefined for one that a newer instance may know and this one does not. */
+export const readSignal = (message: string): Signal | undefined => {
+  const match = /^(\S+) (?:(called) (\d+ \d+)|(ended) ([ELAMFR]))$/.exec(message)
+  if (match === null) return undefined
+  const [, ticket = "", called, when, , state] = match
+  return called === undefined ? signalOf(ticket, "ended", state ?? "") : signalOf(ticket, called, when ?? "")
+}
+
 const settlementOf = (kind: string, ticket: string, caller: string): Settlement => ({
   kind: kind === "refund" ? "refund" : "release",
   ticket,

@@ -95,9 +95,9 @@ export const initiateWebSession = (
     Effect.map(
       gatekeeper.request(
         {
-          campaignId: config.WebCampaignId,
-          regionId: config.RegionId,
-          dynamicVariables: config.DynamicVariables,
+          campaignId: config.WebCampaignId ?? null,
+          regionId: config.RegionId ?? null,
+          dynamicVariables: config.DynamicVariables ?? null,
         },
         caller,
       ),
@@ -158,14 +158,13 @@ export const layer: Layer.Layer<
     }
 
     /** Limits, then slot or queue, then the platform. */
-    const enter = Effect.fnUntraced(function* ({ campaign, config }: Validated, caller: string) {
+    const enter = Effect.fnUntraced(function* ({ campaign, config }: Validated, caller: string, ticket: string) {
       const where = at(campaign)
-      const ticket = campaigns.newTicket(campaign, secret())
       yield* limiter.take(caller, ticket)
       const admission = yield* step(
         where,
         queue.admit(where, { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }),
-      ).pipe(Effect.tapError(() => refund(caller, ticket)))
+      )
       switch (admission._tag) {
         case "waiting":
           return yield* Effect.fail(queued(ticket, admission, where.slots))
@@ -185,8 +184,13 @@ export const layer: Layer.Layer<
       const again = asked.ticket === undefined ? undefined : yield* tickets.rejoin(asked.ticket)
       if (again !== undefined) return again
       yield* checkAddress(caller.address)
-      // from here on something is held: a caller who hangs up must not leave it half taken
-      return yield* Effect.uninterruptible(enter(asked, limitKey(caller.address)))
+      const key = limitKey(caller.address)
+      const ticket = campaigns.newTicket(asked.campaign, secret())
+      // from here on something is held: a caller who hangs up must not leave it half taken, nor must a store that did
+      // what it was asked and could not say so
+      return yield* Effect.uninterruptible(
+        Effect.tapErrorTag(enter(asked, key, ticket), "StoreUnavailable", () => refund(key, ticket)),
+      )
     })
 
     yield* capacity.refresh(() => 0)

@@ -2,11 +2,12 @@
  * Delivers events to exactly the connection that holds a ticket, on whichever instance it is.
  *
  * A message is a hint: it may be lost with its connection or its bus. The state in the store is the truth, and the next
- * tick or the next attach brings what was missed. An event equal to the last one sent on a connection is not sent again.
+ * tick or the next attach brings what was missed. News equal to the last on a connection is not sent again; an answer to
+ * something that the peer asked (`session`, `error`) always is.
  */
 import { randomBytes } from "node:crypto"
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import { INSTANCE_CHANNEL, type Signal, signalOf } from "./FifoQueue.ts"
+import { INSTANCE_CHANNEL, readSignal, type Signal } from "./FifoQueue.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
 
@@ -60,7 +61,7 @@ export class PushChannel extends Context.Service<
     readonly tickets: Effect.Effect<ReadonlyArray<string>>
     /** Adds a connection of a ticket. */
     readonly open: (ticket: string, caller: string, connection: Connection) => Effect.Effect<Opened, TooManyConnections>
-    /** Tells every connection to come back elsewhere, and closes it. */
+    /** Tells every connection to come back elsewhere, and closes it; so it goes for those that still come. */
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/PushChannel") {}
@@ -98,6 +99,9 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
 
+const reconnectEvent: PushEvent = { type: "reconnect", message: "This server is going away; connect again." }
+const reconnectText = JSON.stringify(reconnectEvent)
+
 interface Entry {
   readonly ticket: string
   readonly caller: string
@@ -112,6 +116,7 @@ interface Entry {
 const makeTable = () => {
   const byTicket = new Map<string, Set<Entry>>()
   const perCaller = new Map<string, number>()
+  let draining = false
 
   const remove = (entry: Entry): void => {
     const entries = byTicket.get(entry.ticket)
@@ -128,8 +133,10 @@ const makeTable = () => {
   const all = (): ReadonlyArray<Entry> => [...byTicket.values()].flatMap((entries) => [...entries])
 
   const sendTo = (entry: Entry, event: PushEvent, text: string): void => {
-    if (entry.last === text) return
-    entry.last = text
+    if (event.type !== "session" && event.type !== "error") {
+      if (entry.last === text) return
+      entry.last = text
+    }
     if (entry.connection.backlog() > BACKLOG_BYTES) {
       cut(entry, "lagging")
       return
@@ -142,6 +149,10 @@ const makeTable = () => {
     if (entries === undefined) return
     const text = JSON.stringify(event)
     for (const entry of entries) sendTo(entry, event, text)
+  }
+  const sendAway = (entry: Entry): void => {
+    entry.connection.send(reconnectEvent, reconnectText)
+    cut(entry, "shutdown")
   }
 
   return {
@@ -156,18 +167,15 @@ const makeTable = () => {
       const entry: Entry = { ticket, caller, connection, last: "" }
       byTicket.set(ticket, entries.add(entry))
       perCaller.set(caller, (perCaller.get(caller) ?? 0) + 1)
+      if (draining) sendAway(entry)
       return { send: (event) => sendTo(entry, event, JSON.stringify(event)), close: () => remove(entry) }
     },
     beat: (): void => {
       for (const entry of all()) if (!entry.connection.beat()) cut(entry, "dead")
     },
     drain: (): void => {
-      const event: PushEvent = { type: "reconnect", message: "This server is going away; connect again." }
-      const text = JSON.stringify(event)
-      for (const entry of all()) {
-        entry.connection.send(event, text)
-        cut(entry, "shutdown")
-      }
+      draining = true
+      for (const entry of all()) sendAway(entry)
     },
   }
 }
@@ -211,8 +219,8 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
     const address = randomBytes(6).toString("base64url")
     yield* heartbeat(table)
     yield* store.subscribe(INSTANCE_CHANNEL + address, (message) => {
-      const [ticket = "", kind = "", ...value] = message.split(" ")
-      if (kind === "called" || kind === "ended") table.deliver(ticket, eventOf(signalOf(ticket, kind, value.join(" "))))
+      const signal = readSignal(message)
+      if (signal !== undefined) table.deliver(signal.ticket, eventOf(signal))
     })
     return yield* serve(address, table)
   }),

@@ -11,24 +11,25 @@ export const MAX_VARIABLE_NAME = 128
 /** The longest value of a variable, in UTF-16 units. */
 export const MAX_VARIABLE_VALUE = 4096
 
-const Variables = Schema.Record(
-  Schema.String.check(Schema.isBetweenLength(1, MAX_VARIABLE_NAME)),
-  Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE)),
-).check(Schema.isMaxProperties(MAX_VARIABLES))
+// the names are a check of their own: a record's key schema would drop what it does not match
+const Variables = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE))).check(
+  Schema.isMaxProperties(MAX_VARIABLES),
+  Schema.isPropertyNames(Schema.String.check(Schema.isBetweenLength(1, MAX_VARIABLE_NAME))),
+)
 
 /** Audio encodings of the platform: 1 PCM, 2 WAV, 3 MULAW, 4 ALAW, 5 G722, 6 G729, 7 OPUS, 8 MPEG. */
 const EncodingType = Schema.Literals([1, 2, 3, 4, 5, 6, 7, 8])
 const SampleRate = Schema.Int.check(Schema.isBetween({ minimum: 8000, maximum: 96000 }))
 const BitsPerSample = Schema.Literals([8, 16, 24, 32])
 
-/** The caller's audio format; PCM, 16 kHz, 16 bit where a field is absent. */
+/** The caller's audio format; PCM, 16 kHz, 16 bit where a field is absent or null. */
 export const AudioConfiguration = Schema.Struct({
-  inputEncodingType: Schema.optionalKey(EncodingType),
-  inputSampleRate: Schema.optionalKey(SampleRate),
-  inputBitsPerSample: Schema.optionalKey(BitsPerSample),
-  outputEncodingType: Schema.optionalKey(EncodingType),
-  outputSampleRate: Schema.optionalKey(SampleRate),
-  outputBitsPerSample: Schema.optionalKey(BitsPerSample),
+  inputEncodingType: Schema.optionalKey(Schema.NullOr(EncodingType)),
+  inputSampleRate: Schema.optionalKey(Schema.NullOr(SampleRate)),
+  inputBitsPerSample: Schema.optionalKey(Schema.NullOr(BitsPerSample)),
+  outputEncodingType: Schema.optionalKey(Schema.NullOr(EncodingType)),
+  outputSampleRate: Schema.optionalKey(Schema.NullOr(SampleRate)),
+  outputBitsPerSample: Schema.optionalKey(Schema.NullOr(BitsPerSample)),
 })
 export type AudioConfiguration = typeof AudioConfiguration.Type
 
@@ -42,7 +43,12 @@ export const SessionRequest = Schema.Struct({
   /** 0 WebSocket, 1 WebRTC */
   transportType: Schema.optionalKey(Schema.NullOr(Schema.Literals([0, 1]))),
   clientIdentifier: Schema.optionalKey(
-    Schema.NullOr(Schema.String.check(Schema.isBetweenLength(1, 256), Schema.isPattern(/^[^/\\]*$/))),
+    Schema.NullOr(
+      Schema.String.check(
+        Schema.isBetweenLength(1, 256),
+        Schema.isPattern(/^[^/\\]*$/, { expected: "a string without slash or backslash" }),
+      ),
+    ),
   ),
   dynamicVariables: Schema.optionalKey(Schema.NullOr(Variables)),
   metadata: Schema.optionalKey(Schema.NullOr(Variables)),

@@ -1,15 +1,19 @@
 #!/usr/bin/env node
-/** The command line: `serve` (the default), `demo`, `check`. Wiring only. */
+/** The command line: `serve` (the default), `demo`, `check`, `platform`. Wiring only. */
 import "effect/schema/SchemaJITCompiler/enable"
 import { createRequire } from "node:module"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Console, Effect, Layer, Option } from "effect"
+import { Console, Effect, Layer, Option, Runtime } from "effect"
 import { Command, Flag } from "effect/cli"
 import { check } from "./commands/check.ts"
 import { demo } from "./commands/demo.ts"
+import { platform } from "./commands/platform.ts"
 import { serve } from "./commands/serve.ts"
 import { Settings } from "./Settings.ts"
 import { loadSettings, type SettingsSource } from "./settings/load.ts"
+
+/** What `Runtime.defaultTeardown` makes of SIGINT and SIGTERM. */
+const INTERRUPTED = 130
 
 const { version }: { version: string } = createRequire(import.meta.url)("../package.json")
 
@@ -66,7 +70,12 @@ const voicegate = Command.make("voicegate", { config }, serving).pipe(
         "Say what works: settings, store, platform, slots, IP provider; exit code 1 when something does not",
       ),
     ),
+    platform,
   ]),
 )
 
-voicegate.pipe(Command.run({ version }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+/** Being told to stop, and having done so in order, is a success. */
+const teardown: Runtime.Teardown = (exit, onExit) =>
+  Runtime.defaultTeardown(exit, (code) => onExit(code === INTERRUPTED ? 0 : code))
+
+voicegate.pipe(Command.run({ version }), Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

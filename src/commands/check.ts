@@ -66,7 +66,7 @@ const checkCampaign = (campaign: Campaign): Effect.Effect<ReadonlyArray<Finding>
             platform.concurrency(campaign.name).pipe(
               Effect.map(({ inUse, limit }) => `${limit} from the platform, ${inUse} in use`),
               Effect.mapError((error) => ({
-                message: `${error.message} Set MaxConcurrency, or use a key with user management.`,
+                message: `${error.message.replace(/[.!]?$/, ".")} Set MaxConcurrency, or use a key with user management.`,
               })),
             ),
           )
@@ -109,7 +109,7 @@ export const check = (source: SettingsSource): Effect.Effect<boolean, never, Fil
     yield* Effect.forEach(warnings, (warning) => Console.log(`note  ${warning}`), { discard: true })
 
     const settings = Layer.succeed(Settings, tree)
-    const store = StoreLayer.layer.pipe(Layer.provide(settings))
+    const store = Layer.succeedContext(yield* Layer.build(StoreLayer.layer.pipe(Layer.provide(settings))))
     const checks: ReadonlyArray<Effect.Effect<ReadonlyArray<Finding>>> = [
       Effect.map(Effect.provide(checkStore(tree), store), (finding) => [finding]),
       Effect.provide(

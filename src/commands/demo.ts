@@ -7,16 +7,14 @@ import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer, Redacted } from "effect"
-import { FetchHttpClient, HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
+import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
 import * as Server from "../http/server.ts"
-import { mintSecret } from "../platform/ApiKeys.ts"
 import * as Platform from "../platform/Platform.ts"
+import { makeStarterAccount } from "../platform/starter.ts"
 import { layerFrom } from "../settings/load.ts"
 import { server } from "./serve.ts"
 
 const SLOTS = 2
-const BUSINESS = "demo-business"
-const CAMPAIGN = "demo-campaign"
 const REGION = "local"
 
 /** The page allows nothing but its own files, and WebSockets to the gate and the platform. */
@@ -82,56 +80,34 @@ const announce = Layer.effectDiscard(
 export const demo = (wanted: number) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
-    const key = mintSecret()
-    const webhookToken = randomBytes(24).toString("base64url")
-    const platform = Platform.layer({
-      seed: {
-        regions: [REGION],
-        users: [{ id: "demo-user", name: "Demo", callConcurrency: SLOTS }],
-        businesses: [
-          {
-            id: BUSINESS,
-            userId: "demo-user",
-            name: "Demo business",
-            webCampaigns: [
-              {
-                id: CAMPAIGN,
-                name: "Demo campaign",
-                sessionEnded: {
-                  url: `http://127.0.0.1:${port}/api/webhook/session-ended`,
-                  headers: { "X-Api-Token": Redacted.make(webhookToken) },
-                },
-              },
-            ],
-          },
-        ],
-        keys: [
-          {
-            name: "gate",
-            userId: "demo-user",
-            scope: { type: "Restricted", businessIds: [BUSINESS] },
-            userManagement: false,
-            secret: key,
-          },
-        ],
-      },
-    }).pipe(Layer.provide(FetchHttpClient.layer))
+    const webhookToken = Redacted.make(randomBytes(24).toString("base64url"))
+    const platform = Platform.layer({ privateWebhooks: true })
     const settings = Layer.unwrap(
-      Effect.map(Platform.Platform, ({ baseUrl }) =>
-        layerFrom({
+      Effect.gen(function* () {
+        const { baseUrl } = yield* Platform.Platform
+        const account = yield* makeStarterAccount({
+          name: "Demo",
+          regionId: REGION,
+          callConcurrency: SLOTS,
+          sessionEnded: {
+            url: `http://127.0.0.1:${port}/api/webhook/session-ended`,
+            headers: { "X-Api-Token": webhookToken },
+          },
+        })
+        return layerFrom({
           StoreConnectionString: "memory:",
           VoiceAiPlatform: {
-            ApiSecretToken: key,
+            ApiSecretToken: account.secret,
             BaseUrl: baseUrl,
-            BusinessId: BUSINESS,
-            WebCampaignId: CAMPAIGN,
-            DefaultRegionId: REGION,
+            BusinessId: account.businessId,
+            WebCampaignId: account.webCampaignId,
+            DefaultRegionId: account.regionId,
             MaxConcurrency: SLOTS,
           },
-          Security: { WebhookApiToken: webhookToken, RateLimitHourly: 500, RateLimitDaily: 1000 },
+          Security: { WebhookApiToken: Redacted.value(webhookToken), RateLimitHourly: 500, RateLimitDaily: 1000 },
           Server: { Host: "127.0.0.1", Port: port },
-        }),
-      ),
+        })
+      }),
     )
     return yield* Layer.launch(
       announce.pipe(Layer.provide(server({ routes: page })), Layer.provide(settings), Layer.provide(platform)),

@@ -2,7 +2,7 @@
  * How many slots a campaign has: `MaxConcurrency` when set, else the platform's own figures, less the calls of the account
  * that are not ours.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
 
@@ -56,6 +56,11 @@ export const makeCapacity = (campaigns: ReadonlyArray<Campaign>): Effect.Effect<
     return {
       slots: (campaign) => campaign.MaxConcurrency ?? figures.get(campaign.name) ?? 0,
       known: () => asked.every((campaign) => figures.has(campaign.name)),
-      refresh: (live) => Effect.forEach(asked, (campaign) => read(campaign, live(campaign)), { discard: true }),
+      refresh: (live) =>
+        // one campaign's refusal must not leave the others with old figures
+        Effect.flatMap(
+          Effect.forEach(asked, (campaign) => Effect.result(read(campaign, live(campaign)))),
+          (results) => Effect.fromResult(results.find(Result.isFailure) ?? Result.void),
+        ),
     }
   })

@@ -67,7 +67,8 @@ export const makeSteps = (
         slots: capacity.slots(campaign),
         instance: push.address,
       }),
-      step: (at, taken) => Effect.flatMap(taken, (stepped) => carryOut(at, stepped)),
+      // whoever is called in a step whose asker hangs up is told all the same
+      step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       settle,
       refund: (caller, ticket) =>
         Effect.catchTag(limiter.refund(caller, ticket), "StoreUnavailable", () =>

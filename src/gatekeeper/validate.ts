@@ -14,10 +14,14 @@ export interface Validated {
 const decode = Schema.decodeUnknownResult(SessionRequest, { errors: "all" })
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** The most of a name that is repeated in an answer: the caller chose it. */
+const MAX_NAME = 64
+
 const pathOf = (path: ReadonlyArray<unknown>): string =>
   path
     .map((part) => (typeof part === "object" && part !== null && "key" in part ? part.key : part))
-    .map(String)
+    .map((name) => String(name))
+    .map((name) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name))
     .join(".")
 
 const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<FieldIssue>): InvalidRequest =>

@@ -16,6 +16,10 @@ export interface Entry {
 const FLUSH_MILLIS = 250
 
 const TICKET = /^\/api\/session\/(?!request$)[^/]+/
+/** What could be a ticket's id wherever it stands, as when a proxy in front has the wrong path. */
+const SECRET = /[A-Za-z0-9_-]{22,}/g
+/** The longest path that is written, in UTF-16 units. */
+const MAX_PATH = 256
 
 export interface AccessLogService {
   readonly now: () => number
@@ -47,7 +51,7 @@ export const layer = (sink: (lines: string) => void): Layer.Layer<never> =>
           lines += `${JSON.stringify({
             time: DateTime.formatIso(DateTime.makeUnsafe(clock.currentTimeMillisUnsafe())),
             method,
-            path: path.replace(TICKET, "/api/session/{ticket}"),
+            path: path.replace(TICKET, "/api/session/{ticket}").replace(SECRET, "{ticket}").slice(0, MAX_PATH),
             status,
             outcome,
             address,

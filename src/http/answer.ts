@@ -4,7 +4,7 @@
  */
 import type { RequestError } from "../Gatekeeper.ts"
 import type { TooManyConnections } from "../PushChannel.ts"
-import type { LimitState, NotYourTurn, Started, TicketOver, TicketUnknown } from "../Session.ts"
+import type { NotYourTurn, RateLimited, Started, TicketOver, TicketUnknown } from "../Session.ts"
 
 export interface Answer {
   readonly status: number
@@ -72,13 +72,19 @@ const retryAfter = (seconds: number) => ({
   extensions: { retryAfterSeconds: seconds },
 })
 
-/** The headers of draft-ietf-httpapi-ratelimit-headers; a concurrent budget has no window, so it is not among them. */
-const rateLimitHeaders = (limits: ReadonlyArray<LimitState>): Record<string, string> => {
-  const windows = limits.filter((limit) => limit.windowSeconds > 0)
-  if (windows.length === 0) return {}
+/**
+ * The headers of draft-ietf-httpapi-ratelimit-headers: every budget as a policy, and the one that decided as it stands, so
+ * that no `t` is later than Retry-After. A concurrent budget has a unit of its own and no window.
+ */
+const rateLimitHeaders = (error: RateLimited): Record<string, string> => {
+  const decided = error.limits.filter((limit) => limit.name === error.limit)
   return {
-    "ratelimit-policy": windows.map((l) => `"${l.name}";q=${l.quota};w=${l.windowSeconds}`).join(", "),
-    ratelimit: windows.map((l) => `"${l.name}";r=${l.remaining};t=${l.resetSeconds}`).join(", "),
+    "ratelimit-policy": error.limits
+      .map(
+        (l) => `"${l.name}";q=${l.quota};${l.windowSeconds > 0 ? `w=${l.windowSeconds}` : 'qu="concurrent-requests"'}`,
+      )
+      .join(", "),
+    ratelimit: decided.map((l) => `"${l.name}";r=${l.remaining};t=${l.resetSeconds}`).join(", "),
   }
 }
 
@@ -120,7 +126,7 @@ export const failed = (
     case "RateLimited": {
       const { extensions, headers } = retryAfter(error.retryAfterSeconds)
       return problem(429, "rate_limited", error.message, {
-        headers: { ...headers, ...rateLimitHeaders(error.limits) },
+        headers: { ...headers, ...rateLimitHeaders(error) },
         extensions: { ...extensions, limit: error.limit },
       })
     }
@@ -161,9 +167,16 @@ export const refusals = {
     headers: { connection: "close" },
   }),
   mediaType: problem(415, "unsupported_media_type", "content-type: Expected application/json."),
+  /** a host's body parser ran before the gate and kept too little */
+  bodyTaken: problem(
+    500,
+    "body_already_read",
+    "The body was read before the gate: mount the gate before body parsers, or keep the bytes as request.rawBody.",
+  ),
   malformedJson: problem(400, "malformed_json", "body: Expected valid JSON."),
   origin: problem(403, "origin_not_allowed", "origin: Expected an allowed origin (Security.AllowedOrigins)."),
   ticketId: problem(404, "ticket_unknown", "No request has this id, or it was over long ago."),
+  postOnly: problem(405, "method_not_allowed", "method: Expected POST.", { headers: { allow: "POST" } }),
   noAddress: problem(400, "no_client_address", "The client's address is not known."),
   upgradeRequired: problem(404, "not_found", "There is no WebSocket at this path."),
 } as const

@@ -15,6 +15,7 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { AccessLog } from "./access-log.ts"
 import { type Answer, internalError, refusals } from "./answer.ts"
+import { makeHub } from "./hub/hub.ts"
 import { callerOf, header } from "./incoming.ts"
 import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
 import { makePush } from "./push.ts"
@@ -25,7 +26,10 @@ export class Listeners extends Context.Service<
   Listeners,
   {
     readonly request: (request: IncomingMessage, response: ServerResponse) => void
-    readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+    /** Answers an upgrade that is for the gate, and says whether it did; any other is left as it is. */
+    readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+    /** Makes readiness say no, while everything is still served. */
+    readonly unready: Effect.Effect<void>
     /** Says that the gate is going away: readiness turns false, and open channels are told to come back elsewhere. */
     readonly drain: Effect.Effect<void>
   }
@@ -33,8 +37,15 @@ export class Listeners extends Context.Service<
 
 const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
 const REQUEST_PATH = "/api/session/request"
+const HUB_PATH = "/sessionHub"
+const NEGOTIATE_PATH = "/sessionHub/negotiate"
 
-const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
+/** A request's path and query; a proxy's absolute form (RFC 9112 §3.2.2) means the same as the path alone. */
+const targetOf = ({ url = "/" }: IncomingMessage): string =>
+  url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"
+
+/** Answers a request, unless it was answered already. */
+export const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, {
     "cache-control": "no-store",
@@ -45,11 +56,28 @@ const write = (response: ServerResponse, { body, headers, status }: Answer): voi
   response.end(body)
 }
 
+/**
+ * Whether an upgrade is for the gate: everything below the path where it is mounted; at the root its WebSockets alone, since
+ * a host may have others beside them.
+ */
+export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolean => {
+  const [path = "/"] = targetOf(request).split("?", 1)
+  return basePath === ""
+    ? EVENTS_PATH.test(path) || path === HUB_PATH
+    : path === basePath || path.startsWith(`${basePath}/`)
+}
+
 /** Refuses an upgrade as an ordinary answer on the raw socket. */
 const writeRaw = (socket: Duplex, answer: Answer): void => {
   const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
+}
+
+/** Answers an upgrade that nobody takes, which would stay open for ever. */
+export const refuseUpgrade = (socket: Duplex, answer: Answer = refusals.upgradeRequired): void => {
+  socket.on("error", () => socket.destroy())
+  writeRaw(socket, answer)
 }
 
 export interface Options {
@@ -72,6 +100,7 @@ export const layer = ({
       const routed = yield* Routes.Routes
       const log = yield* AccessLog
       const push = yield* makePush(basePath)
+      const hub = yield* makeHub(basePath)
       const trusted = trustedProxies(Security.TrustedProxies)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
@@ -93,7 +122,8 @@ export const layer = ({
       }
 
       const pathOf = (request: IncomingMessage): string => {
-        const url = request.url ?? "/"
+        const url = targetOf(request)
+        request.url = url
         if (basePath !== "" && (url === basePath || url.startsWith(`${basePath}/`))) {
           request.url = url.slice(basePath.length) || "/"
         }
@@ -103,18 +133,19 @@ export const layer = ({
       return Listeners.of({
         request: (request, response) => {
           const path = pathOf(request)
+          const { method = "" } = request
           const began = log.now()
           let outcome: string | undefined
           const reply = (result: Answer | undefined): void => {
             outcome = result?.outcome ?? "open"
             if (result !== undefined) write(response, result)
           }
-          response.on("finish", () => {
+          response.on("close", () => {
             log.write({
-              method: request.method ?? "",
+              method,
               path,
               status: response.statusCode,
-              outcome: outcome ?? routedOutcome(request) ?? "",
+              outcome: outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted"),
               address: callerOf(request, trusted) ?? "",
               millis: log.now() - began,
             })
@@ -122,7 +153,8 @@ export const layer = ({
 
           const origin = request.headers.origin
           const verdict = judgeOrigin(origin, request.headers.host)
-          if (verdict === "foreign" && path.startsWith("/api/session")) return reply(refusals.origin)
+          if (verdict === "foreign" && (path.startsWith("/api/session") || path === NEGOTIATE_PATH))
+            return reply(refusals.origin)
           if (verdict === "cross" && origin !== undefined) {
             if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
               return reply({ status: 204, headers: preflightHeaders(origin), body: "", outcome: "preflight" })
@@ -130,26 +162,44 @@ export const layer = ({
             response.setHeaders(new Map(Object.entries(corsHeaders(origin))))
           }
 
-          if (path === REQUEST_PATH && request.method === "POST") return answer(routed.request(request), reply)
+          if (path === REQUEST_PATH) {
+            return request.method === "POST" ? answer(routed.request(request), reply) : reply(refusals.postOnly)
+          }
+          if (path === NEGOTIATE_PATH) {
+            return request.method === "POST" ? answer(hub.negotiate(request), reply) : reply(refusals.postOnly)
+          }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
           if (events !== undefined) {
-            return answer(push.events(request, response, events, callerOf(request, trusted) ?? ""), reply)
+            return answer(push.events(response, events, callerOf(request, trusted) ?? ""), reply)
           }
           response.setHeader("x-content-type-options", "nosniff")
           if (path.startsWith("/api/")) response.setHeader("cache-control", "no-store")
+          // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
+          if (method === "HEAD") request.method = "GET"
           toRouter(request, response)
         },
         upgrade: (request, socket, head) => {
-          socket.on("error", () => socket.destroy())
-          const ticket = EVENTS_PATH.exec(pathOf(request))?.[1]
-          if (ticket === undefined) return writeRaw(socket, refusals.upgradeRequired)
-          if (judgeOrigin(request.headers.origin, request.headers.host) === "foreign") {
-            return writeRaw(socket, refusals.origin)
+          if (!isOwnUpgrade(basePath, request)) return false
+          const path = pathOf(request)
+          const address = callerOf(request, trusted) ?? ""
+          const ticket = EVENTS_PATH.exec(path)?.[1]
+          if (ticket === undefined && path !== HUB_PATH) {
+            refuseUpgrade(socket)
+          } else if (judgeOrigin(request.headers.origin, request.headers.host) === "foreign") {
+            refuseUpgrade(socket, refusals.origin)
+          } else {
+            socket.on("error", () => socket.destroy())
+            const upgraded =
+              ticket === undefined
+                ? hub.upgrade(request, socket, head, address)
+                : push.upgrade(request, socket, head, ticket, address)
+            answer(upgraded, (refusal) => {
+              if (refusal !== undefined) writeRaw(socket, refusal)
+            })
           }
-          answer(push.upgrade(request, socket, head, ticket, callerOf(request, trusted) ?? ""), (refusal) => {
-            if (refusal !== undefined) writeRaw(socket, refusal)
-          })
+          return true
         },
+        unready: routed.drain,
         drain: Effect.andThen(routed.drain, channel.drain),
       })
     }),

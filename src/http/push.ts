@@ -68,12 +68,7 @@ export interface Push {
     ticket: string,
     address: string,
   ) => Effect.Effect<Answer | undefined>
-  readonly events: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    ticket: string,
-    address: string,
-  ) => Effect.Effect<Answer | undefined>
+  readonly events: (response: ServerResponse, ticket: string, address: string) => Effect.Effect<Answer | undefined>
 }
 
 /** Each answers with a refusal, or undefined when the connection is open. */
@@ -139,13 +134,14 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           address,
           () => socket.destroyed,
           (opened, ready) => {
+            // a handshake that ws refuses ends with the socket and never reaches the callback
+            socket.once("close", opened.close)
             server.handleUpgrade(request, socket, head, (ws) => {
               let alive = true
               let messages = 0
               ws.on("pong", () => {
                 alive = true
               })
-              ws.on("close", opened.close)
               ws.on("error", () => ws.terminate())
               ws.on("message", (data, isBinary) => {
                 alive = true
@@ -166,11 +162,11 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
             })
           },
         ),
-      events: (request, response, ticket, address) =>
+      events: (response, ticket, address) =>
         attach(
           ticket,
           address,
-          () => request.destroyed,
+          () => response.destroyed,
           (opened, ready) => {
             response.on("close", opened.close)
             response.writeHead(200, {
@@ -184,7 +180,8 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
               write: (event, text) => response.write(`event: ${event.type}\ndata: ${text}\n\n`),
               backlog: () => response.writableLength,
               beat: () => !response.destroyed && response.write(": beat\n\n") !== undefined,
-              close: (reason) => (reason === "dead" ? response.destroy() : response.end()),
+              // the end of a response waits for a peer that reads no more
+              close: (reason) => (reason === "dead" || reason === "lagging" ? response.destroy() : response.end()),
             })
           },
         ),

@@ -73,11 +73,13 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }),
         sessionEnded: (request) =>
           Effect.gen(function* () {
-            const rawBody = yield* readBody(request)
+            const apiToken = header(request, "x-api-token")
+            const byToken = apiToken !== undefined && Security.WebhookApiToken.length > 0
+            const rawBody = yield* readBody(request, !byToken && Security.WebhookSigningSecret.length > 0)
             const refusal = verifyWebhook(
               Security,
               {
-                apiToken: header(request, "x-api-token"),
+                apiToken,
                 webhookId: header(request, "webhook-id"),
                 webhookTimestamp: header(request, "webhook-timestamp"),
                 webhookSignature: header(request, "webhook-signature"),

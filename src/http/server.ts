@@ -1,14 +1,16 @@
 /**
- * The gate's own node server. Shutting down stops accepting, tells open channels to come back elsewhere, lets what is in
- * flight finish, and is over within ten seconds.
+ * The gate's own node server. Shutting down says that it is not ready, stops accepting, tells open channels to come back
+ * elsewhere, lets what is in flight finish, and is over within ten seconds.
  */
 import { createServer, type Server } from "node:http"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Settings } from "../Settings.ts"
-import { Listeners } from "./listeners.ts"
+import { Listeners, refuseUpgrade } from "./listeners.ts"
 
+/** How long it says that it is not ready before it stops accepting: load balancers ask about once a second. */
+export const NOTICE_MILLIS = 1_000
 /** How long what is in flight may take to finish. */
-export const DRAIN_MILLIS = 8_000
+export const DRAIN_MILLIS = 7_500
 /** A client must have sent its request in this time: slow ones hold connections for nothing. */
 const REQUEST_TIMEOUT_MILLIS = 20_000
 const HEADERS_TIMEOUT_MILLIS = 10_000
@@ -28,7 +30,24 @@ export class GateServer extends Context.Service<
   }
 >()("voicegate/http/GateServer") {}
 
-const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
+/** A server that answers by these listeners, with limits to how slow a client may be. It does not listen yet. */
+export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "upgrade">): Server => {
+  const server = createServer({
+    requestTimeout: REQUEST_TIMEOUT_MILLIS,
+    headersTimeout: HEADERS_TIMEOUT_MILLIS,
+    keepAliveTimeout: KEEP_ALIVE_MILLIS,
+    // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+  })
+  server.on("request", listeners.request)
+  server.on("upgrade", (request, socket, head) => {
+    if (!listeners.upgrade(request, socket, head)) refuseUpgrade(socket)
+  })
+  return server
+}
+
+/** Listens on a port, 0 for any that is free, and answers which. */
+export const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
   Effect.callback((resume) => {
     const onError = (error: NodeJS.ErrnoException): void => {
       resume(
@@ -47,8 +66,10 @@ const listen = (server: Server, host: string, port: number): Effect.Effect<numbe
     })
   })
 
-const close = (server: Server, drain: Effect.Effect<void>): Effect.Effect<void> =>
+const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect.Effect<void> =>
   Effect.gen(function* () {
+    yield* unready
+    yield* Effect.sleep(NOTICE_MILLIS)
     let open = true
     server.close(() => {
       open = false
@@ -69,14 +90,8 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
   Effect.gen(function* () {
     const listeners = yield* Listeners
     const { Host, Port } = (yield* Settings).Server
-    const server = createServer({
-      requestTimeout: REQUEST_TIMEOUT_MILLIS,
-      headersTimeout: HEADERS_TIMEOUT_MILLIS,
-      keepAliveTimeout: KEEP_ALIVE_MILLIS,
-    })
-    server.on("request", listeners.request)
-    server.on("upgrade", listeners.upgrade)
-    yield* Effect.addFinalizer(() => close(server, listeners.drain))
+    const server = makeServer(listeners)
+    yield* Effect.addFinalizer(() => close(server, listeners))
     const port = yield* listen(server, Host, Port)
     const shown = Host === "0.0.0.0" || Host === "::" ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host
     return GateServer.of({ url: `http://${shown}:${port}`, port })

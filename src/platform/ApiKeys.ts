@@ -1,47 +1,209 @@
 /**
- * The secret of an API key: `vgp_`, 256 random bits in base62, and a CRC32 of what precedes it, so a typo is refused
- * before any lookup and secret scanners can match it. Only its SHA-256 digest and a display form are ever kept.
+ * API keys: made with a name and a scope, shown once, listed without their secret, revoked for good. The database holds a
+ * digest and a display form only.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { crc32 } from "node:zlib"
-import { Redacted } from "effect"
+import { randomUUID } from "node:crypto"
+import { Array as Arr, Clock, Context, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { Audit } from "./Audit.ts"
+import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { KeyCache } from "./KeyCache.ts"
+import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
+import { type ApiKey, type KeyScope, type Principal, type Refused, refuse } from "./model.ts"
 
-const PREFIX = "vgp_"
-const RANDOM_BYTES = 32
-/** digits of 256 bits, and of 32 bits, in base62 */
-const RANDOM_LENGTH = 43
-const CHECKSUM_LENGTH = 6
-const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+/** The longest name of a key, in UTF-16 units. */
+export const MAX_KEY_NAME = 100
+/** last used is exact to this, in milliseconds */
+const MARKED_MILLIS = 60_000
 
-const base62 = (value: bigint, length: number): string => {
-  let digits = ""
-  for (let rest = value; rest > 0n; rest /= 62n) digits = DIGITS.charAt(Number(rest % 62n)) + digits
-  return digits.padStart(length, "0")
+export interface NewKey {
+  readonly name: string
+  readonly scope: KeyScope
+  /** off unless said */
+  readonly userManagement?: boolean
+  readonly expiresAt?: number | null
 }
 
-const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM_LENGTH)
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** A new key of a user, and its secret: the only time that it is known. */
+    readonly create: (
+      userId: string,
+      wanted: NewKey,
+    ) => Effect.Effect<
+      { readonly key: ApiKey; readonly secret: Redacted.Redacted<string> },
+      Refused | DatabaseUnavailable
+    >
+    /** All keys of a user, newest first, the revoked ones too. */
+    readonly list: (userId: string) => Effect.Effect<ReadonlyArray<ApiKey>, DatabaseUnavailable>
+    /** Ends a key: refused by this process at once, by others within `FRESH_MILLIS`. Does nothing for a revoked one. */
+    readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
+    /** Who the key of this digest stands for, by the database; undefined when there is none, or it is revoked. */
+    readonly lookUp: (digest: string) => Effect.Effect<Principal | undefined, DatabaseUnavailable>
+    /** Writes down that a key was used. */
+    readonly markUsed: (keyId: string) => Effect.Effect<void, DatabaseUnavailable>
+  }
+>()("voicegate/platform/ApiKeys") {}
 
-/** A new secret, to be shown exactly once. */
-export const mintSecret = (): Redacted.Redacted<string> => {
-  const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString("hex")}`)
-  const body = PREFIX + base62(random, RANDOM_LENGTH)
-  return Redacted.make(body + checksum(body))
+interface Row {
+  readonly id: string
+  readonly user_id: string
+  readonly name: string
+  readonly digest: string
+  readonly display: string
+  readonly restricted: number
+  readonly user_management: number
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+  readonly revoked_at: number | null
 }
 
-/** Whether a text has the form of a secret, its checksum included. */
-export const hasSecretForm = (text: string): boolean =>
-  FORM.test(text) && text.slice(-CHECKSUM_LENGTH) === checksum(text.slice(0, -CHECKSUM_LENGTH))
+const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
+  id: row.id,
+  userId: row.user_id,
+  name: row.name,
+  display: row.display,
+  scope: row.restricted === 0 ? { type: "Unrestricted" } : { type: "Restricted", businessIds },
+  userManagement: row.user_management !== 0,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at,
+  revokedAt: row.revoked_at,
+})
 
-/** SHA-256 of a secret, in hexadecimal: a slow hash is for secrets that can be guessed. */
-export const digestSecret = (secret: string): string => createHash("sha256").update(secret).digest("hex")
-
-/** Whether two digests are equal, in a time that does not depend on where they differ. */
-export const sameDigest = (left: string, right: string): boolean => {
-  const a = Buffer.from(left)
-  const b = Buffer.from(right)
-  return a.length === b.length && timingSafeEqual(a, b)
+const describe = (key: ApiKey): string => {
+  const scope = key.scope.type === "Restricted" ? `restricted to ${key.scope.businessIds.join(", ")}` : "unrestricted"
+  return `${key.name} (${key.display}), ${scope}${key.userManagement ? ", with user management" : ""}`
 }
 
-/** What may be shown of a key after its creation: the prefix and the last four characters. */
-export const displaySecret = (secret: string): string => `${PREFIX}…${secret.slice(-4)}`
+/** What is wrong with a wanted key, as far as the key itself tells. */
+const problemOf = ({ expiresAt, name, scope }: NewKey, now: number): Refused | undefined => {
+  if (name.trim() === "" || name.length > MAX_KEY_NAME) {
+    return refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
+  }
+  if (scope.type === "Restricted" && scope.businessIds.length === 0) {
+    return refuse("invalid", "BUSINESSES_REQUIRED", "a restricted key needs at least one business")
+  }
+  if (typeof expiresAt === "number" && expiresAt <= now) {
+    return refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a time to come.")
+  }
+  return undefined
+}
+
+export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | KeyCache> = Layer.effect(
+  ApiKeys,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* Audit
+    const cache = yield* KeyCache
+
+    const businessesOf = Effect.fnUntraced(function* (keyIds: ReadonlyArray<string>) {
+      if (keyIds.length === 0) return new Map<string, ReadonlyArray<string>>()
+      const rows = yield* sql<{ key_id: string; business_id: string }>`
+        SELECT key_id, business_id FROM api_key_businesses WHERE ${sql.in("key_id", keyIds)} ORDER BY business_id`
+      const grouped = Map.groupBy(rows, ({ key_id }) => key_id)
+      return new Map([...grouped].map(([key, listed]) => [key, listed.map(({ business_id }) => business_id)]))
+    })
+
+    const create = Effect.fnUntraced(function* (userId: string, wanted: NewKey) {
+      const now = yield* Clock.currentTimeMillis
+      const problem = problemOf(wanted, now)
+      if (problem !== undefined) return yield* problem
+      const businessIds = wanted.scope.type === "Restricted" ? [...new Set(wanted.scope.businessIds)] : []
+      if (businessIds.length > 0) {
+        const owned = yield* sql<{ id: string }>`
+          SELECT id FROM businesses WHERE user_id = ${userId} AND ${sql.in("id", businessIds)}`
+        if (owned.length !== businessIds.length) {
+          return yield* refuse("not_found", "BUSINESS_NOT_FOUND", "a listed business does not exist")
+        }
+      }
+      const secret = mintSecret()
+      const row: Row = {
+        id: randomUUID(),
+        user_id: userId,
+        name: wanted.name.trim(),
+        digest: digestSecret(Redacted.value(secret)),
+        display: displaySecret(Redacted.value(secret)),
+        restricted: wanted.scope.type === "Restricted" ? 1 : 0,
+        user_management: wanted.userManagement === true ? 1 : 0,
+        created_at: now,
+        expires_at: wanted.expiresAt ?? null,
+        last_used_at: null,
+        revoked_at: null,
+      }
+      yield* sql`INSERT INTO api_keys ${sql.insert({ ...row })}`
+      const listed = businessIds.map((business_id) => ({ key_id: row.id, business_id }))
+      if (Arr.isArrayNonEmpty(listed)) yield* sql`INSERT INTO api_key_businesses ${sql.insert(listed)}`
+      const key = show(row, businessIds)
+      yield* audit.record(userId, "api_key.created", key.id, describe(key))
+      return { key, secret }
+    })
+
+    const list = Effect.fnUntraced(function* (userId: string) {
+      const rows = yield* sql<Row>`SELECT * FROM api_keys WHERE user_id = ${userId} ORDER BY created_at DESC, id DESC`
+      const businesses = yield* businessesOf(rows.map(({ id }) => id))
+      return rows.map((row) => show(row, businesses.get(row.id) ?? []))
+    })
+
+    const revoke = Effect.fnUntraced(function* (userId: string, keyId: string) {
+      const now = yield* Clock.currentTimeMillis
+      const [ended] = yield* sql<Row>`
+        UPDATE api_keys SET revoked_at = ${now}
+        WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING *`
+      const [row] =
+        ended === undefined
+          ? yield* sql<Row>`SELECT * FROM api_keys WHERE id = ${keyId} AND user_id = ${userId}`
+          : [ended]
+      if (row === undefined) return yield* refuse("not_found", "KEY_NOT_FOUND", "no such key")
+      const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
+      if (ended !== undefined) yield* audit.record(userId, "api_key.revoked", key.id, describe(key))
+      return key
+    })
+
+    const lookUp = Effect.fnUntraced(function* (digest: string) {
+      const [row] = yield* sql<Row & UserColumns>`
+        SELECT k.*, u.email, u.name AS user_name, u.call_concurrency, u.disabled, u.created_at AS user_created_at
+        FROM api_keys k JOIN users u ON u.id = k.user_id
+        WHERE k.digest = ${digest} AND k.revoked_at IS NULL`
+      if (row === undefined || !sameDigest(row.digest, digest)) return undefined
+      const businessIds = row.restricted === 0 ? [] : ((yield* businessesOf([row.id])).get(row.id) ?? [])
+      const user = {
+        id: row.user_id,
+        email: row.email,
+        name: row.user_name,
+        callConcurrency: row.call_concurrency,
+        disabled: row.disabled !== 0,
+        createdAt: row.user_created_at,
+      }
+      return { key: show(row, businessIds), user } satisfies Principal
+    })
+
+    return ApiKeys.of({
+      create: (userId, wanted) => create(userId, wanted).pipe(sql.withTransaction, orUnavailable),
+      list: (userId) => orUnavailable(list(userId)),
+      revoke: (userId, keyId) =>
+        revoke(userId, keyId).pipe(
+          sql.withTransaction,
+          Effect.tap(() => cache.clear),
+          orUnavailable,
+        ),
+      lookUp: (digest) => orUnavailable(lookUp(digest)),
+      markUsed: Effect.fnUntraced(function* (keyId) {
+        const now = yield* Clock.currentTimeMillis
+        // Of several processes one writes.
+        yield* sql`UPDATE api_keys SET last_used_at = ${now}
+          WHERE id = ${keyId} AND (last_used_at IS NULL OR last_used_at <= ${now - MARKED_MILLIS})`
+      }, orUnavailable),
+    })
+  }),
+)
+
+interface UserColumns {
+  readonly email: string | null
+  readonly user_name: string
+  readonly call_concurrency: number
+  readonly disabled: number
+  readonly user_created_at: number
+}

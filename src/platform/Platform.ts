@@ -1,32 +1,52 @@
 /**
- * The platform's side of the contract on one HTTP server: the API below `/api/v1`, its description at `/openapi.json`, and
- * the sessions' WebSockets. It knows the gate only through the wire. Closing the layer's scope ends what is open.
+ * The platform's side of the contract on one HTTP server: the API below `/api/v1`, its description at `/openapi.json` and
+ * `/docs`, and the sessions' WebSockets. It knows the gate only through the wire. Closing the layer's scope ends what is open.
+ *
+ * Several may run on one PostgreSQL: what must be exact is decided by the database.
  */
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer } from "effect"
-import { type HttpClient, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import * as Accounts from "./Accounts.ts"
+import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
+import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
+import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import type { IpNetwork } from "effect/net"
+import type { Migrator, SqlError } from "effect/sql"
+import * as Access from "./Access.ts"
+import type { DatabaseInvalid } from "./data/Database.ts"
 import { Api } from "./http/Api.ts"
-import { businesses } from "./http/businesses.ts"
-import { authorization, formErrors, unknownRoutes } from "./http/middleware.ts"
-import { users } from "./http/users.ts"
+import { businesses } from "./http/handlers/businesses.ts"
+import { sessions } from "./http/handlers/sessions.ts"
+import { users } from "./http/handlers/users.ts"
+import { middleware, safeAnswers, unknownRoutes } from "./http/middleware.ts"
+import * as LiveSessions from "./LiveSessions.ts"
+import * as Services from "./services.ts"
 import * as socket from "./socket.ts"
-import * as Webhooks from "./Webhooks.ts"
-import * as WebSessions from "./WebSessions.ts"
+import { makeVaultKey, type VaultKeyInvalid } from "./Vault.ts"
+import { layer as deliver } from "./webhooks/deliver.ts"
+import { client } from "./webhooks/rules.ts"
 
 /** The longest frame a caller may send, in bytes: two seconds of 16 kHz 16 bit mono. */
 const MAX_FRAME_BYTES = 64 * 1024
+/** The largest body of a request, in bytes. */
+const MAX_BODY_BYTES = 512 * 1024
 
 export interface Options {
-  readonly seed: Accounts.Seed
+  /** `sqlite:<file>`, `sqlite::memory:` (when absent), or `postgres://…` */
+  readonly database?: Redacted.Redacted<string>
+  /** what secrets in the database are sealed with: 32 bytes in base64; a new one when absent, for a database in memory */
+  readonly vaultKey?: Redacted.Redacted<string>
   /** the address to listen on; 127.0.0.1 when absent */
   readonly host?: string
   /** 0 (when absent) for a free one */
   readonly port?: number
   /** where browsers reach the sessions' WebSockets, such as `wss://calls.example`; the bound address when absent */
   readonly publicWebSocketOrigin?: string
+  /** whether webhooks may go to private networks; no when absent */
+  readonly privateWebhooks?: boolean
+  /** `DEFAULT_LIMITS` when absent */
+  readonly limits?: Access.Limits
+  /** the proxies whose X-Forwarded-For is believed; none when absent */
+  readonly trustedProxies?: ReadonlyArray<IpNetwork.IpNetwork>
 }
 
 export class Platform extends Context.Service<
@@ -39,10 +59,15 @@ export class Platform extends Context.Service<
   }
 >()("voicegate/platform/Platform") {}
 
-/** The running platform; the client delivers its webhooks. */
-export const layer = (
-  options: Options,
-): Layer.Layer<Platform, HttpServerError.ServeError | Accounts.SeedInvalid, HttpClient.HttpClient> => {
+export type StartError =
+  | HttpServerError.ServeError
+  | DatabaseInvalid
+  | Migrator.MigrationError
+  | SqlError.SqlError
+  | VaultKeyInvalid
+
+/** The running platform, and its services, by which users, businesses and keys are made. */
+export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Services, StartError> => {
   const origin = Effect.map(HttpServer.HttpServer, ({ address }) =>
     // Listening everywhere is no address to call: what it can be reached at from here is.
     HttpServer.formatAddress(address).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"),
@@ -52,9 +77,13 @@ export const layer = (
     Platform,
     Effect.map(origin, (origin) => Platform.of({ origin, baseUrl: `${origin}/api/v1/` })),
   )
-  const handlers = Layer.unwrap(Effect.map(webSocketOrigin, (origin) => businesses(origin)))
-  const groups = Layer.mergeAll(handlers, users).pipe(Layer.provide([authorization, formErrors]))
+  const groups = Layer.mergeAll(
+    Layer.unwrap(Effect.map(webSocketOrigin, (origin) => sessions(origin))),
+    businesses,
+    users,
+  ).pipe(Layer.provide(middleware))
   const api = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(groups))
+  const docs = HttpApiScalar.layer(Api, { path: "/docs" })
   const server = NodeHttpServer.layer(createServer, {
     host: options.host ?? "127.0.0.1",
     port: options.port ?? 0,
@@ -62,13 +91,22 @@ export const layer = (
     disablePreemptiveShutdown: true,
     websocket: { maxPayload: MAX_FRAME_BYTES },
   })
-  const state = WebSessions.layerMemory.pipe(
-    Layer.provideMerge(Webhooks.layer),
-    Layer.provideMerge(Accounts.layerMemory(options.seed)),
-  )
+  const privateWebhooks = options.privateWebhooks ?? false
+  const services = Services.layer({
+    database: options.database ?? Redacted.make("sqlite::memory:"),
+    vaultKey: options.vaultKey ?? makeVaultKey(),
+    privateWebhooks,
+  })
+  const background = Layer.mergeAll(Services.sweeping, deliver.pipe(Layer.provide(client(privateWebhooks))))
   // The state stands outside of `serve`, which builds its routes anew.
-  return HttpRouter.serve(Layer.mergeAll(api, socket.route, unknownRoutes), {
+  const state = Layer.mergeAll(Access.layer(options.limits ?? Access.DEFAULT_LIMITS), LiveSessions.layer, background)
+  return HttpRouter.serve(Layer.mergeAll(api, docs, socket.route, unknownRoutes).pipe(Layer.provide(safeAnswers)), {
     disableLogger: true,
     disableListenLog: true,
-  }).pipe(Layer.provideMerge(platform), Layer.provide(state), Layer.provide(server))
+    middleware: (handler) =>
+      handler.pipe(
+        HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
+        Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
+      ),
+  }).pipe(Layer.provideMerge(platform), Layer.provide(state), Layer.provideMerge(services), Layer.provide(server))
 }

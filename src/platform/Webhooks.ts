@@ -1,83 +1,173 @@
 /**
- * Sends session-ended to a campaign's target: at least once, so receivers must be idempotent. Every try of one message
- * carries the same `webhook-id` and a new timestamp and signature (Standard Webhooks 1.0). Whatever is not a 2xx within
- * five seconds is tried again, later and later, for about a day; then it is given up with a warning.
+ * The outbox of session-ended. A message is written in the transaction that ends its session, so none is lost, whatever dies
+ * afterwards; it is delivered at least once, so receivers must be idempotent: every try carries the same `webhook-id`. What is
+ * not taken is tried again, later and later, for a day; then it is given up. Who delivers is `webhooks/deliver.ts`.
  */
-import { createHmac, randomUUID } from "node:crypto"
-import { Clock, Context, Data, Effect, Layer, Redacted, Schedule } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import type { WebhookTarget } from "./Accounts.ts"
+import { randomUUID } from "node:crypto"
+import { Clock, Context, Effect, Latch, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { type Page, type PageRequest, page } from "./data/page.ts"
+import type { Refused } from "./model.ts"
 
-/** How long a receiver may take, in milliseconds (reference/platform-api.md). */
-export const WEBHOOK_TIMEOUT_MILLIS = 5_000
-/** The pause before the second try, in milliseconds; doubled each time, up to an hour. */
+/** How long a message may be tried, in milliseconds. */
+export const RETRIED_MILLIS = 24 * 60 * 60_000
+/** The pause before the second try, in milliseconds; doubled each time, up to the longest. */
 export const FIRST_RETRY_MILLIS = 1_000
-/** The first twelve pauses double and add up to an hour and eight minutes; the rest are an hour each: about a day. */
-const RETRIES = 35
+export const LONGEST_RETRY_MILLIS = 60 * 60_000
+/** A claimed message is nobody else's for this long, in milliseconds: longer than a try takes. */
+export const CLAIMED_MILLIS = 30_000
+
+export type DeliveryState = "pending" | "delivered" | "given_up"
+
+export interface Delivery {
+  /** the `webhook-id` of every try */
+  readonly id: string
+  readonly businessId: string
+  readonly webCampaignId: string
+  readonly webSessionId: string
+  /** JSON */
+  readonly body: string
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly nextAttemptAt: number
+  /** `HTTP 503`, `no answer`; null before the first try */
+  readonly lastOutcome: string | null
+  readonly createdAt: number
+  readonly settledAt: number | null
+}
+
+export interface NewDelivery {
+  readonly userId: string
+  readonly businessId: string
+  readonly webCampaignId: string
+  readonly webSessionId: string
+  readonly body: string
+}
 
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    /** Sends in the background; returns at once. The body is JSON. */
-    readonly send: (target: WebhookTarget, body: string) => Effect.Effect<void>
+    /** Writes a message down; within the transaction of what it tells of. */
+    readonly enqueue: (message: NewDelivery) => Effect.Effect<void, SqlError.SqlError>
+    /** Up to this many messages that are due, for the caller alone; each counts as tried. */
+    readonly claim: (most: number) => Effect.Effect<ReadonlyArray<Delivery>, DatabaseUnavailable>
+    /** What came of a try of a claimed message: taken, or not, and then it is tried again or given up. */
+    readonly settle: (
+      delivery: Delivery,
+      taken: boolean,
+      outcome: string,
+    ) => Effect.Effect<DeliveryState, DatabaseUnavailable>
+    /** Deliveries of a business, newest first. */
+    readonly list: (
+      businessId: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<Delivery>, Refused | DatabaseUnavailable>
+    /** Opened when this process wrote a message down: a hint to look at once, the look itself is what counts. */
+    readonly hint: Latch.Latch
   }
 >()("voicegate/platform/Webhooks") {}
 
-/** The receiver did not take the message. Its answer's status, or 0 when there was none. */
-class NotDelivered extends Data.TaggedError("NotDelivered")<{ readonly status: number }> {}
-
-/**
- * The `webhook-signature` of one try: HMAC-SHA256 of `{id}.{timestamp}.{body}` under the base64 part of the secret.
- *
- * @param timestamp Unix seconds
- */
-export const sign = (secret: Redacted.Redacted<string>, id: string, timestamp: number, body: string): string => {
-  const key = Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64")
-  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`
+interface Row {
+  readonly id: string
+  readonly user_id: string
+  readonly business_id: string
+  readonly web_campaign_id: string
+  readonly web_session_id: string
+  readonly body: string
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly next_attempt_at: number
+  readonly last_outcome: string | null
+  readonly created_at: number
+  readonly settled_at: number | null
 }
 
-const backOff = Schedule.min([Schedule.exponential(`${FIRST_RETRY_MILLIS} millis`), Schedule.spaced("1 hour")]).pipe(
-  Schedule.jittered,
-)
+const show = (row: Row): Delivery => ({
+  id: row.id,
+  businessId: row.business_id,
+  webCampaignId: row.web_campaign_id,
+  webSessionId: row.web_session_id,
+  body: row.body,
+  state: row.state,
+  attempts: row.attempts,
+  nextAttemptAt: row.next_attempt_at,
+  lastOutcome: row.last_outcome,
+  createdAt: row.created_at,
+  settledAt: row.settled_at,
+})
 
-export const layer: Layer.Layer<Webhooks, never, HttpClient.HttpClient> = Layer.effect(
+/** The pause after this many tries, in milliseconds. */
+export const pauseAfter = (attempts: number): number =>
+  Math.min(FIRST_RETRY_MILLIS * 2 ** Math.min(attempts - 1, 30), LONGEST_RETRY_MILLIS)
+
+export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.effect(
   Webhooks,
   Effect.gen(function* () {
-    const client = yield* HttpClient.HttpClient
-    const scope = yield* Effect.scope
+    const sql = yield* SqlClient.SqlClient
+    const hint = yield* Latch.make()
+    const skipLocked = sql.onDialectOrElse({ pg: () => sql`FOR UPDATE SKIP LOCKED`, orElse: () => sql.literal("") })
 
-    const attempt = Effect.fnUntraced(function* (target: WebhookTarget, id: string, body: string) {
-      const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      const custom = Object.entries(target.headers ?? {}).map(([name, value]) => [name, Redacted.value(value)] as const)
-      const signature = target.signingSecret && sign(target.signingSecret, id, timestamp, body)
-      const request = HttpClientRequest.post(target.url, {
-        headers: {
-          ...Object.fromEntries(custom),
-          "webhook-id": id,
-          "webhook-timestamp": String(timestamp),
-          ...(signature === undefined ? {} : { "webhook-signature": signature }),
-        },
-      }).pipe(HttpClientRequest.bodyText(body, "application/json"))
-      const status = yield* client.execute(request).pipe(
-        // Read to its end, so that the connection can be used again.
-        Effect.flatMap((response) => Effect.as(response.text, response.status)),
-        Effect.timeout(WEBHOOK_TIMEOUT_MILLIS),
-        // The cause holds the request with its secrets: only that there was no answer is kept.
-        Effect.catch(() => Effect.succeed(0)),
-      )
-      if (status < 200 || status >= 300) return yield* new NotDelivered({ status })
+    return Webhooks.of({
+      hint,
+
+      enqueue: Effect.fnUntraced(function* (message) {
+        const now = yield* Clock.currentTimeMillis
+        const row: Row = {
+          id: `msg_${randomUUID()}`,
+          user_id: message.userId,
+          business_id: message.businessId,
+          web_campaign_id: message.webCampaignId,
+          web_session_id: message.webSessionId,
+          body: message.body,
+          state: "pending",
+          attempts: 0,
+          next_attempt_at: now,
+          last_outcome: null,
+          created_at: now,
+          settled_at: null,
+        }
+        yield* sql`INSERT INTO webhook_deliveries ${sql.insert({ ...row })}`
+        yield* sql.afterCommit(Effect.asVoid(hint.open))
+      }),
+
+      claim: Effect.fnUntraced(function* (most) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql<Row>`
+          UPDATE webhook_deliveries SET attempts = attempts + 1, next_attempt_at = ${now + CLAIMED_MILLIS}
+          WHERE id IN (
+            SELECT id FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= ${now}
+            ORDER BY next_attempt_at LIMIT ${most} ${skipLocked})
+          RETURNING *`
+        return rows.map(show)
+      }, orUnavailable),
+
+      settle: Effect.fnUntraced(function* (delivery, taken, outcome) {
+        const now = yield* Clock.currentTimeMillis
+        const next = now + pauseAfter(delivery.attempts)
+        const over = next > delivery.createdAt + RETRIED_MILLIS
+        const state: DeliveryState = taken ? "delivered" : over ? "given_up" : "pending"
+        const change = {
+          state,
+          last_outcome: outcome,
+          next_attempt_at: next,
+          settled_at: state === "pending" ? null : now,
+        }
+        // A try that answered after its claim ran out does not undo what another try did.
+        yield* sql`UPDATE webhook_deliveries SET ${sql.update(change)}
+          WHERE id = ${delivery.id} AND state = 'pending' AND (attempts = ${delivery.attempts} OR ${taken ? 1 : 0} = 1)`
+        return state
+      }, orUnavailable),
+
+      list: Effect.fnUntraced(function* (businessId, request) {
+        return yield* page(sql, request, {
+          at: "created_at",
+          where: [sql`business_id = ${businessId}`],
+          rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM webhook_deliveries WHERE ${where} ${order}`,
+          placeOf: ({ created_at, id }) => ({ at: created_at, id }),
+          show,
+        })
+      }, orUnavailable),
     })
-
-    const send = Effect.fnUntraced(function* (target: WebhookTarget, body: string) {
-      const id = `msg_${randomUUID()}`
-      yield* attempt(target, id, body).pipe(
-        Effect.tapError(({ status }) => Effect.logDebug(`webhook ${id} was not taken (HTTP ${status}), trying again`)),
-        Effect.retry({ schedule: backOff, times: RETRIES }),
-        Effect.catch(({ status }) => Effect.logWarning(`webhook ${id} was given up (HTTP ${status})`)),
-        Effect.forkIn(scope),
-      )
-    })
-
-    return Webhooks.of({ send })
   }),
 )

@@ -51,7 +51,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or ''})
 
 /**
  * The platform has started the session: the lease goes live, unless it is no longer this one (then nothing is touched),
- * or the session's end was heard before its start.
+ * or the session's end was heard before its start. Repeated, because the first answer was lost, it is live still.
  *
  * ARGV 6 id · 7 lease · 8 longest call until (ms) · 9 session, JSON with the ids in `s` · 10… session ids
  * Result `['live']` · `['ended']` · `['stale']`
@@ -61,7 +61,9 @@ export const bind = script(
   `
 local id, lease, deadline, session = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local t = load(id)
-if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
+if not t or t[3] ~= lease then return reply({'stale'}) end
+if t[1] == 'l' then return reply({'live'}) end
+if t[1] ~= 's' then return reply({'stale'}) end
 t[1] = 'l'
 save(id, t)
 call('HSET', DATA, id, session)
@@ -81,7 +83,9 @@ return reply({'ended'})
   (s) => {
     const id = s.arg(0)
     const t = s.load(id)
-    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
+    if (t === undefined || t[2] !== s.arg(1)) return s.reply(["stale"])
+    if (t[0] === "l") return s.reply(["live"])
+    if (t[0] !== "s") return s.reply(["stale"])
     t[0] = "l"
     s.save(id, t)
     s.db.hset(s.data, id, s.arg(3))
@@ -102,8 +106,8 @@ return reply({'ended'})
 
 /**
  * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
- * names, and the campaign rests: a back-off that doubles, until a session ends or starts. Otherwise the ticket has failed
- * and the slot goes to the next.
+ * names, and the campaign rests: a back-off that doubles, until a session ends or starts; starts that were under way
+ * together and are refused together count as one. Otherwise the ticket has failed and the slot goes to the next.
  *
  * ARGV 6 id · 7 lease · 8 `capacity` or `failed` · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
  * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
@@ -124,8 +128,10 @@ t[1] = 'w'
 save(id, t)
 call('ZADD', WAITING, t[2], id)
 call('ZADD', PRESENCE, present, id)
-local n = math.min(call('HINCRBY', META, 'restn', 1), 20)
-call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
+if not resting() then
+  local n = math.min(call('HINCRBY', META, 'restn', 1), 20)
+  call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
+end
 return reply(place(id))
 `,
   (s) => {
@@ -142,8 +148,10 @@ return reply(place(id))
     s.save(id, t)
     s.db.zadd(s.waiting, Number(t[1]), id)
     s.db.zadd(s.presence, Number(s.arg(3)), id)
-    const n = Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
-    s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))
+    if (!s.resting()) {
+      const n = Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
+      s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))
+    }
     return s.reply(s.place(id))
   },
 )

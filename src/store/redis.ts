@@ -17,6 +17,9 @@ const CONNECT_TIMEOUT_MILLIS = 5_000
 /** How often the difference between this process's clock and the server's is measured again. */
 const RESYNC_MILLIS = 30_000
 
+/** What ioredis calls a command that was not answered in time. */
+const TIMED_OUT = /^Command timed out$/
+
 const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
 
 const unavailable = (cause: unknown): StoreUnavailable =>
@@ -107,14 +110,18 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       let offset: number | undefined
       let complained = false
 
-      const client = yield* Effect.acquireRelease(
+      /** a connection that is closed on purpose is nothing to complain of */
+      let closing = false
+      const opened = Effect.acquireRelease(
         Effect.sync(() => open(connection)),
-        (client) => Effect.sync(() => client.disconnect()),
+        (each) =>
+          Effect.sync(() => {
+            closing = true
+            each.disconnect()
+          }),
       )
-      const subscriber = yield* Effect.acquireRelease(
-        Effect.sync(() => open(connection)),
-        (subscriber) => Effect.sync(() => subscriber.disconnect()),
-      )
+      const client = yield* opened
+      const subscriber = yield* opened
 
       const measure = Effect.gen(function* () {
         const before = clock.currentTimeMillisUnsafe()
@@ -140,7 +147,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
         offset = undefined
       })
       const complain = (error: unknown): void => {
-        if (complained) return
+        if (complained || closing) return
         complained = true
         log(
           Effect.logWarning(
@@ -163,11 +170,23 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
 
       yield* measure.pipe(Effect.ignore, Effect.delay(RESYNC_MILLIS), Effect.forever, Effect.forkScoped)
 
+      /** A server that hangs, or a connection that leads nowhere: what follows fails at once until a new one stands. */
+      const giveUp = (error: Error): void => {
+        // of a cluster only one node may hang
+        if (!TIMED_OUT.test(error.message) || client instanceof Cluster || offset === undefined) return
+        offset = undefined
+        complain(error)
+        client.disconnect(true)
+      }
+
       const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() =>
           offset === undefined
             ? Effect.fail(unavailable("not connected"))
-            : Effect.catch(ask(send), (error) => Effect.fail(unavailable(error))),
+            : Effect.catch(ask(send), (error) => {
+                giveUp(error)
+                return Effect.fail(unavailable(error))
+              }),
         )
 
       return Store.of({

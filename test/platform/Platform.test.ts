@@ -4,18 +4,18 @@ import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
-import type { WebhookTarget } from "../../src/platform/Accounts.ts"
+import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
-import { sign } from "../../src/platform/Webhooks.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
-import { campaign, http, makeSeed, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
+import { sign } from "../../src/platform/webhooks/sign.ts"
+import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
 /** A platform on a free port, its keys, and the gate's client for any of them. Stopped with the scope. */
-const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget) {
-  const { seed, keys } = makeSeed(sessionEnded)
-  const context = yield* Layer.build(Platform.layer({ seed }).pipe(Layer.provide(http)))
+const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget, options: Platform.Options = {}) {
+  const context = yield* Layer.build(Platform.layer({ privateWebhooks: true, ...options }))
+  const { keys } = yield* Effect.provideContext(prepare(sessionEnded), context)
   const platform = Context.get(context, Platform.Platform)
   const client = Effect.fnUntraced(function* (secret: Redacted.Redacted<string>, businessId = "b1") {
     const configured = campaign({ ApiSecretToken: secret, BaseUrl: platform.baseUrl, BusinessId: businessId })
@@ -25,7 +25,7 @@ const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget) {
     Effect.promise(async () => {
       const response = await fetch(platform.origin + path, init)
       const body: unknown = await response.json()
-      return { status: response.status, body }
+      return { status: response.status, body, headers: response.headers }
     })
   return { platform, keys, client, request }
 })
@@ -146,7 +146,7 @@ describe("the local platform", () => {
         if (index === 0) return "reset"
         return { status: index === 1 ? 500 : 200, body: "{}" }
       })
-      const { keys, client } = yield* running({ url: receiver.url })
+      const { keys, client } = yield* running({ url: receiver.url, headers: {} })
       const api = yield* client(keys.all)
       const { socket } = yield* open((yield* api.initiate(sessionConfig())).webSocketUrl)
       socket.terminate()
@@ -186,10 +186,19 @@ describe("the local platform", () => {
       const secret = Redacted.value(keys.all)
       const read = (authorization?: string) =>
         request("/api/v1/business/b1", authorization === undefined ? {} : { headers: { authorization } })
-      assert.deepStrictEqual(yield* read(`Token ${secret}`), {
-        status: 200,
-        body: { success: true, code: null, message: null, data: { id: "b1", name: "Shop" } },
-      })
+      const { body, status } = yield* read(`Token ${secret}`)
+      assert.deepStrictEqual(
+        { status, body },
+        {
+          status: 200,
+          body: {
+            success: true,
+            code: null,
+            message: null,
+            data: { id: "b1", name: "Shop", createdAt: "1970-01-01T00:00:00.000Z" },
+          },
+        },
+      )
       for (const header of [
         `token ${secret}`,
         `Token  ${secret}`,

@@ -1,9 +1,12 @@
-/** What the tests of the platform and of its client share: settings, a seed, and a server that answers by script. */
+/** What the tests of the platform and of its client share: settings, users and keys, and a server that answers by script. */
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
-import type { Seed, WebhookTarget } from "../../src/platform/Accounts.ts"
-import { mintSecret } from "../../src/platform/ApiKeys.ts"
+import { ApiKeys, type NewKey } from "../../src/platform/ApiKeys.ts"
+import { Businesses } from "../../src/platform/Businesses.ts"
+import type { WebhookTarget } from "../../src/platform/model.ts"
+import { Users } from "../../src/platform/Users.ts"
+import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
 import type { SessionConfig } from "../../src/Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../src/Settings.ts"
 
@@ -62,53 +65,37 @@ export const sessionConfig = (fields: Partial<SessionConfig> = {}): SessionConfi
   ...fields,
 })
 
-/** A user with two calls, two businesses, and a key of every kind. */
-export const makeSeed = (sessionEnded?: WebhookTarget) => {
+/** A region, a user with two calls and two businesses, another user, and a key of every kind: all made as in real life. */
+export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget) {
+  const users = yield* Users
+  const businesses = yield* Businesses
+  const apiKeys = yield* ApiKeys
+  yield* businesses.putRegion({ id: "eu", name: "Europe" })
+  const ada = yield* users.create({ id: "u1", name: "Ada", callConcurrency: 2 })
+  yield* users.create({ id: "u2", name: "Bob", callConcurrency: 1 })
+  const shop = yield* businesses.create("u1", { id: "b1", name: "Shop" })
+  yield* businesses.create("u1", { id: "b2", name: "Cafe" })
+  yield* businesses.create("u1", { id: "gone", name: "Gone" })
+  yield* businesses.create("u2", { id: "b3", name: "Bar" })
+  const webCampaign = yield* (yield* WebCampaigns).create(shop, {
+    id: "c1",
+    name: "Web",
+    ...(sessionEnded && { sessionEnded }),
+  })
+  const make = (userId: string, key: NewKey) => Effect.map(apiKeys.create(userId, key), ({ secret }) => secret)
+  const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })
+  const unrestricted = { type: "Unrestricted" as const }
   const keys = {
-    all: mintSecret(),
-    users: mintSecret(),
-    restricted: mintSecret(),
-    none: mintSecret(),
-    other: mintSecret(),
+    all: yield* make("u1", { name: "all", scope: unrestricted }),
+    users: yield* make("u1", { name: "users", scope: unrestricted, userManagement: true }),
+    restricted: yield* make("u1", { name: "restricted", scope: restricted("b2") }),
+    none: yield* make("u1", { name: "none", scope: restricted("gone") }),
+    other: yield* make("u2", { name: "other", scope: unrestricted }),
   }
-  const seed: Seed = {
-    regions: ["eu"],
-    users: [
-      { id: "u1", name: "Ada", callConcurrency: 2 },
-      { id: "u2", name: "Bob", callConcurrency: 1 },
-    ],
-    businesses: [
-      {
-        id: "b1",
-        userId: "u1",
-        name: "Shop",
-        webCampaigns: [{ id: "c1", name: "Web", ...(sessionEnded && { sessionEnded }) }],
-      },
-      { id: "b2", userId: "u1", name: "Cafe", webCampaigns: [] },
-      { id: "b3", userId: "u2", name: "Bar", webCampaigns: [] },
-    ],
-    keys: [
-      { name: "all", userId: "u1", secret: keys.all, scope: { type: "Unrestricted" }, userManagement: false },
-      { name: "users", userId: "u1", secret: keys.users, scope: { type: "Unrestricted" }, userManagement: true },
-      {
-        name: "restricted",
-        userId: "u1",
-        secret: keys.restricted,
-        scope: { type: "Restricted", businessIds: ["b2"] },
-        userManagement: false,
-      },
-      {
-        name: "none",
-        userId: "u1",
-        secret: keys.none,
-        scope: { type: "Restricted", businessIds: [] },
-        userManagement: false,
-      },
-      { name: "other", userId: "u2", secret: keys.other, scope: { type: "Unrestricted" }, userManagement: false },
-    ],
-  }
-  return { seed, keys }
-}
+  // Takes itself out of the key that lists it.
+  yield* businesses.remove("u1", "gone")
+  return { ada, shop, webCampaign, keys }
+})
 
 export interface Received {
   readonly method: string

@@ -14,9 +14,13 @@ interface Unit {
   readonly at: number
 }
 
-/** The budgets of one caller; a limit of 0 is none, and figures without their limit are not defined. */
+/**
+ * The budgets of one caller. A limit of 0 is none, and a figure without its limit is not defined; what is taken while there
+ * is no limit for it does not count when there is one later.
+ */
 export class LimiterModel {
-  private readonly limits: Limits
+  /** may change: settings do, from one start of the gate to the next */
+  limits: Limits
   private requests: ReadonlyArray<Unit> = []
   private held: ReadonlyArray<Unit> = []
 
@@ -43,8 +47,8 @@ export class LimiterModel {
       (daily > 0 && this.within(DAY, now).length >= daily) ||
       (concurrent > 0 && this.holding(now) >= concurrent)
     if (refused) return false
-    this.requests = [...this.requests, { token, at: now }]
-    this.held = [...this.held, { token, at: now }]
+    if (hourly > 0 || daily > 0) this.requests = [...this.requests, { token, at: now }]
+    if (concurrent > 0) this.held = [...this.held, { token, at: now }]
     return true
   }
 

@@ -23,7 +23,7 @@ export const answering = (store: Store["Service"]): Effect.Effect<void> =>
 
 /**
  * The time of the test, without its sleeps: measuring the clocks again would undo the jumps of the test's time, because
- * the server's time does not jump with it.
+ * the server's time does not jump with it, and a memory store would clear itself 1,440 times in each day jumped over.
  */
 const withoutSleep = (clock: Clock.Clock): Clock.Clock => ({
   currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
@@ -34,17 +34,20 @@ const withoutSleep = (clock: Clock.Clock): Clock.Clock => ({
   monotonicTimeNanos: clock.monotonicTimeNanos,
   sleep: () => Effect.never,
 })
+const steady = Layer.effect(Clock.Clock, Effect.map(Clock.Clock, withoutSleep))
+
+/** A store in memory. */
+export const memoryStore: Layer.Layer<Store> = Layer.provide(memory.layer, steady)
 
 /** A store on the server, connected. */
 export const redisStore = (url: () => string): Layer.Layer<Store> => {
   const unconnected = Layer.unwrap(Effect.sync(() => redis.layer(connectionTo(url()))))
-  const steady = Layer.effect(Clock.Clock, Effect.map(Clock.Clock, withoutSleep))
   return Layer.effect(Store, Effect.tap(Store, answering)).pipe(Layer.provide(unconnected), Layer.provide(steady))
 }
 
 /** Describes the suite once for each store; every test that provides the layer gets a connection of its own. */
 export const onEveryStore = (suite: (store: Layer.Layer<Store>) => void): void => {
-  describe("in memory", () => suite(memory.layer))
+  describe("in memory", () => suite(memoryStore))
   describe("on Redis", () => {
     let server: RedisServer | undefined
     beforeAll(async () => {

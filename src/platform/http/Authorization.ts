@@ -1,15 +1,29 @@
 /**
- * The middleware every endpoint below `/api/v1` stands behind: the header must be exactly `Authorization: Token <key>`.
+ * What endpoints declare that a caller needs. Every endpoint stands behind `Authorization`; the others give a handler what it
+ * cannot have otherwise: the business, the user. So an endpoint that forgets to declare its need does not compile.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import type { Principal } from "../Accounts.ts"
-import { BadRequest, Forbidden, Unauthorized } from "./envelope.ts"
+import type { Counted } from "../Access.ts"
+import type { Business, Principal, User } from "../model.ts"
+import { Failures } from "./envelope.ts"
 
 /** The caller whose key was proved. */
 export class Caller extends Context.Service<Caller, Principal>()("voicegate/platform/Caller") {}
 
-export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller; requires: never }>()(
+/** The business of the path, which the key may touch. */
+export class CurrentBusiness extends Context.Service<CurrentBusiness, Business>()(
+  "voicegate/platform/CurrentBusiness",
+) {}
+
+/** The user of a key that may act for the user. */
+export class CurrentUser extends Context.Service<CurrentUser, User>()("voicegate/platform/CurrentUser") {}
+
+/** Which budget an endpoint's requests are counted in. */
+export class CountedAs extends Context.Service<CountedAs, Counted>()("voicegate/platform/CountedAs") {}
+
+/** The header is exactly `Authorization: Token <key>`, the key is good, and it has requests left. */
+export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller }>()(
   "voicegate/platform/Authorization",
   {
     security: {
@@ -17,11 +31,29 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
         HttpApiSecurity.annotateMerge(OpenApi.annotations({ description: "`Authorization: Token <key>`" })),
       ),
     },
-    error: [Unauthorized, Forbidden],
+    error: Failures,
   },
 ) {}
 
+/** The business `businessId` of the path is within the key's scope, and its user's. */
+export class NeedsBusiness extends HttpApiMiddleware.Service<
+  NeedsBusiness,
+  { provides: CurrentBusiness; requires: Caller }
+>()("voicegate/platform/NeedsBusiness", { error: Failures }) {}
+
+/** The key allows user management requests. */
+export class NeedsUserManagement extends HttpApiMiddleware.Service<
+  NeedsUserManagement,
+  { provides: CurrentUser; requires: Caller }
+>()("voicegate/platform/NeedsUserManagement", { error: Failures }) {}
+
+/** The key is not restricted to some businesses. */
+export class NeedsUnrestricted extends HttpApiMiddleware.Service<
+  NeedsUnrestricted,
+  { provides: CurrentUser; requires: Caller }
+>()("voicegate/platform/NeedsUnrestricted", { error: Failures }) {}
+
 /** Answers a body, parameter or query of the wrong form with the envelope and 400. */
 export class FormErrors extends HttpApiMiddleware.Service<FormErrors>()("voicegate/platform/FormErrors", {
-  error: BadRequest,
+  error: Failures,
 }) {}

@@ -2,7 +2,11 @@
  * What every answer of the platform's API is wrapped in: `{success, code, message, data}`. Failures carry the HTTP status
  * that says the same.
  */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import type { TooManyRequests } from "../Access.ts"
+import type { DatabaseUnavailable } from "../data/Database.ts"
+import type { ConcurrencyLimitReached, Refused } from "../model.ts"
 
 /** The envelope of a success. */
 export const success = <S extends Schema.Constraint>(data: S) =>
@@ -23,7 +27,45 @@ export class BadRequest extends Schema.Error<BadRequest>("platform/BadRequest")(
 export class Unauthorized extends Schema.Error<Unauthorized>("platform/Unauthorized")(fields, { httpApiStatus: 401 }) {}
 export class Forbidden extends Schema.Error<Forbidden>("platform/Forbidden")(fields, { httpApiStatus: 403 }) {}
 export class NotFound extends Schema.Error<NotFound>("platform/NotFound")(fields, { httpApiStatus: 404 }) {}
-export class AtCapacity extends Schema.Error<AtCapacity>("platform/AtCapacity")(fields, { httpApiStatus: 429 }) {}
+export class Conflict extends Schema.Error<Conflict>("platform/Conflict")(fields, { httpApiStatus: 409 }) {}
+export class TooMany extends Schema.Error<TooMany>("platform/TooMany")(fields, { httpApiStatus: 429 }) {}
+export class Unavailable extends Schema.Error<Unavailable>("platform/Unavailable")(fields, { httpApiStatus: 503 }) {}
+
+/** Every way in which an endpoint can fail. */
+export const Failures = [BadRequest, Unauthorized, Forbidden, NotFound, Conflict, TooMany, Unavailable] as const
+export type Failure = BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooMany | Unavailable
 
 /** The fields of a failure. */
 export const failure = (code: string, message: string) => ({ success: false, code, message, data: null }) as const
+
+const refusal = {
+  invalid: BadRequest,
+  unauthenticated: Unauthorized,
+  forbidden: Forbidden,
+  not_found: NotFound,
+  conflict: Conflict,
+}
+
+/** A failure of the services as that of an endpoint; `operation`, when given, is the outer segment of its code. */
+export const toFailure =
+  (operation?: string) =>
+  (error: Refused | TooManyRequests | ConcurrencyLimitReached | DatabaseUnavailable): Failure => {
+    const within = (code: string, message: string) =>
+      failure(operation === undefined ? code : `${operation}:${code}`, message)
+    switch (error._tag) {
+      case "Refused":
+        return new refusal[error.kind](within(error.code, error.message))
+      case "TooManyRequests":
+        return new TooMany(within(error.code, error.message))
+      case "ConcurrencyLimitReached":
+        return new TooMany(within("CONCURRENCY_LIMIT_REACHED", `all ${error.limit} calls of this account are taken`))
+      case "DatabaseUnavailable":
+        return new Unavailable(within("SERVICE_UNAVAILABLE", error.message))
+    }
+  }
+
+/** What a handler answers, wrapped; an endpoint's identifier is the outer segment of its codes. */
+export const respond = <A, E extends Parameters<ReturnType<typeof toFailure>>[0], R>(
+  endpoint: HttpApiEndpoint.Top,
+  effect: Effect.Effect<A, E, R>,
+) => effect.pipe(Effect.map(wrap), Effect.mapError(toFailure(endpoint.identifier)))

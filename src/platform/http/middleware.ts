@@ -1,45 +1,116 @@
-/**
- * Handlers of the middleware: proves the key, and turns whatever is not an envelope yet into one.
- */
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+/** Handlers of the middleware: they ask `Access`, which decides, and turn whatever is no envelope yet into one. */
+import { Cause, Context, Effect, Layer, Option } from "effect"
+import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Accounts, type Denied } from "../Accounts.ts"
-import { Authorization, Caller, FormErrors } from "./Authorization.ts"
-import { BadRequest, Forbidden, failure, NotFound, Unauthorized } from "./envelope.ts"
+import { Access, type Counted } from "../Access.ts"
+import {
+  Authorization,
+  Caller,
+  CountedAs,
+  CurrentBusiness,
+  CurrentUser,
+  FormErrors,
+  NeedsBusiness,
+  NeedsUnrestricted,
+  NeedsUserManagement,
+} from "./Authorization.ts"
+import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
 
 /** Exactly the word Token, one space, and the key. */
 const HEADER = /^Token (\S+)$/
-
-export const authorization = Layer.effect(
-  Authorization,
-  Effect.gen(function* () {
-    const accounts = yield* Accounts
-    return Authorization.of({
-      // The decoded credential is not used: its parser takes more than the one form that is allowed.
-      token: Effect.fnUntraced(function* (handler) {
-        const { headers } = yield* HttpServerRequest.HttpServerRequest
-        const secret = HEADER.exec(headers.authorization ?? "")?.[1]
-        if (secret === undefined) return yield* notAToken(headers.authorization)
-        const caller = yield* accounts
-          .authenticate(secret)
-          .pipe(
-            Effect.mapError(({ kind, code, message }) =>
-              kind === "forbidden" ? new Forbidden(failure(code, message)) : new Unauthorized(failure(code, message)),
-            ),
-          )
-        return yield* Effect.provideService(handler, Caller, caller)
-      }),
-    })
-  }),
-)
 
 const notAToken = (header: string | undefined) => {
   const hint = header?.toLowerCase().startsWith("bearer") ? ", not Bearer" : ""
   return new Unauthorized(failure("INVALID_FORMAT", `the header must be exactly: Authorization: Token <key>${hint}`))
 }
 
-export const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors, (error) =>
+/** Adds headers to whatever is answered. */
+const withHeaders = (headers: Readonly<Record<string, string>>) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
+  )
+
+const authorization = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const access = yield* Access
+
+    const prove = Effect.fnUntraced(function* (secret: string, counted: Counted) {
+      const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
+      const caller = yield* access.authenticate(
+        secret,
+        Option.getOrElse(remoteAddress, () => ""),
+      )
+      const left = yield* access.count(caller, counted)
+      if (left.resetSeconds > 0) {
+        yield* withHeaders({
+          "x-ratelimit-remaining": String(left.remaining),
+          "x-ratelimit-reset": String(left.resetSeconds),
+        })
+      }
+      return caller
+    })
+
+    return Authorization.of({
+      // The decoded credential is not used: its parser takes more than the one form that is allowed.
+      token: Effect.fnUntraced(function* (handler, { endpoint }) {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
+        const secret = HEADER.exec(headers.authorization ?? "")?.[1]
+        if (secret === undefined) return yield* notAToken(headers.authorization)
+        const counted = Option.getOrElse(Context.getOption(endpoint.annotations, CountedAs), (): Counted => "request")
+        const caller = yield* prove(secret, counted).pipe(
+          Effect.tapError((error) =>
+            error._tag === "TooManyRequests"
+              ? withHeaders({ "retry-after": String(error.retryAfterSeconds), "x-ratelimit-remaining": "0" })
+              : Effect.void,
+          ),
+          Effect.mapError(toFailure()),
+        )
+        return yield* Effect.provideService(handler, Caller, caller)
+      }),
+    })
+  }),
+)
+
+const needsBusiness = Layer.effect(
+  NeedsBusiness,
+  Effect.map(Access, (access) =>
+    NeedsBusiness.of(
+      Effect.fnUntraced(function* (handler, { endpoint }) {
+        const caller = yield* Caller
+        const { businessId = "" } = yield* HttpRouter.params
+        const business = yield* Effect.mapError(access.business(caller, businessId), toFailure(endpoint.identifier))
+        return yield* Effect.provideService(handler, CurrentBusiness, business)
+      }),
+    ),
+  ),
+)
+
+const needsUserManagement = Layer.effect(
+  NeedsUserManagement,
+  Effect.map(Access, (access) =>
+    NeedsUserManagement.of(
+      Effect.fnUntraced(function* (handler, { endpoint }) {
+        const user = yield* Effect.mapError(access.userManagement(yield* Caller), toFailure(endpoint.identifier))
+        return yield* Effect.provideService(handler, CurrentUser, user)
+      }),
+    ),
+  ),
+)
+
+const needsUnrestricted = Layer.effect(
+  NeedsUnrestricted,
+  Effect.map(Access, (access) =>
+    NeedsUnrestricted.of(
+      Effect.fnUntraced(function* (handler, { endpoint }) {
+        const user = yield* Effect.mapError(access.unrestricted(yield* Caller), toFailure(endpoint.identifier))
+        return yield* Effect.provideService(handler, CurrentUser, user)
+      }),
+    ),
+  ),
+)
+
+const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors, (error) =>
   // An answer that does not fit its own schema is our defect, not the caller's.
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.die(error)
@@ -48,17 +119,45 @@ export const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors
       ),
 )
 
-/** A refusal of the accounts as the failure of an endpoint; `operation` is the outer segment of its code. */
-export const toFailure =
-  (operation: string) =>
-  ({ kind, code, message }: Denied): Forbidden | NotFound =>
-    kind === "not_found"
-      ? new NotFound(failure(`${operation}:${code}`, message))
-      : new Forbidden(failure(`${operation}:${code}`, message))
+/** All that the API's endpoints declare. */
+export const middleware = Layer.mergeAll(
+  authorization,
+  needsBusiness,
+  needsUserManagement,
+  needsUnrestricted,
+  formErrors,
+)
 
 /** Paths below the API that it does not have. */
 export const unknownRoutes = HttpRouter.add(
   "*",
   "/api/v1/*",
   HttpServerResponse.jsonUnsafe(failure("ROUTE_NOT_FOUND", "the API has no such endpoint"), { status: 404 }),
+)
+
+const problem = (status: number, code: string, message: string) =>
+  HttpServerResponse.jsonUnsafe(failure(code, message), { status })
+
+/** A request that could not be read comes as a defect too, with its status. */
+const answerTo = (defect: unknown) => {
+  const reason = HttpServerError.isHttpServerError(defect) ? defect.reason : undefined
+  if (reason?._tag !== "RequestParseError") {
+    const broken = problem(500, "INTERNAL_ERROR", "something went wrong on our side")
+    return Effect.as(Effect.logError("A request failed", Cause.die(defect)), broken)
+  }
+  return Effect.succeed(
+    reason.reason === "BodyTooLarge"
+      ? problem(413, "BODY_TOO_LARGE", "the body is too large")
+      : problem(400, "INVALID_FORMAT", "the request cannot be read"),
+  )
+}
+
+/** What nobody expected is logged, and answered without telling what it was; nothing of the API is kept by caches. */
+export const safeAnswers = HttpRouter.middleware(
+  (handler) =>
+    handler.pipe(
+      Effect.catchDefect(answerTo),
+      Effect.map(HttpServerResponse.setHeaders({ "cache-control": "no-store", "x-content-type-options": "nosniff" })),
+    ),
+  { global: true },
 )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { digestSecret, displaySecret, hasSecretForm, mintSecret, sameDigest } from "../../src/platform/ApiKeys.ts"
+import { digestSecret, displaySecret, hasSecretForm, mintSecret, sameDigest } from "../../src/platform/KeySecret.ts"
 
 describe("the secret of an API key", () => {
   it("has the prefix, 256 bits in base62 and a checksum", () => {

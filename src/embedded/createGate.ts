@@ -1,0 +1,178 @@
+/**
+ * The gate for hosts without Effect: promises, plain objects, and two listeners for the host's own server. Expected outcomes
+ * are values; a promise rejects only when something is wrong with the gate itself, or after `close`.
+ */
+import { Cause, Effect, Formatter, Layer, Logger, ManagedRuntime } from "effect"
+import * as GateLayer from "../Gate.ts"
+import { Gatekeeper, type WebSessionConfig } from "../Gatekeeper.ts"
+import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
+import { DRAIN_MILLIS } from "../http/server.ts"
+import { canonicalAddress } from "../ip-intel/address.ts"
+import { layerFrom } from "../settings/load.ts"
+import { type Handler, makeMount, normalizeBasePath, type UpgradeHandler } from "./mount.ts"
+import * as results from "./results.ts"
+import type { GateSettings } from "./settings.ts"
+
+/** Who asks: an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress`. */
+export interface Client {
+  readonly address: string | undefined
+}
+
+/** One line for the host's log; it never contains a secret or a ticket. */
+export interface LogEntry {
+  readonly level: "debug" | "info" | "warn" | "error"
+  readonly message: string
+}
+
+export interface GateOptions {
+  /** where the host mounts the gate, such as `/voice`; the root when absent */
+  readonly basePath?: string
+  /** takes the gate's log; standard output when absent */
+  readonly log?: (entry: LogEntry) => void
+}
+
+/** A running gate. Every method may be passed around without its object. */
+export interface Gate {
+  /** Serves the gate's HTTP: `app.use("/voice", gate.handler)`, or a request listener of a node server. */
+  readonly handler: Handler
+  /** Serves its WebSockets: `server.on("upgrade", gate.upgrade)`. */
+  readonly upgrade: UpgradeHandler
+  /** Runs a session request, with the body that a browser would send, through the gate. */
+  readonly request: (body: unknown, client: Client) => Promise<results.RequestResult>
+  /** The platform's `InitiateWebSession` behind the gate: a WebSocket URL, or why there is none yet. */
+  readonly initiateWebSession: (config: WebSessionConfig, client: Client) => Promise<results.RequestResult>
+  /** A called ticket starts its session; asked again while that lives, it is answered the same. */
+  readonly start: (ticket: string) => Promise<results.StartResult>
+  /** Gives up a place or a reserved slot; idempotent. A running call ends with its session. */
+  readonly leave: (ticket: string) => Promise<results.LeaveResult>
+  /** Where a ticket stands. Asking counts as presence: a ticket without a connection must ask within the disconnect grace. */
+  readonly status: (ticket: string) => Promise<results.StatusResult>
+  /** Tells the gate that a session has ended, by any of its ids, where the host receives the platform's webhook itself. */
+  readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
+  /**
+   * Tells open channels to come back elsewhere, lets what is in flight finish (at most 8 seconds) and ends the gate.
+   * Idempotent. The host closes its own server.
+   */
+  readonly close: () => Promise<void>
+}
+
+/** How often `close` looks whether everything in flight is over. */
+const DRAIN_POLL_MILLIS = 20
+
+const levels: Readonly<Record<string, LogEntry["level"]>> = {
+  Fatal: "error",
+  Error: "error",
+  Warn: "warn",
+  Info: "info",
+}
+
+const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
+  Logger.layer([
+    Logger.make<unknown, void>(({ cause, logLevel, message }) => {
+      const parts = [message].flat().map((part) => (typeof part === "string" ? part : Formatter.format(part)))
+      if (cause.reasons.length > 0) parts.push(Cause.pretty(cause))
+      log({ level: levels[logLevel] ?? "debug", message: parts.join(" ") })
+    }),
+  ])
+
+/** What a browser would have sent: a field that is undefined is not there. */
+const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
+
+/**
+ * Starts a gate with these settings, checked as a settings file is; the environment is not read.
+ *
+ * Rejects with `SettingsInvalid`, whose message has a line for every problem, with `IpIntelSetupError` or `CapacityUnknown`
+ * when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath`.
+ */
+export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> => {
+  const basePath = normalizeBasePath(options.basePath)
+  const runtime = ManagedRuntime.make(
+    listenersLayer({ basePath }).pipe(
+      Layer.provideMerge(GateLayer.layer),
+      Layer.provideMerge(layerFrom({ ...settings })),
+      Layer.provideMerge(options.log === undefined ? Layer.empty : logTo(options.log)),
+    ),
+  )
+  const { gatekeeper, listeners } = await runtime
+    .runPromise(Effect.all({ gatekeeper: Gatekeeper, listeners: Listeners }))
+    .catch(async (error: unknown) => {
+      await runtime.dispose()
+      throw error
+    })
+
+  let closing: Promise<void> | undefined
+  let inFlight = 0
+
+  const run = async <A>(effect: Effect.Effect<A>): Promise<A> => {
+    if (closing !== undefined) throw new Error("The gate is closed.")
+    inFlight++
+    try {
+      return await runtime.runPromise(effect)
+    } finally {
+      inFlight--
+    }
+  }
+
+  const request: Gate["request"] = async (body, client) => {
+    const address = client.address === undefined ? undefined : canonicalAddress(client.address)
+    if (address === undefined) return results.noClientAddress()
+    return await run<results.RequestResult>(
+      Effect.match(gatekeeper.request(asJson(body), { address }), {
+        onFailure: (error) => results.notStarted(error, basePath),
+        onSuccess: results.started,
+      }),
+    )
+  }
+
+  const drain = Effect.sleep(DRAIN_POLL_MILLIS).pipe(
+    Effect.repeat({ while: () => inFlight > 0 }),
+    Effect.timeoutOption(DRAIN_MILLIS),
+  )
+  const { handler, upgrade } = makeMount(listeners, basePath, {
+    isClosed: () => closing !== undefined,
+    onRequest: (response) => {
+      if (response.destroyed) return
+      inFlight++
+      response.once("close", () => {
+        inFlight--
+      })
+    },
+  })
+
+  return {
+    handler,
+    upgrade,
+    request,
+    initiateWebSession: ({ DynamicVariables, RegionId, WebCampaignId }, client) =>
+      request({ campaignId: WebCampaignId, regionId: RegionId, dynamicVariables: DynamicVariables }, client),
+    start: (ticket) =>
+      run<results.StartResult>(
+        Effect.match(gatekeeper.start(ticket), { onFailure: results.startRefused, onSuccess: results.started }),
+      ),
+    leave: (ticket) =>
+      run<results.LeaveResult>(
+        Effect.match(gatekeeper.leave(ticket), {
+          onFailure: results.storeUnavailable,
+          onSuccess: () => ({ status: "left" }),
+        }),
+      ),
+    status: (ticket) =>
+      run<results.StatusResult>(
+        Effect.match(gatekeeper.status(ticket), {
+          onFailure: results.ticketRefused,
+          onSuccess: (found) => ({ status: "found", ticket: found }),
+        }),
+      ),
+    sessionEnded: (sessionIds) =>
+      run<results.SessionEndedResult>(
+        Effect.match(gatekeeper.sessionEnded(typeof sessionIds === "string" ? [sessionIds] : sessionIds), {
+          onFailure: results.storeUnavailable,
+          onSuccess: (released) => ({ status: "accepted", released }),
+        }),
+      ),
+    close: () => {
+      closing ??= runtime.runPromise(Effect.andThen(listeners.drain, drain)).then(() => runtime.dispose())
+      return closing
+    },
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * What a host without Effect is answered: every expected outcome as a plain object, told apart by `status`. The codes are
+ * those of the gate's answers over HTTP.
+ */
+import type { RequestError } from "../Gatekeeper.ts"
+import type {
+  Blocked,
+  FieldIssue,
+  InvalidRequest,
+  NotYourTurn,
+  PlatformUnavailable,
+  Queued,
+  RateLimited,
+  Started,
+  StoreUnavailable,
+  TicketOver,
+  TicketState,
+  TicketStatus,
+  TicketUnknown,
+} from "../Session.ts"
+
+/** The session has started; `webSocketUrl` opens one WebSocket and is good for about five minutes. */
+export interface StartedResult extends Started {
+  readonly status: "started"
+}
+
+/** The caller waits; `uniqueRequestId` is the caller's ticket and only credential. */
+export interface QueuedResult {
+  readonly status: "queued"
+  readonly uniqueRequestId: string
+  /** 1 is next; 0 when the ticket is called already */
+  readonly queuePosition: number
+  readonly queueLength: number
+  /** null while no call has been measured */
+  readonly estimatedWaitSeconds: number | null
+  /** the ticket is called already and may start at once (a request that named its ticket again) */
+  readonly called: boolean
+  /** where a browser receives the ticket's events, below the path where the gate is mounted */
+  readonly eventsUrl: string
+}
+
+/** Not done, for a reason that is no accident. */
+export interface RefusedResult<Code extends string> {
+  readonly status: "refused"
+  /** stable; for programs */
+  readonly code: Code
+  /** for people; never contains a secret */
+  readonly message: string
+  /** when to try again, where that is known */
+  readonly retryAfterSeconds?: number
+  /** of a wrong request: every field that is wrong and what was expected */
+  readonly issues?: ReadonlyArray<FieldIssue>
+  /** of `blocked`: what is held against the address */
+  readonly reason?: Blocked["reason"]
+  /** of `rate_limited`: the budget that is used up */
+  readonly limit?: RateLimited["limit"]
+  /** of `not_your_turn` and `agent_busy`: 1 is next */
+  readonly queuePosition?: number
+  /** of `ticket_over`: how it ended */
+  readonly state?: TicketState
+}
+
+/** `platform_rejected`: the platform said no to the gate's key or campaign; `platform_unavailable`: no usable answer. */
+export type LaunchRefusal = "platform_rejected" | "platform_unavailable" | "store_unavailable"
+export type RequestRefusal =
+  | InvalidRequest["code"]
+  | "no_client_address"
+  | "blocked"
+  | "rate_limited"
+  | "queue_full"
+  | LaunchRefusal
+export type TicketRefusal = "ticket_unknown" | "store_unavailable"
+export type StartRefusal = NotYourTurn["code"] | "ticket_unknown" | "ticket_over" | LaunchRefusal
+
+export type RequestResult = StartedResult | QueuedResult | RefusedResult<RequestRefusal>
+export type StartResult = StartedResult | RefusedResult<StartRefusal>
+export type StatusResult = { readonly status: "found"; readonly ticket: TicketStatus } | RefusedResult<TicketRefusal>
+export type LeaveResult = { readonly status: "left" } | RefusedResult<"store_unavailable">
+/** `released` says whether a slot was freed: false for repeats and for sessions that are not known. */
+export type SessionEndedResult =
+  | { readonly status: "accepted"; readonly released: boolean }
+  | RefusedResult<"store_unavailable">
+
+type Details = Omit<RefusedResult<string>, "status" | "code" | "message">
+
+const refused = <Code extends string>(code: Code, message: string, details: Details = {}): RefusedResult<Code> => ({
+  status: "refused",
+  code,
+  message,
+  ...details,
+})
+
+export const started = (session: Started): StartedResult => ({ status: "started", ...session })
+
+export const noClientAddress = (): RefusedResult<"no_client_address"> =>
+  refused("no_client_address", "address: Expected an IPv4 or IPv6 address.")
+
+export const storeUnavailable = (_: StoreUnavailable): RefusedResult<"store_unavailable"> =>
+  refused("store_unavailable", "The service is not available right now. Try again.", { retryAfterSeconds: 5 })
+
+const queued = (ticket: Queued, basePath: string): QueuedResult => ({
+  status: "queued",
+  uniqueRequestId: ticket.uniqueRequestId,
+  queuePosition: ticket.queuePosition,
+  queueLength: ticket.queueLength,
+  estimatedWaitSeconds: ticket.estimatedWaitSeconds,
+  called: ticket.called,
+  eventsUrl: `${basePath}/api/session/${ticket.uniqueRequestId}/events`,
+})
+
+const notLaunched = (error: PlatformUnavailable | StoreUnavailable): RefusedResult<LaunchRefusal> =>
+  error._tag === "StoreUnavailable"
+    ? storeUnavailable(error)
+    : refused(error.kind === "rejected" ? "platform_rejected" : "platform_unavailable", error.message, {
+        retryAfterSeconds: error.retryAfterSeconds,
+      })
+
+/** What else can come of a request. */
+export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> => {
+  switch (error._tag) {
+    case "Queued":
+      return queued(error, basePath)
+    case "InvalidRequest":
+      return refused(error.code, error.message, { issues: error.issues })
+    case "Blocked":
+      return refused("blocked", error.message, { reason: error.reason })
+    case "RateLimited":
+      return refused("rate_limited", error.message, {
+        limit: error.limit,
+        retryAfterSeconds: error.retryAfterSeconds,
+      })
+    case "QueueFull":
+      return refused("queue_full", error.message, { retryAfterSeconds: error.retryAfterSeconds })
+    case "PlatformUnavailable":
+    case "StoreUnavailable":
+      return notLaunched(error)
+  }
+}
+
+export const ticketRefused = (error: TicketUnknown | StoreUnavailable): RefusedResult<TicketRefusal> =>
+  error._tag === "TicketUnknown" ? refused("ticket_unknown", error.message) : storeUnavailable(error)
+
+export const startRefused = (
+  error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable,
+): RefusedResult<StartRefusal> => {
+  switch (error._tag) {
+    case "TicketUnknown":
+      return refused("ticket_unknown", error.message)
+    case "TicketOver":
+      return refused("ticket_over", error.message, { state: error.state })
+    case "NotYourTurn":
+      return refused(
+        error.code,
+        error.message,
+        error.queuePosition === undefined ? {} : { queuePosition: error.queuePosition },
+      )
+    case "PlatformUnavailable":
+    case "StoreUnavailable":
+      return notLaunched(error)
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The settings file's shape as a type, for hosts that write settings in code. It helps while typing; what counts is the
+ * check when the gate is created, which reports every problem at once, with its path.
+ */
+
+/** Empty and absent are the same, so that `process.env.NAME` can be given as it is. */
+type Text = string | undefined
+type Amount = number | string | undefined
+type Switch = boolean | string | undefined
+/** one or several */
+type Texts = string | ReadonlyArray<string> | undefined
+
+/** A campaign below `VoiceAiPlatform`, or a further one, which inherits what it leaves out. */
+export interface CampaignSettings {
+  /** the platform's API key */
+  readonly ApiSecretToken?: Text
+  /** the platform's API, such as `https://platform.example/api/v1` */
+  readonly BaseUrl?: Text
+  readonly BusinessId?: Text
+  readonly WebCampaignId?: Text
+  /** region of a request that names none */
+  readonly DefaultRegionId?: Text
+  /** regions that a request may name; the default region when absent */
+  readonly AllowedRegionIds?: Texts
+  /** slots: calls at once; from the platform when absent, which needs a key with user management */
+  readonly MaxConcurrency?: Amount
+}
+
+/** Settings of the gate. Secrets stay in the process and are never printed. */
+export interface GateSettings {
+  /** `redis://…`, `rediss://…`, `redis+sentinel://…`, `redis+cluster://…`; `memory:` when absent */
+  readonly StoreConnectionString?: Text
+  readonly VoiceAiPlatform: CampaignSettings & {
+    readonly Campaigns?: Readonly<Record<string, CampaignSettings>>
+  }
+  readonly IpIntel?: {
+    /** ipapi.is, proxycheck.io, vpnapi.io, ip2location.io, ipinfo.io, maxmind, lists, none */
+    readonly Provider?: Text
+    readonly ApiKey?: Text
+    readonly BaseUrl?: Text
+    /** what happens to callers when the provider fails: `allow` (when absent) or `block` */
+    readonly OnError?: Text
+    readonly CacheDays?: Amount
+    readonly LookupsPerMinute?: Amount
+    readonly TimeoutMillis?: Amount
+    readonly Lists?: {
+      readonly Vpn?: Texts
+      readonly Datacenter?: Texts
+      readonly Tor?: Texts
+      readonly Relay?: Texts
+      readonly RefreshHours?: Amount
+    }
+  }
+  readonly Security?: {
+    /** sessions an hour and address, 20 when absent; 0 is no limit */
+    readonly RateLimitHourly?: Amount
+    /** sessions a day and address, 100 when absent; 0 is no limit */
+    readonly RateLimitDaily?: Amount
+    /** sessions at once and address; no limit when absent */
+    readonly RateLimitConcurrency?: Amount
+    readonly BlockVpn?: Switch
+    readonly BlockProxy?: Switch
+    readonly BlockTor?: Switch
+    readonly BlockDatacenter?: Switch
+    /** `X-Api-Token` of the platform's webhook; this or the next, unless `Server.Host` is a loopback address */
+    readonly WebhookApiToken?: Texts
+    /** Standard Webhooks secrets (`whsec_…`) */
+    readonly WebhookSigningSecret?: Texts
+    /** origins of pages that may use the gate beside the host's own */
+    readonly AllowedOrigins?: Texts
+    /** addresses and CIDRs whose `X-Forwarded-For` is believed */
+    readonly TrustedProxies?: Texts
+  }
+  readonly Queue?: {
+    readonly MaxLength?: Amount
+    readonly DisconnectGraceSeconds?: Amount
+    readonly StartWindowSeconds?: Amount
+    readonly MaxCallMinutes?: Amount
+  }
+  /** where the host listens: the gate does not listen itself, but a loopback address allows webhooks without proof */
+  readonly Server?: {
+    readonly Host?: Text
+    readonly Port?: Amount
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * `/sessionHub`: SignalR for the existing widget. It registers a ticket and waits for `SessionReady {webSocketUrl}` or
+ * `SessionFailed {message}`. It has no start step, so the gate answers the start call of a ticket attached here itself.
+ */
+import { randomBytes } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import { Clock, Effect, type Scope } from "effect"
+import { type WebSocket, WebSocketServer } from "ws"
+import { Gatekeeper } from "../../Gatekeeper.ts"
+import { limitKey } from "../../ip-intel/address.ts"
+import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
+import { isTerminal, type PushEvent } from "../../Session.ts"
+import type { Store } from "../../Store.ts"
+import { type Answer, failed, json, problem } from "../answer.ts"
+import { header } from "../incoming.ts"
+import { makeHubMemory } from "./memory.ts"
+import * as protocol from "./protocol.ts"
+
+/** The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
+const PING_MILLIS = 10_000
+const SILENCE_MILLIS = 40_000
+/** How long a connection may take to register before it is taken for a reconnect of the widget, which never says. */
+const REGISTER_MILLIS = 3_000
+const MAX_FRAME_BYTES = 16 * 1024
+const MAX_INVOCATIONS = 100
+
+const COOKIE = "voicegate_hub"
+
+/** One browser's hub connection. */
+interface Peer {
+  readonly ws: WebSocket
+  readonly caller: string
+  readonly browser: string | undefined
+  heard: number
+  shaken: boolean
+  invocations: number
+  ticket: string | undefined
+  opened: Opened | undefined
+}
+
+export interface Hub {
+  /** `POST /sessionHub/negotiate` */
+  readonly negotiate: (request: IncomingMessage) => Effect.Effect<Answer>
+  /** Answers with a refusal, or undefined when the connection is open. */
+  readonly upgrade: (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    address: string,
+  ) => Effect.Effect<Answer | undefined>
+}
+
+const cookieOf = (request: IncomingMessage): string | undefined =>
+  new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(header(request, "cookie") ?? "")?.[1]
+
+const newId = (): string => randomBytes(16).toString("base64url")
+
+export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
+  Effect.gen(function* () {
+    const gatekeeper = yield* Gatekeeper
+    const channel = yield* PushChannel
+    const clock = yield* Clock.Clock
+    const memory = yield* makeHubMemory
+    const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
+    const peers = new Set<Peer>()
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: MAX_FRAME_BYTES,
+    })
+
+    yield* Effect.sync(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      for (const { heard, ws } of peers) {
+        if (now - heard > SILENCE_MILLIS) ws.terminate()
+        else ws.send(protocol.ping)
+      }
+    }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
+
+    const fail = (peer: Peer, message: string): void => peer.ws.send(protocol.invocation("SessionFailed", { message }))
+    const ready = (peer: Peer, webSocketUrl: string): void =>
+      peer.ws.send(protocol.invocation("SessionReady", { webSocketUrl }))
+
+    /** The start call of a ticket that has no start step. */
+    const begin = (peer: Peer, ticket: string): Effect.Effect<void> =>
+      Effect.matchEffect(gatekeeper.start(ticket), {
+        onSuccess: ({ webSocketUrl }) => Effect.sync(() => ready(peer, webSocketUrl)),
+        onFailure: (error) =>
+          // it waits on, or another connection of it is being answered
+          error._tag === "NotYourTurn" ? Effect.void : Effect.sync(() => fail(peer, error.message)),
+      })
+
+    const told = (peer: Peer, ticket: string, event: PushEvent): void => {
+      if (event.type === "start_call") run(begin(peer, ticket))
+      else if (event.type === "session") ready(peer, event.webSocketUrl)
+      else if (event.type === "ended") fail(peer, event.message)
+    }
+
+    const connectionOf = (peer: Peer, ticket: string): Connection => ({
+      send: (event) => told(peer, ticket, event),
+      backlog: () => peer.ws.bufferedAmount,
+      // the hub has a heartbeat of its own
+      beat: () => true,
+      close: (reason) => {
+        // the widget is done with a ticket that is over, and closes by itself
+        if (reason === "over") return
+        if (reason === "dead") {
+          peer.ws.terminate()
+        } else {
+          peer.ws.send(protocol.close(reason === "shutdown" || reason === "lagging"))
+          peer.ws.close(1000)
+        }
+      },
+    })
+
+    /** Ties a connection to a ticket, and tells it at once what it has missed. */
+    const register = (peer: Peer, ticket: string) =>
+      Effect.gen(function* () {
+        peer.opened?.close()
+        const opened = yield* channel.open(ticket, peer.caller, connectionOf(peer, ticket))
+        peer.ticket = ticket
+        peer.opened = opened
+        const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(opened.close))
+        if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
+        if (event !== undefined) opened.send(event)
+      })
+
+    /** A widget that came back and does not say as whom: the newest ticket of its browser that nobody here holds. */
+    const restore = (peer: Peer, browser: string): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
+        const held = new Set(yield* channel.tickets)
+        for (const ticket of yield* memory.recall(browser)) {
+          if (held.has(ticket)) continue
+          const status = yield* Effect.option(gatekeeper.status(ticket))
+          if (status._tag === "Some" && !isTerminal(status.value.state)) return yield* register(peer, ticket)
+        }
+      }).pipe(Effect.catch(() => Effect.void))
+
+    const invoked = (peer: Peer, record: protocol.ClientRecord & { _tag: "invocation" }): Effect.Effect<void> => {
+      const answer = (error?: string): Effect.Effect<void> =>
+        Effect.sync(() => {
+          if (record.id !== undefined) peer.ws.send(protocol.completion(record.id, error))
+        })
+      const [ticket] = record.args
+      if (record.target.toLowerCase() !== "register")
+        return answer(`There is no method ${JSON.stringify(record.target.slice(0, 64))}.`)
+      if (typeof ticket !== "string") return answer("Register: Expected a uniqueRequestId.")
+      return Effect.matchEffect(register(peer, ticket), {
+        onSuccess: () => answer(),
+        onFailure: (error) =>
+          Effect.andThen(
+            answer(error.message),
+            Effect.sync(() => fail(peer, error.message)),
+          ),
+      })
+    }
+
+    /** Handles one record; the code to close with when it is not one of the protocol. */
+    const handle = (peer: Peer, record: string): number | undefined => {
+      if (!peer.shaken) {
+        const refusal = protocol.refuseHandshake(record)
+        peer.ws.send(protocol.handshakeAnswer(refusal))
+        if (refusal !== undefined) return 1002
+        peer.shaken = true
+        if (peer.browser !== undefined) run(Effect.delay(restore(peer, peer.browser), REGISTER_MILLIS))
+        return undefined
+      }
+      const message = protocol.readRecord(record)
+      if (message === undefined) return 1002
+      if (message._tag === "close") return 1000
+      if (message._tag === "invocation") {
+        peer.invocations++
+        if (peer.invocations > MAX_INVOCATIONS) return 1008
+        run(invoked(peer, message))
+      }
+      return undefined
+    }
+
+    const heard = (peer: Peer, frame: string): void => {
+      peer.heard = clock.currentTimeMillisUnsafe()
+      for (const record of protocol.records(frame) ?? [""]) {
+        const code = handle(peer, record)
+        if (code !== undefined) {
+          peer.ws.close(code)
+          return
+        }
+      }
+    }
+
+    const open = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void =>
+      server.handleUpgrade(request, socket, head, (ws) => {
+        const peer: Peer = {
+          ws,
+          caller: limitKey(address),
+          browser: cookieOf(request),
+          heard: clock.currentTimeMillisUnsafe(),
+          shaken: false,
+          invocations: 0,
+          ticket: undefined,
+          opened: undefined,
+        }
+        peers.add(peer)
+        ws.on("message", (data, isBinary) => {
+          if (isBinary) ws.close(1003)
+          else heard(peer, String(data))
+        })
+        ws.on("error", () => ws.terminate())
+        ws.on("close", () => {
+          peers.delete(peer)
+          peer.opened?.close()
+        })
+      })
+
+    return {
+      negotiate: (request) => {
+        const token = newId()
+        const version = new URL(request.url ?? "/", "http://gate").searchParams.get("negotiateVersion") === "1" ? 1 : 0
+        const known = cookieOf(request)
+        const secure = header(request, "origin")?.startsWith("https:") === true
+        const cookie = `${COOKIE}=${known ?? newId()}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure" : "SameSite=Lax"}`
+        return Effect.match(memory.negotiated(token), {
+          onFailure: (error) => failed(error, basePath),
+          onSuccess: () =>
+            json(
+              200,
+              {
+                negotiateVersion: version,
+                connectionId: version === 1 ? newId() : token,
+                ...(version === 1 ? { connectionToken: token } : {}),
+                availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
+              },
+              "negotiated",
+              { "set-cookie": cookie },
+            ),
+        })
+      },
+      upgrade: (request, socket, head, address) => {
+        const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
+        // a client that skips negotiation has no id
+        if (id === null)
+          return Effect.as(
+            Effect.sync(() => open(request, socket, head, address)),
+            undefined,
+          )
+        return Effect.match(memory.claim(id), {
+          onFailure: (error) => failed(error, basePath),
+          onSuccess: (claimed) => {
+            if (claimed === "unknown")
+              return problem(404, "connection_unknown", "id: Expected a negotiated connection.")
+            if (claimed === "used") return problem(409, "connection_used", "id: This connection is open already.")
+            open(request, socket, head, address)
+            return undefined
+          },
+        })
+      },
+    }
+  })

@@ -1,0 +1,169 @@
+/**
+ * The one place that decides who a caller is and what a key may touch. Every check is an effect whose failure says what is
+ * missing; endpoints declare which checks they stand behind (`http/Authorization.ts`), and none checks by itself.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import ipaddr from "ipaddr.js"
+import { ApiKeys } from "./ApiKeys.ts"
+import { type Left, makeBudget } from "./Budgets.ts"
+import { Businesses } from "./Businesses.ts"
+import type { DatabaseUnavailable } from "./data/Database.ts"
+import { KeyCache } from "./KeyCache.ts"
+import { digestSecret, hasSecretForm } from "./KeySecret.ts"
+import { type Business, type Principal, type Refused, refuse, type User } from "./model.ts"
+
+/** Wrong keys of one address a minute, before more are refused unread. */
+export const FAILURES_PER_MINUTE = 20
+
+/** Too often; `left` says when it may be tried again. */
+export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
+  code: Schema.Literals(["RATE_LIMIT_EXCEEDED", "TOO_MANY_FAILED_KEYS"]),
+  message: Schema.String,
+  retryAfterSeconds: Schema.Int,
+}) {}
+
+/** Which budget a request is counted in. */
+export type Counted = "request" | "start"
+
+export interface Limits {
+  /** requests of one key a minute; 0 is no limit */
+  readonly requestsPerMinute: number
+  /** starts of one key a minute, counted apart; 0 is no limit */
+  readonly startsPerMinute: number
+}
+
+/**
+ * 60 requests a minute a key, as the reference documents. Starts of sessions and calls are counted apart and may be ten a
+ * second: a gate under load starts one after the other with a single key, and what bounds those is the account's concurrency.
+ */
+export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 60, startsPerMinute: 600 }
+
+export class Access extends Context.Service<
+  Access,
+  {
+    /**
+     * Who the secret of a key stands for; one answer for every secret that is not good. A mistyped one is refused before the
+     * database is asked. An address that tried too many wrong ones is refused, but not the keys that are known to be good.
+     *
+     * @param address of the client; empty when not known
+     */
+    readonly authenticate: (
+      secret: string,
+      address: string,
+    ) => Effect.Effect<Principal, Refused | TooManyRequests | DatabaseUnavailable>
+    /** Counts a request of a key. */
+    readonly count: (caller: Principal, counted: Counted) => Effect.Effect<Left, TooManyRequests>
+    /** A business within the key's scope, which its user owns. */
+    readonly business: (caller: Principal, id: string) => Effect.Effect<Business, Refused | DatabaseUnavailable>
+    /** The businesses within the key's scope. */
+    readonly businesses: (caller: Principal) => Effect.Effect<ReadonlyArray<Business>, DatabaseUnavailable>
+    /** The user, for a key that may make user management requests. */
+    readonly userManagement: (caller: Principal) => Effect.Effect<User, Refused>
+    /** The user, for a key that is not restricted to some businesses. */
+    readonly unrestricted: (caller: Principal) => Effect.Effect<User, Refused>
+  }
+>()("voicegate/platform/Access") {}
+
+/** Callers of IPv6 are told apart by their /64. */
+const networkOf = (address: string): string => {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":").slice(0, 4).join(":")
+}
+
+const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
+
+const tooManyFailures = ({ resetSeconds }: Left) =>
+  new TooManyRequests({
+    code: "TOO_MANY_FAILED_KEYS",
+    message: "too many wrong keys came from this address",
+    retryAfterSeconds: resetSeconds,
+  })
+
+export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Businesses | KeyCache> =>
+  Layer.effect(
+    Access,
+    Effect.gen(function* () {
+      const apiKeys = yield* ApiKeys
+      const owned = yield* Businesses
+      const cache = yield* KeyCache
+      const failures = makeBudget(FAILURES_PER_MINUTE)
+      const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
+
+      const prove = Effect.fnUntraced(function* (digest: string, network: string, now: number) {
+        const fresh = cache.fresh(digest, now)
+        if (fresh !== undefined) return fresh
+        const left = failures.look(network, now)
+        if (!left.allowed && !cache.known(digest)) return yield* tooManyFailures(left)
+        const asking = cache.asking()
+        const found = yield* apiKeys.lookUp(digest)
+        if (found === undefined) {
+          cache.forget(digest)
+          return undefined
+        }
+        asking.keep(digest, found, now)
+        return found
+      })
+
+      const authenticate = Effect.fnUntraced(function* (secret: string, address: string) {
+        const now = yield* Clock.currentTimeMillis
+        const network = networkOf(address)
+        const principal = hasSecretForm(secret) ? yield* prove(digestSecret(secret), network, now) : undefined
+        if (principal === undefined || (principal.key.expiresAt !== null && principal.key.expiresAt <= now)) {
+          const left = failures.use(network, now)
+          return yield* left.allowed ? keyInvalid() : tooManyFailures(left)
+        }
+        if (principal.user.disabled)
+          return yield* refuse("forbidden", "USER_DISABLED", "the user of this key is disabled")
+        if (cache.toBeMarked(principal.key.id, now)) {
+          // Only a note: a key is not refused because it could not be written.
+          yield* Effect.ignore(apiKeys.markUsed(principal.key.id))
+        }
+        return principal
+      })
+
+      const count = Effect.fnUntraced(function* ({ key }: Principal, counted: Counted) {
+        const left = budgets[counted].use(key.id, yield* Clock.currentTimeMillis)
+        if (left.allowed) return left
+        return yield* new TooManyRequests({
+          code: "RATE_LIMIT_EXCEEDED",
+          message: "this key has made all the requests of this minute",
+          retryAfterSeconds: left.resetSeconds,
+        })
+      })
+
+      const inScope = ({ key }: Principal, id: string): boolean =>
+        key.scope.type === "Unrestricted" || key.scope.businessIds.includes(id)
+
+      const business = Effect.fnUntraced(function* (caller: Principal, id: string) {
+        if (!inScope(caller, id)) {
+          return yield* refuse("forbidden", "RESTRICTED_API_KEY", "this key is restricted to other businesses")
+        }
+        const found = yield* owned.find(caller.user.id, id)
+        if (found.disabled) return yield* refuse("forbidden", "BUSINESS_DISABLED", "this business is disabled")
+        return found
+      })
+
+      return Access.of({
+        authenticate,
+        count,
+        business,
+        businesses: (caller) =>
+          Effect.map(owned.list(caller.user.id), (all) => all.filter(({ id }) => inScope(caller, id))),
+        userManagement: ({ key, user }) =>
+          key.userManagement
+            ? Effect.succeed(user)
+            : Effect.fail(
+                refuse(
+                  "forbidden",
+                  "API_ACCESS_MANAGEMENT_RESTRICTION",
+                  "this key does not allow user management requests",
+                ),
+              ),
+        unrestricted: ({ key, user }) =>
+          key.scope.type === "Unrestricted"
+            ? Effect.succeed(user)
+            : Effect.fail(refuse("forbidden", "RESTRICTED_API_KEY", "this key is restricted to listed businesses")),
+      })
+    }),
+  )

@@ -1,0 +1,73 @@
+/** Who made, changed and revoked what: written in the transaction of the deed, and never changed. Holds no secret. */
+import { randomUUID } from "node:crypto"
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { type Page, type PageRequest, page } from "./data/page.ts"
+import type { Refused } from "./model.ts"
+
+export interface AuditEntry {
+  readonly id: string
+  readonly userId: string
+  /** `api_key.created`, `api_key.revoked`, `business.deleted` … */
+  readonly action: string
+  readonly subjectId: string
+  /** what was decided, for people */
+  readonly detail: string
+  readonly at: number
+}
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    /** For use inside of the transaction that does what is written down. */
+    readonly record: (
+      userId: string,
+      action: string,
+      subjectId: string,
+      detail: string,
+    ) => Effect.Effect<void, SqlError.SqlError>
+    /** A user's entries, newest first. */
+    readonly list: (
+      userId: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AuditEntry>, Refused | DatabaseUnavailable>
+  }
+>()("voicegate/platform/Audit") {}
+
+interface Row {
+  readonly id: string
+  readonly user_id: string
+  readonly action: string
+  readonly subject_id: string
+  readonly detail: string
+  readonly at: number
+}
+
+const show = ({ subject_id, user_id, ...rest }: Row): AuditEntry => ({
+  ...rest,
+  userId: user_id,
+  subjectId: subject_id,
+})
+
+export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effect(
+  Audit,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    return Audit.of({
+      record: Effect.fnUntraced(function* (user_id, action, subject_id, detail) {
+        const at = yield* Clock.currentTimeMillis
+        yield* sql`INSERT INTO audit_entries ${sql.insert({ id: randomUUID(), user_id, action, subject_id, detail, at })}`
+      }),
+      list: Effect.fnUntraced(function* (userId, request) {
+        return yield* page(sql, request, {
+          at: "at",
+          where: [sql`user_id = ${userId}`],
+          rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM audit_entries WHERE ${where} ${order}`,
+          placeOf: ({ at, id }) => ({ at, id }),
+          show,
+        })
+      }, orUnavailable),
+    })
+  }),
+)

@@ -1,0 +1,190 @@
+/** What was said, turn by turn: in web sessions as they happen, in simulated calls as it comes to pass. */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { type Page, type PageRequest, page } from "./data/page.ts"
+import { type Refused, refuse } from "./model.ts"
+
+/** The most turns of one conversation that are kept, and the longest text of one: what a caller sends is bounded. */
+export const MAX_TURNS = 1_000
+export const MAX_TURN_TEXT = 4_000
+
+export type ConversationKind = "web" | "call"
+export type Role = "agent" | "caller"
+
+export interface Turn {
+  readonly role: Role
+  readonly text: string
+  readonly at: number
+}
+
+export interface Conversation {
+  readonly id: string
+  readonly businessId: string
+  readonly kind: ConversationKind
+  /** the web session's or the call's id */
+  readonly sourceId: string
+  readonly clientIdentifier: string | null
+  readonly startedAt: number
+  /** null while it goes on */
+  readonly endedAt: number | null
+}
+
+export interface ConversationFilter {
+  readonly kind?: ConversationKind | undefined
+  readonly clientIdentifier?: string | undefined
+  /** started at or after this */
+  readonly from?: number | undefined
+  /** started before this */
+  readonly to?: number | undefined
+}
+
+export class Conversations extends Context.Service<
+  Conversations,
+  {
+    /** Begins one; within the transaction that joins its session or starts its call. */
+    readonly begin: (
+      userId: string,
+      conversation: Conversation,
+      turns?: ReadonlyArray<Turn>,
+    ) => Effect.Effect<void, SqlError.SqlError>
+    /** Ends one at this time; within the transaction that ends its session. */
+    readonly end: (id: string, at: number) => Effect.Effect<void, SqlError.SqlError>
+    /** Adds a turn, cut to its longest length; nothing when there are too many. */
+    readonly say: (id: string, role: Role, text: string) => Effect.Effect<void, DatabaseUnavailable>
+    /** Of a business, newest first. */
+    readonly list: (
+      businessId: string,
+      request: PageRequest,
+      filter: ConversationFilter,
+    ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
+    readonly find: (
+      businessId: string,
+      id: string,
+    ) => Effect.Effect<Conversation & { readonly turns: ReadonlyArray<Turn> }, Refused | DatabaseUnavailable>
+    /** Of all businesses of a user, newest first. */
+    readonly usage: (
+      userId: string,
+      request: PageRequest,
+      filter: ConversationFilter,
+    ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
+    /** How many conversations of a user, and for how many seconds together; those that go on count until now. */
+    readonly usageCount: (
+      userId: string,
+      filter: ConversationFilter,
+    ) => Effect.Effect<{ readonly count: number; readonly seconds: number }, DatabaseUnavailable>
+  }
+>()("voicegate/platform/Conversations") {}
+
+interface Row {
+  readonly id: string
+  readonly user_id: string
+  readonly business_id: string
+  readonly kind: ConversationKind
+  readonly source_id: string
+  readonly client_identifier: string | null
+  readonly started_at: number
+  readonly ended_at: number | null
+}
+
+/** What a simulated call will do is written down already, and seen when it has come to pass. */
+const showAt =
+  (now: number) =>
+  (row: Row): Conversation => ({
+    id: row.id,
+    businessId: row.business_id,
+    kind: row.kind,
+    sourceId: row.source_id,
+    clientIdentifier: row.client_identifier,
+    startedAt: row.started_at,
+    endedAt: row.ended_at !== null && row.ended_at <= now ? row.ended_at : null,
+  })
+
+export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Layer.effect(
+  Conversations,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+
+    const conditions = (filter: ConversationFilter, now: number) => [
+      sql`started_at <= ${now}`,
+      ...(filter.kind === undefined ? [] : [sql`kind = ${filter.kind}`]),
+      ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${filter.clientIdentifier}`]),
+      ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
+      ...(filter.to === undefined ? [] : [sql`started_at < ${filter.to}`]),
+    ]
+
+    const listOf = Effect.fnUntraced(function* (
+      column: "business_id" | "user_id",
+      owner: string,
+      request: PageRequest,
+      filter: ConversationFilter,
+    ) {
+      const now = yield* Clock.currentTimeMillis
+      return yield* page(sql, request, {
+        at: "started_at",
+        where: [sql`${sql(column)} = ${owner}`, ...conditions(filter, now)],
+        rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM conversations WHERE ${where} ${order}`,
+        placeOf: ({ id, started_at }) => ({ at: started_at, id }),
+        show: showAt(now),
+      })
+    }, orUnavailable)
+
+    const say = Effect.fnUntraced(function* (id: string, role: Role, text: string) {
+      const now = yield* Clock.currentTimeMillis
+      // Turns of one conversation come from one socket, one after the other: positions do not collide.
+      yield* sql`INSERT INTO turns (conversation_id, position, role, text, said_at)
+        SELECT c.id, count(t.position), ${role}, ${text.slice(0, MAX_TURN_TEXT)}, ${now}
+        FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id
+        WHERE c.id = ${id} GROUP BY c.id HAVING count(t.position) < ${MAX_TURNS}`
+    }, orUnavailable)
+
+    return Conversations.of({
+      say,
+
+      begin: Effect.fnUntraced(function* (userId, conversation, turns = []) {
+        const row: Row = {
+          id: conversation.id,
+          user_id: userId,
+          business_id: conversation.businessId,
+          kind: conversation.kind,
+          source_id: conversation.sourceId,
+          client_identifier: conversation.clientIdentifier,
+          started_at: conversation.startedAt,
+          ended_at: conversation.endedAt,
+        }
+        yield* sql`INSERT INTO conversations ${sql.insert({ ...row })}`
+        for (const [position, { at, role, text }] of turns.entries()) {
+          const turn = { conversation_id: row.id, position, role, text, said_at: at }
+          yield* sql`INSERT INTO turns ${sql.insert(turn)}`
+        }
+      }),
+
+      end: (id, at) =>
+        Effect.asVoid(sql`UPDATE conversations SET ended_at = ${at} WHERE id = ${id} AND ended_at IS NULL`),
+
+      list: (businessId, request, filter) => listOf("business_id", businessId, request, filter),
+      usage: (userId, request, filter) => listOf("user_id", userId, request, filter),
+
+      find: Effect.fnUntraced(function* (businessId, id) {
+        const now = yield* Clock.currentTimeMillis
+        const [row] = yield* sql<Row>`
+          SELECT * FROM conversations WHERE id = ${id} AND business_id = ${businessId} AND started_at <= ${now}`
+        if (row === undefined) return yield* refuse("not_found", "CONVERSATION_NOT_FOUND", "no such conversation")
+        const turns = yield* sql<{ role: Role; text: string; said_at: number }>`
+          SELECT role, text, said_at FROM turns
+          WHERE conversation_id = ${id} AND said_at <= ${now} ORDER BY position`
+        return { ...showAt(now)(row), turns: turns.map(({ role, said_at, text }) => ({ role, text, at: said_at })) }
+      }, orUnavailable),
+
+      usageCount: Effect.fnUntraced(function* (userId, filter) {
+        const now = yield* Clock.currentTimeMillis
+        const where = sql.and([sql`user_id = ${userId}`, ...conditions(filter, now)])
+        const [row] = yield* sql<{ n: number; millis: number | null }>`
+          SELECT count(*) AS n,
+            CAST(sum(CASE WHEN ended_at IS NULL OR ended_at > ${now} THEN ${now} ELSE ended_at END - started_at) AS BIGINT) AS millis
+          FROM conversations WHERE ${where}`
+        return { count: row?.n ?? 0, seconds: Math.round((row?.millis ?? 0) / 1000) }
+      }, orUnavailable),
+    })
+  }),
+)

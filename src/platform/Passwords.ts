@@ -1,0 +1,48 @@
+/**
+ * Passwords as scrypt digests. Cost as the OWASP cheat sheet on password storage gives it for 32 MiB (N 2^15, r 8, p 3), kept
+ * with each digest, so it can be raised later. A check takes as long for a user who does not exist.
+ */
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto"
+import { Effect, Redacted } from "effect"
+
+const COST = { N: 2 ** 15, r: 8, p: 3 }
+const SALT_BYTES = 16
+const DIGEST_BYTES = 32
+/** The shortest password taken, in characters (NIST SP 800-63B-4 for a sole factor: 15; with a limited sign-in 12 does). */
+export const MIN_PASSWORD_LENGTH = 12
+export const MAX_PASSWORD_LENGTH = 256
+
+const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: typeof COST): Effect.Effect<Buffer> =>
+  Effect.callback((resume) => {
+    const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
+    // The same characters typed on different systems are the same password.
+    scrypt(Redacted.value(password).normalize("NFKC"), salt, DIGEST_BYTES, options, (error, digest) => {
+      resume(error === null ? Effect.succeed(digest) : Effect.die(error))
+    })
+  })
+
+/** `scrypt$N$r$p$salt$digest`. */
+export const hashPassword = (password: Redacted.Redacted<string>): Effect.Effect<string> =>
+  Effect.suspend(() => {
+    const salt = randomBytes(SALT_BYTES)
+    return Effect.map(derive(password, salt, COST), (digest) =>
+      ["scrypt", COST.N, COST.r, COST.p, salt.toString("base64"), digest.toString("base64")].join("$"),
+    )
+  })
+
+const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/
+
+/** Whether a password is the one that was hashed; without a hash it never is, and takes as long to say so. */
+export const verifyPassword = Effect.fnUntraced(function* (
+  password: Redacted.Redacted<string>,
+  hash: string | null | undefined,
+) {
+  const [, N, r, p, salt = "", digest = ""] = FORM.exec(hash ?? "") ?? []
+  if (N === undefined || r === undefined || p === undefined) {
+    yield* derive(password, Buffer.alloc(SALT_BYTES), COST)
+    return false
+  }
+  const expected = Buffer.from(digest, "base64")
+  const actual = yield* derive(password, Buffer.from(salt, "base64"), { N: Number(N), r: Number(r), p: Number(p) })
+  return expected.length === actual.length && timingSafeEqual(expected, actual)
+})

@@ -1,0 +1,65 @@
+/**
+ * Where the platform keeps everything: SQLite in a file (or in memory), or PostgreSQL, by the connection string. The tables are
+ * up to date before anything uses them. What a query needs beyond `effect/sql` is here too.
+ */
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { type Migrator, type SqlClient, SqlError } from "effect/sql"
+import { migrate } from "./migrations.ts"
+
+/** The connection string is none: what would be one. */
+export class DatabaseInvalid extends Schema.TaggedError<DatabaseInvalid>()("DatabaseInvalid", {
+  message: Schema.String,
+}) {}
+
+/** The database did not do what it was asked; nothing is half done. The reason is in the log, where it belongs. */
+export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {}) {
+  override get message(): string {
+    return "the database cannot be used at the moment"
+  }
+}
+
+const SQLITE = /^sqlite:(?=.)/
+const POSTGRES = /^postgres(ql)?:\/\//
+
+/** Fails for a connection string of no engine; nothing is connected to. */
+export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, DatabaseInvalid> => {
+  const text = Redacted.value(url)
+  if (SQLITE.test(text) || (POSTGRES.test(text) && URL.canParse(text))) return Effect.void
+  const expected = "sqlite:<file>, sqlite::memory:, or postgres://user:password@host:port/database"
+  return Effect.fail(new DatabaseInvalid({ message: `the database: Expected ${expected}.` }))
+}
+
+/** Only the engine in use is loaded. */
+const client = (url: Redacted.Redacted<string>) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      yield* checkUrl(url)
+      const text = Redacted.value(url)
+      if (POSTGRES.test(text)) return (yield* Effect.promise(() => import("./postgres.ts"))).layer(url)
+      const sqlite = yield* Effect.promise(() => import("./sqlite.ts"))
+      return sqlite.layer(text.replace(SQLITE, ""))
+    }),
+  )
+
+/** The client of a connection string: `sqlite:<file>`, `sqlite::memory:`, or `postgres://…`. */
+export const layer = (
+  url: Redacted.Redacted<string>,
+): Layer.Layer<SqlClient.SqlClient, DatabaseInvalid | Migrator.MigrationError | SqlError.SqlError> =>
+  Layer.effectDiscard(migrate).pipe(Layer.provideMerge(client(url)))
+
+/** Turns a failure of SQL into the one that callers know, and logs it. For the end of every method that queries. */
+export const orUnavailable = <A, E, R>(
+  self: Effect.Effect<A, E, R>,
+): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseUnavailable, R> =>
+  self.pipe(
+    Effect.tapError((error) => (SqlError.isSqlError(error) ? Effect.logError(describe(error)) : Effect.void)),
+    Effect.mapError((error) => (isOther(error) ? error : new DatabaseUnavailable())),
+  )
+
+const isOther = <E>(error: E): error is Exclude<E, SqlError.SqlError> => !SqlError.isSqlError(error)
+
+/** What happened, without the statement's values. */
+const describe = ({ message, reason }: SqlError.SqlError): string => {
+  const cause = reason.cause instanceof Error ? `: ${reason.cause.message}` : ""
+  return `The database failed (${reason._tag}): ${message}${cause}`
+}

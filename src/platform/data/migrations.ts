@@ -1,0 +1,171 @@
+/**
+ * The tables, as numbered steps that are never edited once released: a change is a further step. One text for both engines,
+ * so only what SQLite and PostgreSQL mean alike: times are milliseconds since 1970 in BIGINT, truths 0 or 1, JSON text.
+ *
+ * No column holds a key, password or token that opens anything here: those are digests. What has to be read again (the
+ * headers and signing secrets of webhooks) is sealed by `Vault.ts`.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+
+const first = [
+  // what belongs to the installation, such as the check of the vault's key
+  `CREATE TABLE installation (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+
+  `CREATE TABLE users (
+    id TEXT PRIMARY KEY,
+    email TEXT UNIQUE,
+    name TEXT NOT NULL,
+    password_hash TEXT,
+    call_concurrency INTEGER NOT NULL,
+    disabled INTEGER NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL
+  )`,
+
+  `CREATE TABLE dashboard_sessions (
+    digest TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+  )`,
+
+  `CREATE TABLE regions (id TEXT PRIMARY KEY, name TEXT NOT NULL)`,
+
+  `CREATE TABLE businesses (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    name TEXT NOT NULL,
+    disabled INTEGER NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL
+  )`,
+  `CREATE INDEX businesses_of_user ON businesses (user_id, created_at, id)`,
+
+  `CREATE TABLE web_campaigns (
+    id TEXT PRIMARY KEY,
+    business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    webhook_url TEXT,
+    webhook_headers TEXT,
+    webhook_secret TEXT,
+    created_at BIGINT NOT NULL
+  )`,
+  `CREATE INDEX web_campaigns_of_business ON web_campaigns (business_id, created_at, id)`,
+
+  `CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL UNIQUE,
+    display TEXT NOT NULL,
+    restricted INTEGER NOT NULL,
+    user_management INTEGER NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT,
+    last_used_at BIGINT,
+    revoked_at BIGINT
+  )`,
+  `CREATE INDEX api_keys_of_user ON api_keys (user_id, created_at, id)`,
+  // a deleted business takes itself out of the keys that list it
+  `CREATE TABLE api_key_businesses (
+    key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+    business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    PRIMARY KEY (key_id, business_id)
+  )`,
+  `CREATE INDEX keys_of_business ON api_key_businesses (business_id)`,
+
+  // open_until: until when the token may be used; once joined, until when the process that talks has to be heard of again
+  `CREATE TABLE web_sessions (
+    id TEXT PRIMARY KEY,
+    conversation_id TEXT NOT NULL UNIQUE,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    web_campaign_id TEXT NOT NULL,
+    region_id TEXT NOT NULL,
+    client_identifier TEXT,
+    configuration TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    token_digest TEXT,
+    open_until BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    joined_at BIGINT,
+    ended_at BIGINT
+  )`,
+  `CREATE INDEX web_sessions_of_business ON web_sessions (business_id, created_at, id)`,
+  `CREATE INDEX web_sessions_running ON web_sessions (user_id) WHERE ended_at IS NULL`,
+  `CREATE INDEX web_sessions_due ON web_sessions (open_until) WHERE ended_at IS NULL`,
+
+  // a simulated call: when each of its states begins is known from its start
+  `CREATE TABLE calls (
+    id TEXT PRIMARY KEY,
+    conversation_id TEXT NOT NULL UNIQUE,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    region_id TEXT NOT NULL,
+    to_number TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    rings_at BIGINT NOT NULL,
+    answers_at BIGINT NOT NULL,
+    completes_at BIGINT NOT NULL
+  )`,
+  `CREATE INDEX calls_of_business ON calls (business_id, created_at, id)`,
+  `CREATE INDEX calls_running ON calls (user_id, completes_at)`,
+
+  `CREATE TABLE conversations (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    source_id TEXT NOT NULL,
+    client_identifier TEXT,
+    started_at BIGINT NOT NULL,
+    ended_at BIGINT
+  )`,
+  `CREATE INDEX conversations_of_business ON conversations (business_id, started_at, id)`,
+  `CREATE INDEX conversations_of_user ON conversations (user_id, started_at, id)`,
+  `CREATE TABLE turns (
+    conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    text TEXT NOT NULL,
+    said_at BIGINT NOT NULL,
+    PRIMARY KEY (conversation_id, position)
+  )`,
+
+  // the outbox; it outlives the business, so that nobody waits for the end of a session for nothing
+  `CREATE TABLE webhook_deliveries (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    business_id TEXT NOT NULL,
+    web_campaign_id TEXT NOT NULL,
+    web_session_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_attempt_at BIGINT NOT NULL,
+    last_outcome TEXT,
+    created_at BIGINT NOT NULL,
+    settled_at BIGINT
+  )`,
+  `CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE state = 'pending'`,
+  `CREATE INDEX webhook_deliveries_of_business ON webhook_deliveries (business_id, created_at, id)`,
+
+  `CREATE TABLE audit_entries (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id),
+    action TEXT NOT NULL,
+    subject_id TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    at BIGINT NOT NULL
+  )`,
+  `CREATE INDEX audit_entries_of_user ON audit_entries (user_id, at, id)`,
+]
+
+const step = (statements: ReadonlyArray<string>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
+  )
+
+const run = Migrator.make({})
+
+/** Brings the tables up to date; on PostgreSQL several processes may do so at once. */
+export const migrate = run({ loader: Migrator.fromRecord({ "1_first": step(first) }), table: "migrations" })

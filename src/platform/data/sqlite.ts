@@ -1,0 +1,96 @@
+/**
+ * SQLite through the runtime's own `node:sqlite`, as a client of `effect/sql`: one connection, statements one after the
+ * other, transactions that hold the write lock from their first moment, so what they read stays true until they commit.
+ * Loaded only when a platform on SQLite runs; a published client that fits this release of effect can replace this file.
+ */
+import { chmodSync, existsSync } from "node:fs"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import { Effect, Layer, Semaphore, Stream } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
+
+/** How long a write waits for that of another process, in milliseconds; meanwhile this process stands still. */
+const BUSY_MILLIS = 5_000
+/** Prepared statements that are kept. */
+const KEPT_STATEMENTS = 256
+
+const failed = (operation: string) => (cause: unknown) =>
+  new SqlError.SqlError({
+    reason: SqlError.classifySqliteError(cause, { message: `SQLite could not ${operation}`, operation }),
+  })
+
+const open = (file: string): DatabaseSync => {
+  const isNew = file !== ":memory:" && !existsSync(file)
+  const database = new DatabaseSync(file, { timeout: BUSY_MILLIS, enableForeignKeyConstraints: true })
+  // Digests and transcripts are nobody else's business; the write-ahead log takes over the file's mode.
+  if (isNew) chmodSync(file, 0o600)
+  database.exec("PRAGMA journal_mode = WAL")
+  return database
+}
+
+const isInput = (value: unknown): value is SQLInputValue =>
+  value === null || typeof value === "number" || typeof value === "string" || value instanceof Uint8Array
+
+const connect = (database: DatabaseSync): SqlConnection.Connection => {
+  const statements = new Map<string, StatementSync>()
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const [oldest] = statements.keys()
+    if (statements.size >= KEPT_STATEMENTS && oldest !== undefined) statements.delete(oldest)
+    const statement = database.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+  const bind = (params: ReadonlyArray<unknown>): Array<SQLInputValue> =>
+    params.map((value) => {
+      if (!isInput(value)) throw new TypeError(`SQLite takes no ${typeof value}`)
+      return value
+    })
+  const all = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.try({ try: () => prepare(sql).all(...bind(params)), catch: failed("run a statement") })
+  const values = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.map(all(sql, params), (rows) => rows.map((row) => Object.values(row)))
+  const rows: SqlConnection.Connection["execute"] = (sql, params, transform) =>
+    transform === undefined ? all(sql, params) : Effect.map(all(sql, params), transform)
+  return {
+    execute: rows,
+    executeUnprepared: rows,
+    executeRaw: all,
+    executeValues: values,
+    executeValuesUnprepared: values,
+    executeStream: (sql, params, transform) =>
+      Stream.unwrap(Effect.map(rows(sql, params, transform), (found) => Stream.fromIterable(found))),
+  }
+}
+
+/** The client of one file, or of `:memory:`, which is empty again when the layer's scope closes. */
+export const layer = (file: string): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
+  Layer.effect(
+    SqlClient.SqlClient,
+    Effect.gen(function* () {
+      const database = yield* Effect.acquireRelease(
+        Effect.try({ try: () => open(file), catch: failed(`open ${file}`) }),
+        (opened) => Effect.sync(() => opened.close()),
+      )
+      const { acquirer, borrower, isTransaction, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers(
+        {
+          connection: Effect.succeed(connect(database)),
+          semaphore: yield* Semaphore.make(1),
+          isTransaction: () => database.isTransaction,
+        },
+      )
+      return yield* SqlClient.make({
+        acquirer,
+        borrower,
+        transactionAcquirer,
+        isTransaction,
+        onCommitFailure,
+        beginTransaction: "BEGIN IMMEDIATE",
+        releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+        compiler: Statement.makeCompilerSqlite(),
+        driver: "node-sqlite",
+        spanAttributes: [["db.system.name", "sqlite"]],
+      })
+    }),
+  ).pipe(Layer.provide(Reactivity.layer))

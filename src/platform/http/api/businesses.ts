@@ -1,0 +1,106 @@
+/** Businesses, their web campaigns, and the regions: definitions. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { NeedsBusiness, NeedsUnrestricted } from "../Authorization.ts"
+import { success } from "../envelope.ts"
+import { businessPath, described, Id, listBody, Name, pageOf, Time } from "./shapes.ts"
+
+const Business = Schema.Struct({ id: Schema.String, name: Schema.String, createdAt: Time })
+const Region = Schema.Struct({ id: Schema.String, name: Schema.String })
+const Nothing = Schema.Null
+
+/** The businesses of the key's scope. */
+export const Keys = HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.get("ListBusinesses", "/business", { success: success(Schema.Array(Business)) }),
+    HttpApiEndpoint.get("ListRegions", "/regions", { success: success(Schema.Array(Region)) }),
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Scope", description: "What any key may see" }))
+
+export const NewBusinesses = HttpApiGroup.make("newBusinesses")
+  .add(
+    HttpApiEndpoint.post("CreateBusiness", "/business", {
+      payload: Schema.Struct({ name: Name }),
+      success: success(Business),
+    }),
+  )
+  .middleware(NeedsUnrestricted)
+  .annotateMerge(OpenApi.annotations({ title: "New businesses", description: "Needs an unrestricted key" }))
+
+/** What is shown of a campaign's webhook: no value of a header, no secret. */
+const SessionEnded = Schema.Struct({
+  url: Schema.String,
+  headerNames: Schema.Array(Schema.String),
+  signed: Schema.Boolean,
+})
+const WebCampaign = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  sessionEnded: Schema.NullOr(SessionEnded),
+  createdAt: Time,
+})
+const Secret = Schema.RedactedFromValue(Schema.String)
+const Target = Schema.Struct({
+  url: Schema.String,
+  headers: described(Schema.optionalKey(Schema.Record(Schema.String, Secret)), "sent with every delivery"),
+  signingSecret: described(Schema.optionalKey(Secret), "whsec_ and base64, as Standard Webhooks 1.0 has it"),
+})
+
+const Delivery = Schema.Struct({
+  id: described(Schema.String, "the webhook-id of every try"),
+  webCampaignId: Schema.String,
+  webSessionId: Schema.String,
+  state: Schema.Literals(["pending", "delivered", "given_up"]),
+  attempts: Schema.Int,
+  lastOutcome: Schema.NullOr(Schema.String),
+  nextAttemptAt: Schema.NullOr(Schema.String),
+  createdAt: Time,
+})
+
+const campaignPath = { ...businessPath, webCampaignId: Id }
+
+export const Businesses = HttpApiGroup.make("businesses")
+  .add(
+    HttpApiEndpoint.get("GetBusiness", "/business/:businessId", { params: businessPath, success: success(Business) }),
+    HttpApiEndpoint.patch("RenameBusiness", "/business/:businessId", {
+      params: businessPath,
+      payload: Schema.Struct({ name: Name }),
+      success: success(Business),
+    }),
+    HttpApiEndpoint.delete("DeleteBusiness", "/business/:businessId", {
+      params: businessPath,
+      success: success(Nothing),
+    }).annotate(OpenApi.Description, "Deletes all that belongs to it. 409 while calls of it run."),
+    HttpApiEndpoint.get("ListWebCampaigns", "/business/:businessId/webcampaigns", {
+      params: businessPath,
+      success: success(Schema.Array(WebCampaign)),
+    }),
+    HttpApiEndpoint.post("CreateWebCampaign", "/business/:businessId/webcampaigns", {
+      params: businessPath,
+      payload: Schema.Struct({ name: Name, sessionEnded: Schema.optionalKey(Schema.NullOr(Target)) }),
+      success: success(WebCampaign),
+    }),
+    HttpApiEndpoint.get("GetWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
+      params: campaignPath,
+      success: success(WebCampaign),
+    }),
+    HttpApiEndpoint.patch("ChangeWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
+      params: campaignPath,
+      payload: Schema.Struct({
+        name: Schema.optionalKey(Name),
+        sessionEnded: described(Schema.optionalKey(Schema.NullOr(Target)), "replaced as a whole; null for none"),
+      }),
+      success: success(WebCampaign),
+    }),
+    HttpApiEndpoint.delete("DeleteWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
+      params: campaignPath,
+      success: success(Nothing),
+    }),
+    HttpApiEndpoint.post("ListWebhookDeliveries", "/business/:businessId/webhooks/history", {
+      params: businessPath,
+      payload: listBody(Schema.Struct({})),
+      success: success(pageOf(Delivery)),
+    }),
+  )
+  .middleware(NeedsBusiness)
+  .annotateMerge(OpenApi.annotations({ title: "Businesses", description: "A business and its web campaigns" }))

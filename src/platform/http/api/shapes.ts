@@ -1,0 +1,49 @@
+/** What the definitions of several groups share: names, times, pages. */
+import { DateTime, Schema } from "effect"
+import { MAX_NAME } from "../../Businesses.ts"
+import { MAX_PAGE, type Page } from "../../data/page.ts"
+
+export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
+  schema.annotate({ description })
+
+/** An id of a path or a body. */
+export const Id = Schema.String.check(Schema.isBetweenLength(1, 256))
+export const Name = Schema.String.check(Schema.isBetweenLength(1, MAX_NAME))
+/** ISO 8601. */
+export const Time = described(Schema.String, "ISO 8601")
+export const OptionalTime = described(Schema.NullOr(Schema.String), "ISO 8601, or null")
+
+export const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+export const isoOrNull = (millis: number | null): string | null => (millis === null ? null : iso(millis))
+
+export const businessPath = { businessId: Id }
+
+/** A time of a filter, in milliseconds. */
+export const FilterTime = Schema.optionalKey(Schema.DateTimeUtcFromString)
+export const millisOf = (time: DateTime.Utc | undefined): number | undefined => time && DateTime.toEpochMillis(time)
+
+const Cursor = Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(1024))))
+
+/** The body of a list: how many, from where, and which. */
+export const listBody = <S extends Schema.Constraint>(filter: S) =>
+  Schema.Struct({
+    limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_PAGE }))),
+    nextCursor: described(Cursor, "goes on after the page that gave it, to older entries"),
+    previousCursor: described(Cursor, "goes back before the page that gave it, to newer entries"),
+    filter: Schema.optionalKey(Schema.NullOr(filter)),
+  })
+
+/** The data of a list: newest first; a cursor is null where the list ends. */
+export const pageOf = <S extends Schema.Constraint>(item: S) =>
+  Schema.Struct({
+    items: Schema.Array(item),
+    nextCursor: Schema.NullOr(Schema.String),
+    previousCursor: Schema.NullOr(Schema.String),
+  })
+
+export const mapPage = <A, B>({ items, ...cursors }: Page<A>, show: (item: A) => B): Page<B> => ({
+  ...cursors,
+  items: items.map(show),
+})
+
+export const Count = Schema.Struct({ count: Schema.Int })

@@ -1,0 +1,48 @@
+/** The user of a key, and what the account uses: definitions. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { NeedsUserManagement } from "../Authorization.ts"
+import { success } from "../envelope.ts"
+import { FilterTime, listBody, Name, OptionalTime, pageOf, Time } from "./shapes.ts"
+
+const User = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  createdAt: Time,
+})
+const Kind = Schema.Literals(["web", "call"])
+const UsageFilter = Schema.Struct({ kind: Schema.optionalKey(Kind), from: FilterTime, to: FilterTime })
+const Usage = Schema.Struct({
+  conversationSessionId: Schema.String,
+  businessId: Schema.String,
+  kind: Kind,
+  startedAt: Time,
+  endedAt: OptionalTime,
+  seconds: Schema.Int,
+})
+
+export const Users = HttpApiGroup.make("users")
+  .add(
+    HttpApiEndpoint.get("GetUser", "/user", { success: success(User) }),
+    HttpApiEndpoint.patch("ChangeUser", "/user", {
+      payload: Schema.Struct({ name: Name }),
+      success: success(User),
+    }),
+    HttpApiEndpoint.get("GetBillingUsage", "/user/billing/usage", {
+      success: success(Schema.Struct({ currentUsage: Schema.Struct({ Call_Concurrency: Schema.Int }) })),
+    }),
+    HttpApiEndpoint.get("GetFeaturesActiveQuantity", "/user/billing/featuresactivequantity", {
+      success: success(Schema.Struct({ Call_Concurrency: Schema.Int })),
+    }),
+    HttpApiEndpoint.post("CountUsage", "/user/usage/count", {
+      payload: Schema.Struct({ filter: Schema.optionalKey(Schema.NullOr(UsageFilter)) }),
+      success: success(Schema.Struct({ count: Schema.Int, seconds: Schema.Int })),
+    }),
+    HttpApiEndpoint.post("ListUsage", "/user/usage/history", {
+      payload: listBody(UsageFilter),
+      success: success(pageOf(Usage)),
+    }),
+  )
+  .middleware(NeedsUserManagement)
+  .annotateMerge(OpenApi.annotations({ title: "Users", description: "Needs a key with user management" }))

@@ -1,0 +1,178 @@
+/** Handlers of web sessions, simulated calls and conversations. */
+import { Effect, Layer, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Businesses } from "../../Businesses.ts"
+import { type Call, Calls } from "../../Calls.ts"
+import { type Conversation, Conversations } from "../../Conversations.ts"
+import { refuse } from "../../model.ts"
+import { socketPath } from "../../socket.ts"
+import { WebCampaigns } from "../../WebCampaigns.ts"
+import { type WebSession, WebSessions } from "../../WebSessions.ts"
+import { Api } from "../Api.ts"
+import { CurrentBusiness } from "../Authorization.ts"
+import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
+import { respond } from "../envelope.ts"
+
+const showSession = ({ businessId: _business, userId: _user, ...shown }: WebSession) => ({
+  ...shown,
+  createdAt: iso(shown.createdAt),
+  joinedAt: isoOrNull(shown.joinedAt),
+  endedAt: isoOrNull(shown.endedAt),
+})
+
+const showCall = ({ businessId: _business, ...shown }: Call) => ({
+  ...shown,
+  createdAt: iso(shown.createdAt),
+  answeredAt: isoOrNull(shown.answeredAt),
+  endedAt: isoOrNull(shown.endedAt),
+})
+
+const showConversation = ({ clientIdentifier, endedAt, id, kind, sourceId, startedAt }: Conversation) => ({
+  conversationSessionId: id,
+  kind,
+  sourceId,
+  clientIdentifier,
+  startedAt: iso(startedAt),
+  endedAt: isoOrNull(endedAt),
+})
+
+const checkRegion = (regionId: string) =>
+  Effect.flatMap(
+    Effect.flatMap(Businesses, (businesses) => businesses.hasRegion(regionId)),
+    (known) => (known ? Effect.void : Effect.fail(refuse("invalid", "REGION_NOT_FOUND", "no such region"))),
+  )
+
+/** @param origin where browsers reach this platform's WebSockets, such as `ws://127.0.0.1:8081` */
+const sessionsOf = (origin: string) =>
+  HttpApiBuilder.group(
+    Api,
+    "sessions",
+    Effect.fnUntraced(function* (handlers) {
+      const businesses = yield* Businesses
+      const campaigns = yield* WebCampaigns
+      const sessions = yield* WebSessions
+      return handlers.handleAll({
+        InitiateWebSession: ({ endpoint, payload }) =>
+          respond(
+            endpoint,
+            Effect.gen(function* () {
+              const business = yield* CurrentBusiness
+              const { clientIdentifier, regionId, webCampaignId, ...configuration } = payload
+              const campaign = yield* campaigns.find(business.id, webCampaignId)
+              yield* checkRegion(regionId)
+              if (payload.transportType !== 0) {
+                const message = "this platform has the WebSocket transport only"
+                return yield* refuse("invalid", "TRANSPORT_NOT_SUPPORTED", message)
+              }
+              const wanted = { business, campaign, regionId, clientIdentifier: clientIdentifier ?? null, configuration }
+              const { session, token } = yield* sessions.initiate(wanted)
+              const { conversationSessionId, webSessionId } = session
+              const sessionWebSocketURL = `${origin}${socketPath(webSessionId)}?token=${Redacted.value(token)}`
+              return { webSessionId, conversationSessionId, sessionWebSocketURL }
+            }).pipe(Effect.provideService(Businesses, businesses)),
+          ),
+
+        CountWebSessions: ({ endpoint, payload: { filter } }) =>
+          respond(
+            endpoint,
+            CurrentBusiness.pipe(
+              Effect.flatMap(({ id }) =>
+                sessions.count(id, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
+              ),
+              Effect.map((count) => ({ count })),
+            ),
+          ),
+
+        ListWebSessions: ({ endpoint, payload: { filter, ...request } }) =>
+          respond(
+            endpoint,
+            CurrentBusiness.pipe(
+              Effect.flatMap(({ id }) =>
+                sessions.list(id, request, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
+              ),
+              Effect.map((page) => mapPage(page, showSession)),
+            ),
+          ),
+
+        GetWebSession: ({ endpoint, params }) =>
+          respond(
+            endpoint,
+            CurrentBusiness.pipe(
+              Effect.flatMap(({ id }) => sessions.find(id, params.webSessionId)),
+              Effect.map(showSession),
+            ),
+          ),
+      })
+    }),
+  )
+
+const calls = HttpApiBuilder.group(
+  Api,
+  "calls",
+  Effect.fnUntraced(function* (handlers) {
+    const businesses = yield* Businesses
+    const calls = yield* Calls
+    return handlers.handleAll({
+      InitiateCall: ({ endpoint, payload }) =>
+        respond(
+          endpoint,
+          Effect.gen(function* () {
+            yield* checkRegion(payload.regionId)
+            return showCall(yield* calls.initiate({ business: yield* CurrentBusiness, ...payload }))
+          }).pipe(Effect.provideService(Businesses, businesses)),
+        ),
+
+      ListCalls: ({ endpoint, payload }) =>
+        respond(
+          endpoint,
+          CurrentBusiness.pipe(
+            Effect.flatMap(({ id }) => calls.list(id, payload)),
+            Effect.map((page) => mapPage(page, showCall)),
+          ),
+        ),
+
+      GetCall: ({ endpoint, params }) =>
+        respond(
+          endpoint,
+          CurrentBusiness.pipe(
+            Effect.flatMap(({ id }) => calls.find(id, params.callId)),
+            Effect.map(showCall),
+          ),
+        ),
+    })
+  }),
+)
+
+const conversations = HttpApiBuilder.group(
+  Api,
+  "conversations",
+  Effect.fnUntraced(function* (handlers) {
+    const conversations = yield* Conversations
+    return handlers.handleAll({
+      ListConversations: ({ endpoint, payload: { filter, ...request } }) =>
+        respond(
+          endpoint,
+          CurrentBusiness.pipe(
+            Effect.flatMap(({ id }) =>
+              conversations.list(id, request, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
+            ),
+            Effect.map((page) => mapPage(page, showConversation)),
+          ),
+        ),
+
+      GetConversation: ({ endpoint, params }) =>
+        respond(
+          endpoint,
+          CurrentBusiness.pipe(
+            Effect.flatMap(({ id }) => conversations.find(id, params.sessionId)),
+            Effect.map(({ turns, ...conversation }) => ({
+              ...showConversation(conversation),
+              turns: turns.map((turn) => ({ ...turn, at: iso(turn.at) })),
+            })),
+          ),
+        ),
+    })
+  }),
+)
+
+export const sessions = (origin: string) => Layer.mergeAll(sessionsOf(origin), calls, conversations)

@@ -1,0 +1,88 @@
+/** Handlers of the endpoints at and below `/user`. */
+import { Clock, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { type Conversation, Conversations } from "../../Conversations.ts"
+import type { User } from "../../model.ts"
+import { Users } from "../../Users.ts"
+import { WebSessions } from "../../WebSessions.ts"
+import { Api } from "../Api.ts"
+import { CurrentUser } from "../Authorization.ts"
+import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
+import { respond } from "../envelope.ts"
+
+const showUser = ({ createdAt, email, id, name }: User) => ({ id, name, email, createdAt: iso(createdAt) })
+
+const showUsage =
+  (now: number) =>
+  ({ businessId, endedAt, id, kind, startedAt }: Conversation) => ({
+    conversationSessionId: id,
+    businessId,
+    kind,
+    startedAt: iso(startedAt),
+    endedAt: isoOrNull(endedAt),
+    seconds: Math.round(((endedAt ?? now) - startedAt) / 1000),
+  })
+
+export const users = HttpApiBuilder.group(
+  Api,
+  "users",
+  Effect.fnUntraced(function* (handlers) {
+    const users = yield* Users
+    const sessions = yield* WebSessions
+    const conversations = yield* Conversations
+    return handlers.handleAll({
+      // Read anew: what the key's proof remembers of the user may be some seconds old.
+      GetUser: ({ endpoint }) =>
+        respond(
+          endpoint,
+          CurrentUser.pipe(
+            Effect.flatMap(({ id }) => users.find(id)),
+            Effect.map(showUser),
+          ),
+        ),
+
+      ChangeUser: ({ endpoint, payload }) =>
+        respond(
+          endpoint,
+          CurrentUser.pipe(
+            Effect.flatMap(({ id }) => users.rename(id, payload.name)),
+            Effect.map(showUser),
+          ),
+        ),
+
+      GetBillingUsage: ({ endpoint }) =>
+        respond(
+          endpoint,
+          CurrentUser.pipe(
+            Effect.flatMap(({ id }) => sessions.running(id)),
+            Effect.map((running) => ({ currentUsage: { Call_Concurrency: running } })),
+          ),
+        ),
+
+      GetFeaturesActiveQuantity: ({ endpoint }) =>
+        respond(
+          endpoint,
+          Effect.map(CurrentUser, ({ callConcurrency }) => ({ Call_Concurrency: callConcurrency })),
+        ),
+
+      CountUsage: ({ endpoint, payload: { filter } }) =>
+        respond(
+          endpoint,
+          Effect.flatMap(CurrentUser, ({ id }) =>
+            conversations.usageCount(id, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
+          ),
+        ),
+
+      ListUsage: ({ endpoint, payload: { filter, ...request } }) =>
+        respond(
+          endpoint,
+          Effect.gen(function* () {
+            const { id } = yield* CurrentUser
+            const times = { from: millisOf(filter?.from), to: millisOf(filter?.to) }
+            const page = yield* conversations.usage(id, request, { ...filter, ...times })
+            return mapPage(page, showUsage(yield* Clock.currentTimeMillis))
+          }),
+        ),
+    })
+  }),
+)

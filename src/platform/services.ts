@@ -1,0 +1,65 @@
+/** The platform's services over one database, put together. */
+import { Effect, Layer, type Redacted } from "effect"
+import type { Migrator, SqlClient, SqlError } from "effect/sql"
+import * as ApiKeys from "./ApiKeys.ts"
+import * as Audit from "./Audit.ts"
+import * as Businesses from "./Businesses.ts"
+import * as Calls from "./Calls.ts"
+import * as Conversations from "./Conversations.ts"
+import * as Database from "./data/Database.ts"
+import * as KeyCache from "./KeyCache.ts"
+import * as Users from "./Users.ts"
+import * as Vault from "./Vault.ts"
+import * as WebCampaigns from "./WebCampaigns.ts"
+import * as Webhooks from "./Webhooks.ts"
+import * as WebSessions from "./WebSessions.ts"
+import * as WebhookRules from "./webhooks/rules.ts"
+
+export type Services =
+  | SqlClient.SqlClient
+  | ApiKeys.ApiKeys
+  | Audit.Audit
+  | Businesses.Businesses
+  | Calls.Calls
+  | Conversations.Conversations
+  | KeyCache.KeyCache
+  | Users.Users
+  | Vault.Vault
+  | WebCampaigns.WebCampaigns
+  | WebhookRules.WebhookRules
+  | Webhooks.Webhooks
+  | WebSessions.WebSessions
+
+/** The services of a database, whose tables are brought up to date first. */
+export const layer = (options: {
+  readonly database: Redacted.Redacted<string>
+  readonly vaultKey: Redacted.Redacted<string>
+  readonly privateWebhooks: boolean
+}): Layer.Layer<
+  Services,
+  Database.DatabaseInvalid | Migrator.MigrationError | SqlError.SqlError | Vault.VaultKeyInvalid
+> =>
+  Layer.mergeAll(ApiKeys.layer, Businesses.layer, Calls.layer, Users.layer, WebCampaigns.layer, WebSessions.layer).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Audit.layer,
+        Conversations.layer,
+        KeyCache.layer,
+        Vault.layer(options.vaultKey),
+        WebhookRules.layer(options.privateWebhooks),
+        Webhooks.layer,
+      ),
+    ),
+    Layer.provideMerge(Database.layer(options.database)),
+  )
+
+/** How often sessions that are over without anybody saying so are ended, in milliseconds. */
+export const SWEEP_MILLIS = 1_000
+
+/** Ends sessions that nobody opened in time or that nobody is heard of, for as long as the scope is open. */
+export const sweeping: Layer.Layer<never, never, WebSessions.WebSessions> = Layer.effectDiscard(
+  Effect.flatMap(WebSessions.WebSessions, ({ sweep }) =>
+    // A database that is away is waited for.
+    sweep.pipe(Effect.ignore, Effect.delay(SWEEP_MILLIS), Effect.forever, Effect.forkScoped),
+  ),
+)

@@ -1,0 +1,29 @@
+/**
+ * An account that a gate can be tried with, made as its owner would make it: a user, a business with a web campaign that tells
+ * the gate of ended sessions, and a key restricted to that business, without user management.
+ */
+import { Effect } from "effect"
+import { ApiKeys } from "./ApiKeys.ts"
+import { Businesses } from "./Businesses.ts"
+import type { WebhookTarget } from "./model.ts"
+import { Users } from "./Users.ts"
+import { WebCampaigns } from "./WebCampaigns.ts"
+
+/** What a gate is configured with: the key's secret is known here and nowhere else. */
+export const makeStarterAccount = Effect.fn("makeStarterAccount")(function* (wanted: {
+  readonly name: string
+  readonly regionId: string
+  /** calls that may run at once */
+  readonly callConcurrency: number
+  readonly sessionEnded: WebhookTarget
+}) {
+  const businesses = yield* Businesses
+  yield* businesses.putRegion({ id: wanted.regionId, name: wanted.regionId })
+  const { callConcurrency, name, regionId, sessionEnded } = wanted
+  const user = yield* (yield* Users).create({ name, callConcurrency })
+  const business = yield* businesses.create(user.id, { name: `${name} business` })
+  const campaign = yield* (yield* WebCampaigns).create(business, { name: `${name} campaign`, sessionEnded })
+  const scope = { type: "Restricted" as const, businessIds: [business.id] }
+  const { secret } = yield* (yield* ApiKeys).create(user.id, { name: "gate", scope, userManagement: false })
+  return { secret, businessId: business.id, webCampaignId: campaign.id, regionId }
+})

@@ -1,0 +1,50 @@
+/**
+ * Where the vault's key comes from: given, or kept in a file that only its owner reads, which is made at the first start. All
+ * processes on one database need the same key; a wrong one is noticed at the start.
+ */
+import { randomUUID } from "node:crypto"
+import { link, readFile, unlink, writeFile } from "node:fs/promises"
+import { Effect, Redacted } from "effect"
+import { makeVaultKey, VaultKeyInvalid } from "./Vault.ts"
+
+/** The file beside a SQLite database; undefined for any other. */
+const fileBeside = (database: Redacted.Redacted<string>): string | undefined => {
+  const file = /^sqlite:(?!:memory:)(.+)$/.exec(Redacted.value(database))?.[1]
+  return file === undefined ? undefined : `${file}.key`
+}
+
+/** The key of a database: the given one, else that of the file, else that of the file beside a SQLite database. */
+export const vaultKeyOf = Effect.fn("vaultKeyOf")(function* (from: {
+  readonly database: Redacted.Redacted<string>
+  readonly key: Redacted.Redacted<string> | undefined
+  readonly file: string | undefined
+}) {
+  if (from.key !== undefined) return from.key
+  // What is only in memory is never opened again.
+  if (Redacted.value(from.database) === "sqlite::memory:") return makeVaultKey()
+  const file = from.file ?? fileBeside(from.database)
+  if (file !== undefined) return yield* vaultKeyIn(file)
+  const message = "the vault's key: Expected one, or a file for it. All processes on one database need the same."
+  return yield* new VaultKeyInvalid({ message })
+})
+
+/** The key in a file; made when there is none. */
+const vaultKeyIn = (file: string): Effect.Effect<Redacted.Redacted<string>, VaultKeyInvalid> => {
+  const read = Effect.tryPromise({ try: () => readFile(file, "utf8"), catch: (cause) => cause })
+  // Written beside and then linked: of two first starts one makes the file, and nobody reads half of it.
+  const make = Effect.ignore(
+    Effect.tryPromise(async () => {
+      const draft = `${file}.${randomUUID()}`
+      await writeFile(draft, `${Redacted.value(makeVaultKey())}\n`, { mode: 0o600, flag: "wx" })
+      await link(draft, file).finally(() => unlink(draft))
+    }),
+  )
+  return read.pipe(
+    Effect.catch(() => Effect.andThen(make, read)),
+    Effect.map((text) => Redacted.make(text.trim())),
+    Effect.mapError((cause) => {
+      const why = cause instanceof Error ? cause.message : "it cannot be read"
+      return new VaultKeyInvalid({ message: `the vault's key in ${file}: ${why}` })
+    }),
+  )
+}

@@ -1,0 +1,290 @@
+/** Delivery to connections: on one instance, and between two over a store. */
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue, INSTANCE_CHANNEL, layer as queueLayer } from "../src/FifoQueue.ts"
+import {
+  BACKLOG_BYTES,
+  type CloseReason,
+  CONNECTIONS_PER_CALLER,
+  CONNECTIONS_PER_TICKET,
+  type Connection,
+  HEARTBEAT_MILLIS,
+  layerLocal,
+  layerShared,
+  PushChannel,
+} from "../src/PushChannel.ts"
+import type { PushEvent } from "../src/Session.ts"
+import { Store } from "../src/Store.ts"
+import * as memory from "../src/store/memory.ts"
+import { settingsWith } from "./support/settings.ts"
+
+const position = (n: number): PushEvent => ({
+  type: "position",
+  position: n,
+  queueLength: n,
+  estimatedWaitSeconds: null,
+})
+const startCall: PushEvent = { type: "start_call", startBefore: "2027-01-15T08:00:30.000Z" }
+const ended: PushEvent = { type: "ended", reason: "ended", message: "The call has ended." }
+const error: PushEvent = { type: "error", code: "not_your_turn", message: "It is not your turn yet." }
+
+/** A connection that writes down what happens to it. */
+const makePeer = () => {
+  const got: Array<PushEvent> = []
+  const closed: Array<CloseReason> = []
+  let backlog = 0
+  let alive = true
+  let asked = false
+  const connection: Connection = {
+    send: (event, text) => {
+      expect(JSON.parse(text)).toEqual(event)
+      got.push(event)
+    },
+    backlog: () => backlog,
+    // as a WebSocket does it: a beat asks, and the next one looks whether the answer came
+    beat: () => {
+      if (asked && !alive) return false
+      asked = true
+      return true
+    },
+    close: (reason) => closed.push(reason),
+  }
+  return {
+    connection,
+    got,
+    closed,
+    lag: (bytes: number) => {
+      backlog = bytes
+    },
+    die: () => {
+      alive = false
+    },
+  }
+}
+
+const open = (ticket: string, caller = "203.0.113.7") => {
+  const peer = makePeer()
+  return PushChannel.use((channel) =>
+    Effect.map(channel.open(ticket, caller, peer.connection), (opened) => ({ ...peer, opened })),
+  )
+}
+const send = (ticket: string, event: PushEvent) => PushChannel.use((channel) => channel.send(ticket, event))
+const tickets = PushChannel.use((channel) => channel.tickets)
+
+const channels = [
+  ["alone", layerLocal],
+  ["over a store", layerShared.pipe(Layer.provide(memory.layer))],
+] as const
+
+for (const [name, layer] of channels) {
+  const channelTest = (what: string, body: Effect.Effect<void, unknown, PushChannel>) =>
+    it.effect(what, () => Effect.provide(body, layer))
+
+  describe(`a channel ${name}`, () => {
+    channelTest(
+      "delivers to exactly the connections of the ticket",
+      Effect.gen(function* () {
+        const mine = yield* open("mine")
+        const alsoMine = yield* open("mine")
+        const other = yield* open("other")
+        yield* send("mine", position(1))
+        yield* send("nobody", position(2))
+        expect([mine.got, alsoMine.got, other.got]).toEqual([[position(1)], [position(1)], []])
+        expect([...(yield* tickets)].sort()).toEqual(["mine", "other"])
+      }),
+    )
+
+    channelTest(
+      "sends news once, and again when something else was news in between",
+      Effect.gen(function* () {
+        const peer = yield* open("t")
+        peer.opened.send(position(2))
+        for (const event of [position(2), position(2), position(1), startCall, startCall, position(1)]) {
+          yield* send("t", event)
+        }
+        expect(peer.got).toEqual([position(2), position(1), startCall, position(1)])
+      }),
+    )
+
+    channelTest(
+      "sends every answer, and forgets no news over it",
+      Effect.gen(function* () {
+        const peer = yield* open("t")
+        yield* send("t", position(2))
+        peer.opened.send(error)
+        peer.opened.send(error)
+        yield* send("t", position(2))
+        expect(peer.got).toEqual([position(2), error, error])
+      }),
+    )
+
+    channelTest(
+      "closes a connection when its ticket is over",
+      Effect.gen(function* () {
+        const peer = yield* open("t")
+        yield* send("t", ended)
+        yield* send("t", position(1))
+        expect(peer.got).toEqual([ended])
+        expect(peer.closed).toEqual(["over"])
+        expect(yield* tickets).toEqual([])
+      }),
+    )
+
+    channelTest(
+      "cuts a peer that lags, and only that one, and says why",
+      Effect.gen(function* () {
+        const slow = yield* open("t")
+        const quick = yield* open("t")
+        slow.lag(BACKLOG_BYTES + 1)
+        quick.lag(BACKLOG_BYTES)
+        yield* send("t", position(1))
+        expect([slow.got, slow.closed]).toEqual([[], ["lagging"]])
+        expect([quick.got, quick.closed]).toEqual([[position(1)], []])
+      }),
+    )
+
+    channelTest(
+      "cuts a dead peer at the second heartbeat, and its ticket is present no more",
+      Effect.gen(function* () {
+        const dead = yield* open("dead")
+        const alive = yield* open("alive")
+        dead.die()
+        yield* TestClock.adjust(HEARTBEAT_MILLIS)
+        expect(dead.closed).toEqual([])
+        yield* TestClock.adjust(HEARTBEAT_MILLIS)
+        expect(dead.closed).toEqual(["dead"])
+        expect(alive.closed).toEqual([])
+        expect(yield* tickets).toEqual(["alive"])
+      }),
+    )
+
+    channelTest(
+      "lets one connection too many take the place of the ticket's oldest",
+      Effect.gen(function* () {
+        const peers = yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_TICKET + 1 }), () => open("t"))
+        expect(peers.map(({ closed }) => closed)).toEqual([["replaced"], [], [], []])
+        yield* send("t", position(1))
+        expect(peers.map(({ got }) => got.length)).toEqual([0, 1, 1, 1])
+      }),
+    )
+
+    channelTest(
+      "lets one caller have so many connections, and again one when one of them is gone",
+      Effect.gen(function* () {
+        const peers = yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_CALLER }), (_, n) => open(`t${n}`))
+        expect((yield* Effect.flip(open("more")))._tag).toBe("TooManyConnections")
+        yield* open("more", "203.0.113.8")
+        peers[7]?.opened.close()
+        peers[7]?.opened.close()
+        yield* open("more")
+        expect((yield* Effect.flip(open("more")))._tag).toBe("TooManyConnections")
+      }),
+    )
+
+    channelTest(
+      "counts a replaced, a lagging and a finished connection of a caller no more",
+      Effect.gen(function* () {
+        yield* Effect.forEach(Array.from({ length: 3 * CONNECTIONS_PER_CALLER }), () => open("t"))
+        const slow = yield* open("slow")
+        slow.lag(BACKLOG_BYTES + 1)
+        yield* send("slow", position(1))
+        yield* open("over")
+        yield* send("over", ended)
+        const left = CONNECTIONS_PER_CALLER - CONNECTIONS_PER_TICKET
+        yield* Effect.forEach(Array.from({ length: left }), (_, n) => open(`u${n}`))
+        expect((yield* Effect.flip(open("v")))._tag).toBe("TooManyConnections")
+      }),
+    )
+
+    channelTest(
+      "sends everybody away when it drains, also those who come later",
+      Effect.gen(function* () {
+        const channel = yield* PushChannel
+        const peer = yield* open("t")
+        yield* channel.drain
+        const late = yield* open("late")
+        for (const { closed, got } of [peer, late]) {
+          expect(got).toMatchObject([{ type: "reconnect" }])
+          expect(closed).toEqual(["shutdown"])
+        }
+        expect(yield* tickets).toEqual([])
+      }),
+    )
+  })
+}
+
+describe("two instances over one store", () => {
+  /** Two channels and a queue on one store. */
+  const two = <E>(
+    body: (
+      a: Context.Context<PushChannel>,
+      b: Context.Context<PushChannel>,
+    ) => Effect.Effect<void, E, FifoQueue | Store>,
+  ) =>
+    Effect.gen(function* () {
+      const a = yield* Layer.build(Layer.fresh(layerShared))
+      const b = yield* Layer.build(Layer.fresh(layerShared))
+      yield* body(a, b)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        queueLayer.pipe(Layer.provideMerge(memory.layer), Layer.provide(settingsWith({ Queue: { MaxLength: 10 } }))),
+      ),
+    )
+
+  it.effect("have addresses of their own, and a script reaches the one that holds the ticket", () =>
+    two((a, b) =>
+      Effect.gen(function* () {
+        const queue = yield* FifoQueue
+        const at = (channel: Context.Context<PushChannel>) => ({
+          campaign: "c",
+          slots: 1,
+          instance: Context.get(channel, PushChannel).address,
+        })
+        expect(at(a).instance).not.toBe(at(b).instance)
+        const ticket = (id: string) => ({ id, caller: "", holds: false, data: "{}" })
+        const admitted = yield* queue.admit(at(a), ticket("live"))
+        expect(admitted.result._tag).toBe("starting")
+        if (admitted.result._tag !== "starting") return
+        yield* queue.bind(at(a), "live", admitted.result.lease, { ids: ["s"], data: {} })
+        yield* queue.admit(at(a), ticket("next"))
+        // the page is connected to b, and a takes the webhook
+        const onA = yield* Effect.provide(open("next"), a)
+        const onB = yield* Effect.provide(open("next"), b)
+        yield* queue.attach(at(b), "next", true)
+        const ended = yield* queue.end(at(a), ["s"])
+        expect(ended.signals.map((signal) => signal.ticket)).toEqual(["live"])
+        expect(onB.got).toMatchObject([
+          { type: "start_call", startBefore: expect.stringMatching(/^1970-01-01T00:00:30/) },
+        ])
+        expect(onA.got).toEqual([])
+      }),
+    ),
+  )
+
+  it.effect("ignore what they do not understand", () =>
+    two((a) =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const { address } = Context.get(a, PushChannel)
+        const peer = yield* Effect.provide(open("t"), a)
+        for (const message of [
+          "",
+          "t",
+          "t ended",
+          "t ended ?",
+          "t called",
+          "t called soon x",
+          "t renamed E",
+          "\u0000",
+        ]) {
+          yield* store.publish(INSTANCE_CHANNEL + address, message)
+        }
+        expect(peer.got).toEqual([])
+        yield* store.publish(INSTANCE_CHANNEL + address, "t ended A")
+        expect(peer.got).toMatchObject([{ type: "ended", reason: "abandoned" }])
+      }),
+    ),
+  )
+})

@@ -1,0 +1,179 @@
+/**
+ * A random history of one campaign: callers come, wait, start, leave and vanish, the platform answers late or twice, slots
+ * change, instances too, and time jumps to deadlines and past them. The invariants are checked after every step.
+ */
+import { admit } from "../../../src/queue/admit.ts"
+import { end, leave } from "../../../src/queue/end.ts"
+import { bind, release, start } from "../../../src/queue/start.ts"
+import { keysOf, OVER_MILLIS, RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
+import { attach, touch } from "../../../src/queue/touch.ts"
+import type { Script } from "../../../src/Store.ts"
+import { list, text } from "../../../src/store/reply.ts"
+import { EMPTY, expectedSettlements, expectedSignals, violations } from "../../support/queue-invariants.ts"
+import { probe, readState } from "../../support/queue-probe.ts"
+import { type History, recorder, type Step } from "./history.ts"
+import { makeRandom } from "./random.ts"
+
+export const scripts = { admit, start, bind, release, end, leave, attach, touch, sweep, settled, audit }
+export type Scripts = { readonly [K in keyof typeof scripts]: Script }
+
+const STEPS = 25
+const CALL_MILLIS = 7_200_000
+const FIRST_REST = 2_000
+const LONGEST_REST = 60_000
+
+const strings = (values: ReadonlyArray<unknown>): string => values.map(String).toSorted().join("\n")
+
+/** Whether what a step said to connections and to the limiter is exactly what it changed. */
+const unsaid = (change: Parameters<typeof violations>[0], { published, reply }: Step, channel: string) => {
+  const [, signals, settlements] = list(reply)
+  const said = [
+    ...list(signals).map((signal) => list(signal).map(text).join(" ")),
+    ...published.map((message) => message.slice(message.indexOf(" ") + 1)),
+  ]
+  const owed = list(settlements).map((settlement) => list(settlement).map(text).join(" "))
+  const wrong: Array<string> = []
+  const expected = expectedSignals(change)
+  if (strings(said) !== strings(expected)) wrong.push(`I5: said [${said.join(", ")}] for [${expected.join(", ")}]`)
+  const due = expectedSettlements(change)
+  if (strings(owed) !== strings(due)) wrong.push(`settled [${owed.join(", ")}] for [${due.join(", ")}]`)
+  for (const each of due) if (change.after.settle.get(each) !== change.now) wrong.push(`${each} is not kept as owed`)
+  for (const each of published) if (!each.startsWith(channel)) wrong.push(`published elsewhere: ${each}`)
+  return wrong
+}
+
+/** Makes the history of a seed; `twins` may be wrong ones, to see whether that is found. */
+export const queueHistory = (seed: number, twins: Scripts = scripts): History => {
+  const random = makeRandom(seed)
+  const prefix = `q${seed}:`
+  const { look, run, steps } = recorder(keysOf(`${prefix}{${random.below(9)}}`))
+  const window = random.pick([1_000, 30_000])
+  const grace = random.pick([500, 5_000, 30_000])
+  const startLease = random.pick([800, 30_000])
+  const longest = random.pick([0, 2, 5, 100, 100])
+  let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
+  let now = 1_700_000_000_000 + random.below(1_000_000)
+  let state = EMPTY
+
+  const tickets: Array<string> = []
+  const sessions: Array<string> = []
+  const early: Array<string> = []
+  const settlements: Array<string> = []
+  const newSession = (): string => {
+    sessions.push(`x${sessions.length}`)
+    return `x${sessions.length - 1}`
+  }
+
+  /** A ticket in one of these states, or now and then any, or one that never was. */
+  const ticket = (states: string): string => {
+    if (random.percent(3)) return "nobody"
+    const wanted = [...state.tickets].filter(([, t]) => states.includes(t.state)).map(([id]) => id)
+    return (random.percent(85) ? random.maybe(wanted) : undefined) ?? random.maybe(tickets) ?? "nobody"
+  }
+  /** The ticket's lease, or now and then one that it held before or another holds. */
+  const lease = (id: string): string =>
+    random.percent(85)
+      ? (state.tickets.get(id)?.lease ?? "0")
+      : String(random.below(1 + (state.meta.get("lease") ?? 0)))
+
+  const later = (): number => {
+    const deadlines = [...state.leases.values(), ...state.presence.values(), state.meta.get("rest") ?? 0]
+    const next = random.maybe(deadlines.filter((deadline) => deadline >= now))
+    switch (random.weighted({ same: 35, little: 25, deadline: 12, past: 15, far: 5 })) {
+      case "same":
+        return now
+      case "little":
+        return now + 1 + random.below(1_500)
+      case "deadline":
+        return next ?? now
+      case "past":
+        return (next ?? now) + 1
+      case "far":
+        return now + random.pick([5_000, 31_000, 60_000, RETENTION_MILLIS + 1, CALL_MILLIS + 1, OVER_MILLIS])
+    }
+  }
+
+  const step = (): readonly [script: Script, args: ReadonlyArray<string | number>] => {
+    // mostly what moves somebody on, so that histories get far; now and then what fits nobody
+    const some = (states: string, weight: number): number =>
+      [...state.tickets.values()].some((t) => states.includes(t.state)) ? weight : 2
+    const op = random.weighted({
+      admit: 20,
+      start: some("c", 25),
+      bind: some("s", 25),
+      release: some("s", 9),
+      end: some("l", 14),
+      leave: some("wc", 7),
+      attach: some("wc", 14),
+      touch: some("w", 8),
+      sweep: 10,
+      settled: 2,
+      audit: 2,
+    })
+    switch (op) {
+      case "admit": {
+        const id = `t${tickets.length}`
+        tickets.push(id)
+        const caller = random.pick(["", "+1.2.3.4", "-1.2.3.4", "+2001:db8::/64"])
+        return [twins.admit, [id, longest, now + grace, now + startLease, caller, `{"of":"${id} ü/"}`]]
+      }
+      case "start":
+        return [twins.start, [ticket("c"), now + startLease]]
+      case "bind": {
+        const id = ticket("s")
+        const known = random.percent(25) ? random.maybe(early.splice(0, 1)) : undefined
+        const ids = [...(random.percent(30) ? [newSession()] : []), known ?? newSession()]
+        const session = JSON.stringify({ url: `wss://example/${id}`, s: ids })
+        return [twins.bind, [id, lease(id), now + CALL_MILLIS, session, ...ids]]
+      }
+      case "release": {
+        const id = ticket("s")
+        return random.percent(60)
+          ? [twins.release, [id, lease(id), "capacity", now + grace, FIRST_REST, LONGEST_REST]]
+          : [twins.release, [id, lease(id), "failed", 0, 0, 0]]
+      }
+      case "end": {
+        if (random.percent(15)) {
+          const before = newSession()
+          early.push(before)
+          return [twins.end, [before]]
+        }
+        const id = (random.percent(75) ? random.maybe([...state.sessions.keys()]) : random.maybe(sessions)) ?? "x?"
+        return [twins.end, random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id]]
+      }
+      case "leave":
+        return [twins.leave, [ticket("wc")]]
+      case "attach":
+        return [twins.attach, [ticket("wcsl"), random.pick(["", "a", "b", "c"]), now + grace]]
+      case "touch":
+        return [
+          twins.touch,
+          [random.percent(15) ? 0 : now + grace + 2_000, ...tickets.filter(() => random.percent(60)), "nobody"],
+        ]
+      case "sweep":
+        return [twins.sweep, []]
+      case "settled":
+        return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
+      case "audit":
+        return [twins.audit, [now - random.pick([0, 60_000]), now + 30_000]]
+    }
+  }
+
+  for (let n = 0; n < STEPS; n++) {
+    now = later()
+    if (random.percent(6)) slots = random.below(5)
+    const [script, own] = step()
+    const args = [now, slots, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
+    const taken = run(script, args)
+    const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
+    const swept = script.name === "queue.sweep" && list(list(taken.reply)[0])[0] === 0
+    const change = { before: state, after, now, slots, swept }
+    const wrong = [...violations(change), ...unsaid(change, taken, prefix)]
+    if (wrong.length > 0) return { seed, prefix, steps, wrong }
+    for (const each of list(list(taken.reply)[2])) settlements.push(list(each).map(text).join(" "))
+    state = after
+  }
+  run(probe, [String(tickets.length), ...tickets, ...sessions])
+  return { seed, prefix, steps, wrong: [] }
+}

@@ -1,0 +1,22 @@
+/** What the queue promises over every store: the life of a ticket, the hard cases and the invariants of the design. */
+import type { Layer } from "effect"
+import type { Store } from "../../src/Store.ts"
+import { admission } from "./queue/admission.ts"
+import { calling } from "./queue/calling.ts"
+import { capacity } from "./queue/capacity.ts"
+import { deadlines } from "./queue/deadlines.ts"
+import { queueTest } from "./queue/harness.ts"
+import { presence } from "./queue/presence.ts"
+import { sessions } from "./queue/sessions.ts"
+import { signals } from "./queue/signals.ts"
+
+export const queueContract = (store: Layer.Layer<Store>): void => {
+  const test = queueTest(store)
+  admission(test)
+  calling(test)
+  sessions(test)
+  capacity(test)
+  presence(test)
+  deadlines(test)
+  signals(test)
+}

@@ -1,0 +1,196 @@
+/** Who is called when a slot opens, and what becomes of the call. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
+
+export const calling = (test: QueueTest): void => {
+  test("the end of a session calls the oldest waiting ticket, and only that one", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* TestClock.adjust(1_000)
+      yield* q.end("session of t1")
+      const startBefore = q.state().leases.get("t2")
+      assert.deepStrictEqual(
+        q.signals().filter(({ kind }) => kind._tag === "called"),
+        [{ ticket: "t2", kind: { _tag: "called", startBefore: startBefore ?? 0, lease: "2" } }],
+      )
+      assert.strictEqual((startBefore ?? 0) - (q.state().over.get("session of t1") ?? 0), WINDOW)
+      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "called", startBefore: startBefore ?? 0, lease: "2" })
+      assert.deepStrictEqual(q.line(), ["t3"])
+    }),
+  )
+
+  test("tickets are called in the order in which they were accepted, to the last", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("a")
+      yield* q.enter("b")
+      const waiting = ids(6)
+      yield* q.wait(...waiting)
+      const order: Array<string> = []
+      let running = ["a", "b"]
+      while (running.length > 0) {
+        const [first = "", ...rest] = running
+        yield* q.end(`session of ${first}`)
+        const called = q.called()
+        order.push(...called)
+        for (const id of called) yield* q.run(id)
+        running = [...rest, ...called]
+      }
+      assert.deepStrictEqual(order, waiting)
+      assert.strictEqual(q.state().leases.size, 0)
+    }),
+  )
+
+  test("as many slots as open at once call as many tickets, in order", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4", "t5")
+      q.setSlots(4)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t2", "t3", "t4"])
+    }),
+  )
+
+  test("when slots shrink nobody is cut off, and nobody is called until below", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(3)) yield* q.enter(id)
+      yield* q.wait("t4", "t5")
+      q.setSlots(1)
+      yield* q.sweep
+      assert.deepStrictEqual([q.letter("t1"), q.letter("t2"), q.letter("t3")], ["l", "l", "l"])
+      yield* q.end("session of t1")
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(q.called(), [])
+      assert.strictEqual((yield* q.admit("t6"))._tag, "waiting")
+      yield* q.end("session of t3")
+      assert.deepStrictEqual(q.called(), ["t4"])
+    }),
+  )
+
+  test("a called ticket takes its slot with what was kept for it, under the lease of the call", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.admit("t2", { data: '{"Grüße":"🌍 \\/ \\u0000"}' })
+      yield* q.end("session of t1")
+      const { lease } = q.state().tickets.get("t2") ?? { lease: "" }
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "starting", lease, data: '{"Grüße":"🌍 \\/ \\u0000"}' })
+      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "starting" })
+    }),
+  )
+
+  test("a ticket is started once: a second start is busy, then answers the running session", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.end("session of t1")
+      const lease = yield* q.begin("t2")
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "busy" })
+      yield* q.bind("t2", lease, ["s2", "c2"], { url: "wss://platform.example/2" })
+      const data = JSON.stringify({ url: "wss://platform.example/2", s: ["s2", "c2"] })
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "live", data })
+      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "live", data })
+      assert.strictEqual(q.state().meta.get("lease"), 2)
+    }),
+  )
+
+  test("who is not called cannot start", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "waiting", position: 2, length: 2, averageMillis: 0 })
+      assert.deepStrictEqual(yield* q.start("nobody"), { _tag: "unknown" })
+      yield* q.leave("t3")
+      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "over", state: "left" })
+    }),
+  )
+
+  test("a called ticket may start until the last millisecond of its window", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(WINDOW)
+      yield* q.sweep
+      assert.strictEqual((yield* q.start("t2"))._tag, "starting")
+    }),
+  )
+
+  test("a start window that passes is missed, and its slot goes to the next", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(WINDOW - 1)
+      yield* q.touch("t3")
+      yield* TestClock.adjust(2)
+      yield* q.sweep
+      assert.deepStrictEqual(q.signals(), [
+        { ticket: "t2", kind: { _tag: "ended", state: "missed" } },
+        { ticket: "t3", kind: { _tag: "called", startBefore: q.state().leases.get("t3") ?? 0, lease: "3" } },
+      ])
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "missed" })
+    }),
+  )
+
+  test("a start that comes too late frees the slot for the next, before any sweep", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(WINDOW - 1)
+      yield* q.touch("t3")
+      yield* TestClock.adjust(2)
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(q.called(), ["t3"])
+    }),
+  )
+
+  test("starting gives the ticket a deadline of its own, however little of its window was left", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(WINDOW)
+      const lease = yield* q.begin("t2")
+      yield* TestClock.adjust(START_LEASE)
+      yield* q.sweep
+      assert.strictEqual(yield* q.bind("t2", lease, ["s"]), "live")
+    }),
+  )
+
+  test("who leaves the line makes the others move up", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4")
+      assert.strictEqual(yield* q.leave("t2"), "left")
+      assert.deepStrictEqual(q.signals(), [])
+      assert.deepStrictEqual(yield* q.attach("t4"), { _tag: "waiting", position: 2, length: 2, averageMillis: 0 })
+    }),
+  )
+
+  test("who leaves when called frees the slot for the next", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      assert.strictEqual(yield* q.leave("t2"), "left")
+      assert.deepStrictEqual(q.called(), ["t3"])
+      assert.strictEqual(yield* q.leave("t2"), "over")
+      assert.deepStrictEqual(q.called(), [])
+    }),
+  )
+
+  test("a ticket that starts or is live cannot leave: it ends with its session", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      assert.strictEqual(yield* q.leave("t1"), "busy")
+      yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["s1"])
+      assert.strictEqual(yield* q.leave("t1"), "busy")
+      yield* q.end("s1")
+      assert.strictEqual(yield* q.leave("t1"), "over")
+      assert.strictEqual(yield* q.leave("nobody"), "unknown")
+    }),
+  )
+}

@@ -1,0 +1,147 @@
+/** What happens when the platform says that it is at capacity, although a slot was free. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { REST_FIRST_MILLIS, REST_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import type { QueueTest } from "./harness.ts"
+
+const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
+
+/** How long the campaign rests: the first whole step of time after which a sweep calls the ticket. */
+const restOf = Effect.fnUntraced(function* (q: Bench, id: string, step: number) {
+  for (let millis = 0; millis <= 2 * REST_LONGEST_MILLIS; millis += step) {
+    yield* q.sweep
+    if (q.called().includes(id)) return millis
+    assert.deepStrictEqual(q.called(), [])
+    yield* TestClock.adjust(step)
+    yield* q.touch(id)
+  }
+  return undefined
+})
+
+export const capacity = (test: QueueTest): void => {
+  test(
+    "a ticket that the platform has no room for goes back to its own place, before all later ones",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1")
+        yield* q.wait("t2", "t3")
+        const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0 }
+        assert.deepStrictEqual(yield* q.rest("t1", leaseOf(q, "t1")), place)
+        assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
+        yield* TestClock.adjust(REST_FIRST_MILLIS)
+        yield* q.sweep
+        assert.deepStrictEqual(q.called(), ["t1"])
+      }),
+  )
+
+  test("two that are sent back stand in the order of their acceptance, whoever is refused first", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.admit("t2")
+      yield* q.wait("t3")
+      yield* q.rest("t2", leaseOf(q, "t2"))
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
+    }),
+  )
+
+  test("while the campaign rests nobody is called and nobody let in, to the last millisecond", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      yield* TestClock.adjust(REST_FIRST_MILLIS - 1)
+      assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
+      yield* q.leave("t1")
+      yield* q.sweep
+      assert.deepStrictEqual([q.called(), q.line()], [[], ["t2"]])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test("while the campaign rests a newcomer waits even when nobody else does", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      yield* q.leave("t1")
+      assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
+    }),
+  )
+
+  test("each refusal after a rest doubles the next one, up to the longest", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const rests: Array<number | undefined> = []
+      for (let n = 0; n < 7; n++) {
+        yield* q.rest("t1", leaseOf(q, "t1"))
+        rests.push(yield* restOf(q, "t1", 1_000))
+        yield* q.begin("t1")
+      }
+      assert.deepStrictEqual(rests, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+    }),
+  )
+
+  test("starts that were under way together and are refused together rest the campaign once", { slots: 5 }, (q) =>
+    Effect.gen(function* () {
+      const five = ["t1", "t2", "t3", "t4", "t5"]
+      for (const id of five) yield* q.admit(id)
+      for (const id of five) yield* q.rest(id, leaseOf(q, id))
+      yield* TestClock.adjust(REST_FIRST_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), five)
+      for (const id of five) yield* q.begin(id)
+      for (const id of five) yield* q.rest(id, leaseOf(q, id))
+      yield* TestClock.adjust(2 * REST_FIRST_MILLIS - 1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), five)
+    }),
+  )
+
+  test("the end of a session ends the rest at once, and the back-off starts anew", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.admit("t2")
+      yield* q.rest("t2", leaseOf(q, "t2"))
+      yield* TestClock.adjust(REST_FIRST_MILLIS)
+      yield* q.sweep
+      yield* q.begin("t2")
+      yield* q.rest("t2", leaseOf(q, "t2"))
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      yield* q.begin("t2")
+      yield* q.rest("t2", leaseOf(q, "t2"))
+      assert.strictEqual(yield* restOf(q, "t2", 1_000), REST_FIRST_MILLIS)
+    }),
+  )
+
+  test("a session that could start after all ends the rest", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.admit("t2")
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      yield* q.bind("t2", leaseOf(q, "t2"), ["s2"])
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("a repeated or unknown end does not end the rest", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.end("session of t1")
+      yield* q.admit("t2")
+      yield* q.rest("t2", leaseOf(q, "t2"))
+      yield* q.end("session of t1")
+      yield* q.end("unknown")
+      yield* q.sweep
+      assert.deepStrictEqual([q.called(), q.line()], [[], ["t2"]])
+    }),
+  )
+}

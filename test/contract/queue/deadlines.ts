@@ -1,0 +1,155 @@
+/** What time decides when nobody else does: after crashes, lost webhooks and lost messages. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { SETTLE_AFTER_MILLIS } from "../../../src/queue/sweep.ts"
+import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
+
+export const deadlines = (test: QueueTest): void => {
+  test("a start whose process died fails at its deadline, its slot and quota are free again", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1", { caller: "1.2.3.4" })
+      yield* q.wait("t2")
+      yield* TestClock.adjust(START_LEASE)
+      yield* q.touch("t2")
+      yield* q.sweep
+      assert.strictEqual(q.letter("t1"), "s")
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.signals()[0], { ticket: "t1", kind: { _tag: "ended", state: "failed" } })
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test(
+    "a session whose webhook was lost is reclaimed at the longest call, and its late end is a repeat",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
+        yield* TestClock.adjust(LONGEST_CALL)
+        yield* q.sweep
+        assert.strictEqual(q.letter("t1"), "l")
+        yield* TestClock.adjust(1)
+        yield* q.sweep
+        assert.deepStrictEqual(q.signals(), [{ ticket: "t1", kind: { _tag: "ended", state: "reclaimed" } }])
+        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
+        // a call that nobody ended says nothing about the length of calls
+        assert.strictEqual((yield* q.touch()).averageMillis, 0)
+        yield* q.enter("t2")
+        assert.strictEqual(yield* q.end("session of t1"), "repeat")
+        assert.strictEqual(q.letter("t2"), "l")
+      }),
+  )
+
+  test("a sweep calls whom a freed slot has not called, though every message was lost", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      q.setSlots(2)
+      const swept = yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t2"])
+      assert.deepStrictEqual(swept, { more: false, waiting: 0, leases: 2, live: 1, averageMillis: 0, owed: [] })
+      assert.strictEqual((yield* q.attach("t2"))._tag, "called")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+    }),
+  )
+
+  test(
+    "after all instances died, all slots come free by sweeps alone, and nothing is left in the end",
+    { slots: 4 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("live")
+        yield* q.enter("ending")
+        const started = yield* q.admit("starting")
+        yield* q.enter("other")
+        yield* q.wait("called", "waiting", "also waiting")
+        yield* q.end("session of ending")
+        assert.deepStrictEqual([started._tag, q.called()], ["starting", ["called"]])
+        for (const millis of [WINDOW + 1, START_LEASE, GRACE]) {
+          yield* TestClock.adjust(millis)
+          yield* q.sweep
+        }
+        assert.deepStrictEqual(["ending", "starting", "called", "waiting", "also waiting"].map(q.letter), [
+          "E",
+          "F",
+          "M",
+          "A",
+          "A",
+        ])
+        yield* TestClock.adjust(LONGEST_CALL)
+        yield* q.sweep
+        assert.deepStrictEqual([q.letter("live"), q.letter("other")], ["R", "R"])
+        assert.deepStrictEqual([q.state().leases.size, q.state().waiting.size], [0, 0])
+        assert.strictEqual((yield* q.admit("new"))._tag, "starting")
+        yield* TestClock.adjust(RETENTION_MILLIS + 1)
+        yield* q.sweep
+        assert.deepStrictEqual([...q.state().tickets.keys()], ["new"])
+      }),
+  )
+
+  test("how a ticket ended is known for the retention, and then it is unknown", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(RETENTION_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(yield* q.attach("t1"), { _tag: "over", state: "ended" })
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(yield* q.attach("t1"), { _tag: "unknown" })
+      assert.deepStrictEqual(yield* q.start("t1"), { _tag: "unknown" })
+    }),
+  )
+
+  test("what a dead process owed the limiter appears in sweeps after 5 s, until it is settled", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
+      const admitted = yield* q.admit("t2", { caller: "2001:db8::/64" })
+      yield* q.end("session of t1")
+      yield* q.fail("t2", admitted._tag === "starting" ? admitted.lease : "")
+      yield* TestClock.adjust(SETTLE_AFTER_MILLIS - 1)
+      assert.deepStrictEqual((yield* q.sweep).owed, [])
+      yield* TestClock.adjust(1)
+      const release = { kind: "release" as const, ticket: "t1", caller: "1.2.3.4" }
+      const refund = { kind: "refund" as const, ticket: "t2", caller: "2001:db8::/64" }
+      const { owed } = yield* q.sweep
+      assert.sameDeepMembers([...owed], [release, refund])
+      yield* q.settled([release])
+      yield* q.settled([release])
+      assert.deepStrictEqual((yield* q.sweep).owed, [refund])
+      yield* q.settled([refund])
+      assert.deepStrictEqual((yield* q.sweep).owed, [])
+    }),
+  )
+
+  test("what was settled at once is never owed", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
+      yield* q.end("session of t1")
+      yield* q.settled(q.settlements())
+      yield* TestClock.adjust(SETTLE_AFTER_MILLIS)
+      assert.deepStrictEqual((yield* q.sweep).owed, [])
+    }),
+  )
+
+  test("old sessions are asked after by one instance at a time, by one id each", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["web 1", "conversation 1"])
+      yield* TestClock.adjust(1_000)
+      yield* q.enter("t2")
+      yield* q.admit("t3")
+      yield* TestClock.adjust(60_000)
+      assert.deepStrictEqual(yield* q.audit(61_000, 30_000), ["web 1"])
+      q.on(q.there)
+      assert.deepStrictEqual(yield* q.audit(60_000, 30_000), [])
+      yield* TestClock.adjust(30_000)
+      assert.deepStrictEqual(yield* q.audit(60_000, 30_000), ["web 1", "session of t2"])
+    }),
+  )
+}

@@ -1,0 +1,42 @@
+/** One test of the queue over one store: a campaign of its own, and every invariant checked after every step. */
+import { it } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
+import { type FifoQueue, layer as queueLayer } from "../../../src/FifoQueue.ts"
+import type { Store } from "../../../src/Store.ts"
+import { type Bench, makeBench } from "../../support/queue-bench.ts"
+import { settingsWith } from "../../support/settings.ts"
+
+/** The defaults of the settings, which the tests use unless they say so. */
+export const WINDOW = 30_000
+export const GRACE = 30_000
+export const LONGEST_CALL = 120 * 60_000
+export const START_LEASE = 30_000
+
+export interface Given {
+  readonly slots: number
+  readonly maxLength?: number
+}
+
+export type QueueTest = (
+  name: string,
+  given: Given,
+  body: (bench: Bench) => Effect.Effect<void, unknown, FifoQueue | Store | Scope.Scope>,
+) => void
+
+export const queueTest =
+  (store: Layer.Layer<Store>): QueueTest =>
+  (name, { maxLength = 10_000, slots }, body) =>
+    it.effect(name, () =>
+      Effect.gen(function* () {
+        const bench = yield* makeBench(slots)
+        yield* body(bench)
+        yield* bench.close
+      }).pipe(
+        Effect.provide(
+          queueLayer.pipe(Layer.provideMerge(store), Layer.provide(settingsWith({ Queue: { MaxLength: maxLength } }))),
+        ),
+      ),
+    )
+
+/** `t1` to `t<count>`. */
+export const ids = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, i) => `t${i + 1}`)

@@ -1,0 +1,169 @@
+/** Who counts as present, and what becomes of those who are not. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
+import { CLEAR_LIMIT } from "../../../src/queue/step.ts"
+import { GRACE, ids, type QueueTest } from "./harness.ts"
+
+export const presence = (test: QueueTest): void => {
+  test(
+    "a waiting ticket that nobody asks for keeps its place for the grace, and is abandoned after it",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.admit("t2", { caller: "1.2.3.4", holds: true })
+        yield* TestClock.adjust(GRACE)
+        yield* q.sweep
+        assert.strictEqual(q.letter("t2"), "w")
+        yield* TestClock.adjust(1)
+        yield* q.sweep
+        assert.deepStrictEqual(q.signals(), [{ ticket: "t2", kind: { _tag: "ended", state: "abandoned" } }])
+        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "1.2.3.4" }])
+        assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "over", state: "abandoned" })
+      }),
+  )
+
+  test("asking for a ticket keeps it present, connected or not", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4")
+      yield* TestClock.adjust(GRACE)
+      yield* q.attach("t2")
+      yield* q.attach("t3", false)
+      yield* TestClock.adjust(GRACE)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), [])
+    }),
+  )
+
+  test("a touch keeps a ticket present for the grace after the next touch is due", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* TestClock.adjust(GRACE)
+      yield* q.touch("t2")
+      yield* TestClock.adjust(GRACE + TICK_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2"])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), [])
+    }),
+  )
+
+  test("an attach does not shorten what a touch has granted", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.touch("t2")
+      yield* q.attach("t2")
+      yield* TestClock.adjust(GRACE + TICK_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2"])
+    }),
+  )
+
+  test("the oldest ticket is called although its connection is away, as long as the grace lasts", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* TestClock.adjust(GRACE)
+      yield* q.touch("t3")
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test("a slot that opens passes over whoever is absent, which is said to be abandoned", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4")
+      yield* TestClock.adjust(GRACE)
+      yield* q.touch("t4")
+      yield* TestClock.adjust(1)
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["t4"])
+      assert.deepStrictEqual([q.letter("t2"), q.letter("t3")], ["A", "A"])
+    }),
+  )
+
+  test("a newcomer finds the slot free when all who waited for it are absent", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* TestClock.adjust(GRACE + 1)
+      q.setSlots(2)
+      assert.strictEqual((yield* q.admit("t3"))._tag, "starting")
+      assert.strictEqual(q.letter("t2"), "A")
+    }),
+  )
+
+  test("many absent tickets are cleared a share at a time, and the next sweep goes on", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const many = ids(2 * CLEAR_LIMIT + 50)
+      yield* q.enter("t0")
+      yield* q.wait(...many)
+      yield* TestClock.adjust(GRACE)
+      const last = `t${many.length}`
+      yield* q.touch(last)
+      yield* TestClock.adjust(1)
+      // the slot that opens clears as many as one step may, and calls nobody yet: order before speed
+      yield* q.end("session of t0")
+      assert.deepStrictEqual([q.called(), q.line().length], [[], CLEAR_LIMIT + 50])
+      let sweeps = 1
+      while ((yield* q.sweep).more) sweeps++
+      assert.deepStrictEqual([q.letter(last), q.line().length], ["c", 0])
+      assert.isAtMost(sweeps, 3)
+    }),
+  )
+
+  test("a newcomer waits behind absent tickets that one step could not clear", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t0")
+      yield* q.wait(...ids(CLEAR_LIMIT + 1))
+      yield* TestClock.adjust(GRACE + 1)
+      q.setSlots(2)
+      assert.strictEqual((yield* q.admit("new"))._tag, "waiting")
+      assert.deepStrictEqual(q.line(), [`t${CLEAR_LIMIT + 1}`, "new"])
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["new"])
+    }),
+  )
+
+  test("a touch answers for each ticket in the order in which it was asked", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("live")
+      yield* q.enter("ends")
+      const started = yield* q.admit("starts")
+      yield* q.wait("called", "first", "second", "gone")
+      yield* q.leave("gone")
+      yield* q.end("session of ends")
+      const nothing = { position: 0, startBefore: 0, lease: "" }
+      const asked = ["second", "nobody", "called", "live", "gone", "starts", "first", "ends"]
+      const touched = yield* q.touch(...asked)
+      assert.strictEqual(started._tag, "starting")
+      assert.deepStrictEqual([touched.length, touched.averageMillis], [2, 0])
+      assert.deepStrictEqual(touched.tickets, [
+        { ...nothing, ticket: "second", state: "waiting", position: 2 },
+        { ...nothing, ticket: "nobody", state: undefined },
+        {
+          ticket: "called",
+          state: "called",
+          position: 0,
+          startBefore: q.state().leases.get("called") ?? 0,
+          lease: q.state().tickets.get("called")?.lease ?? "",
+        },
+        { ...nothing, ticket: "live", state: "live" },
+        { ...nothing, ticket: "gone", state: "left" },
+        { ...nothing, ticket: "starts", state: "starting" },
+        { ...nothing, ticket: "first", state: "waiting", position: 1 },
+        { ...nothing, ticket: "ends", state: "ended" },
+      ])
+    }),
+  )
+}

@@ -1,0 +1,190 @@
+/** Binding, failing and ending of sessions, in whatever order their news arrives. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue } from "../../../src/FifoQueue.ts"
+import { OVER_MILLIS } from "../../../src/queue/step.ts"
+import { type QueueTest, START_LEASE } from "./harness.ts"
+
+export const sessions = (test: QueueTest): void => {
+  test("a session ends by any of its ids, and every repeat frees nothing", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["web", "conversation"])
+      yield* q.wait("t2", "t3")
+      assert.strictEqual(yield* q.end("conversation"), "released")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      for (const ids of [["conversation"], ["web"], ["web", "conversation"], ["other", "web"]]) {
+        assert.strictEqual(yield* q.end(...ids), "repeat")
+        assert.deepStrictEqual(q.called(), [])
+      }
+    }),
+  )
+
+  test("an end that names an unknown id beside a known one ends the known session", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      assert.strictEqual(yield* q.end("unknown", "session of t1"), "released")
+    }),
+  )
+
+  test("the end of an unknown session frees nothing", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      assert.strictEqual(yield* q.end("unknown"), "unknown")
+      assert.strictEqual(yield* q.end("unknown"), "repeat")
+      assert.strictEqual(q.letter("t1"), "l")
+    }),
+  )
+
+  test("one end that arrives twenty times at once calls one ticket", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      const queue = yield* FifoQueue
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 20 }, () => "session of t1"),
+        (id) => queue.end(q.at(), [id]),
+        { concurrency: "unbounded" },
+      )
+      const results = answers.map(({ result }) => result).toSorted()
+      assert.deepStrictEqual(results, ["released", ...Array.from({ length: 19 }, () => "repeat")])
+      const signals = answers.flatMap((answer) => answer.signals).filter(({ kind }) => kind._tag === "called")
+      assert.deepStrictEqual(
+        signals.map(({ ticket }) => ticket),
+        ["t2"],
+      )
+    }),
+  )
+
+  test("an end that was heard before its session was bound frees the slot on binding", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1", { caller: "1.2.3.4" })
+      yield* q.wait("t2")
+      assert.strictEqual(yield* q.end("s1"), "unknown")
+      assert.strictEqual(yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["c1", "s1"]), "ended")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
+      // the other id of that session is known to be over, too
+      assert.strictEqual(yield* q.end("c1"), "repeat")
+      assert.strictEqual(q.letter("t2"), "c")
+    }),
+  )
+
+  test("an end is remembered for a day, and not for ever", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.end("s1")
+      yield* q.end("s2")
+      yield* TestClock.adjust(OVER_MILLIS - 1)
+      yield* q.sweep
+      const first = yield* q.admit("t1")
+      assert.strictEqual(yield* q.bind("t1", first._tag === "starting" ? first.lease : "", ["s1"]), "ended")
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      const second = yield* q.admit("t2")
+      assert.strictEqual(yield* q.bind("t2", second._tag === "starting" ? second.lease : "", ["s2"]), "live")
+    }),
+  )
+
+  test("a platform that answers after the lease was swept touches nothing of the next holder", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      yield* q.wait("t2")
+      yield* TestClock.adjust(START_LEASE)
+      yield* q.touch("t2")
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual([q.letter("t1"), q.letter("t2")], ["F", "c"])
+      const before = q.state()
+      assert.strictEqual(yield* q.bind("t1", lease, ["s1"]), "stale")
+      assert.strictEqual(yield* q.fail("t1", lease), "stale")
+      assert.deepStrictEqual(yield* q.rest("t1", lease), { _tag: "stale" })
+      assert.strictEqual(yield* q.bind("t2", lease, ["s1"]), "stale")
+      assert.deepStrictEqual(q.state(), before)
+      assert.strictEqual(yield* q.end("s1"), "unknown")
+      assert.strictEqual(q.letter("t2"), "c")
+    }),
+  )
+
+  test("a lease that a ticket held before it was called again is stale", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      const old = admitted._tag === "starting" ? admitted.lease : ""
+      yield* q.rest("t1", old)
+      yield* TestClock.adjust(2_000)
+      yield* q.sweep
+      const lease = yield* q.begin("t1")
+      assert.notStrictEqual(lease, old)
+      assert.strictEqual(yield* q.bind("t1", old, ["s1"]), "stale")
+      assert.strictEqual(yield* q.fail("t1", old), "stale")
+      assert.strictEqual(yield* q.bind("t1", lease, ["s1"]), "live")
+    }),
+  )
+
+  test("a binding whose answer was lost may be repeated, and counts once", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* q.enter("t1")
+      assert.strictEqual(yield* q.bind("t1", lease, ["session of t1"]), "live")
+      assert.strictEqual(q.state().meta.get("live"), 1)
+      yield* q.end("session of t1")
+      assert.strictEqual(yield* q.bind("t1", lease, ["session of t1"]), "stale")
+    }),
+  )
+
+  test("what comes late for a running session neither fails it nor puts it back", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* q.enter("t1")
+      assert.strictEqual(yield* q.fail("t1", lease), "stale")
+      assert.deepStrictEqual(yield* q.rest("t1", lease), { _tag: "stale" })
+      assert.strictEqual(q.letter("t1"), "l")
+    }),
+  )
+
+  test("a start that failed gives its slot to the next, and its quota back to the caller", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+      yield* q.wait("t2")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      assert.strictEqual(yield* q.fail("t1", lease), "failed")
+      assert.deepStrictEqual(q.signals()[0], { ticket: "t1", kind: { _tag: "ended", state: "failed" } })
+      assert.deepStrictEqual(q.called(), ["t2"])
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
+      assert.strictEqual(yield* q.fail("t1", lease), "stale")
+      assert.deepStrictEqual(q.settlements(), [])
+    }),
+  )
+
+  test("the concurrent unit of a caller is given back whatever ends the ticket, the quota is not", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const caller = "2001:db8::/64"
+      yield* q.enter("t1", { caller, holds: true })
+      yield* q.admit("t2", { caller, holds: true })
+      yield* q.admit("t3", { caller, holds: false })
+      yield* q.leave("t2")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller }])
+      yield* q.leave("t3")
+      assert.deepStrictEqual(q.settlements(), [])
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller }])
+    }),
+  )
+
+  test("the length of calls is measured, and a new one moves the measure by an eighth", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      for (const [id, millis, average] of [
+        ["t1", 80_000, 80_000],
+        ["t2", 160_000, 90_000],
+        ["t3", 0, 78_750],
+      ] as const) {
+        yield* q.enter(id)
+        yield* TestClock.adjust(millis)
+        yield* q.end(`session of ${id}`)
+        assert.strictEqual((yield* q.touch()).averageMillis, average)
+      }
+      yield* q.enter("t4")
+      assert.deepStrictEqual(yield* q.admit("t5"), { _tag: "waiting", position: 1, length: 1, averageMillis: 78_750 })
+    }),
+  )
+}

@@ -1,0 +1,161 @@
+/** The command line of the built program: what it says, and with which exit code. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Effect, ManagedRuntime, Redacted } from "effect"
+import packageJson from "../../package.json" with { type: "json" }
+import { mintSecret } from "../../src/platform/KeySecret.ts"
+import * as Platform from "../../src/platform/Platform.ts"
+import { prepare } from "../platform/support.ts"
+import { freePort } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { note } from "./support/evidence.ts"
+import { type Environment, makeBench, PROVIDER_KEY, runProgram, settingsFor } from "./support/gate.ts"
+import { startProvider } from "./support/servers.ts"
+
+const TOPIC = "5-command-line"
+
+const run = async (args: ReadonlyArray<string>, environment: Environment = {}) => {
+  const result = await runProgram(args, environment)
+  note(TOPIC, `$ voicegate ${args.join(" ")}   → exit code ${result.code}\n${result.output.trimEnd()}\n`)
+  return result
+}
+
+describe("voicegate", () => {
+  it("says what it is and what it can", async () => {
+    const version = await run(["--version"])
+    assert.strictEqual(version.code, 0)
+    assert.include(version.output, packageJson.version)
+    const help = await run(["--help"])
+    assert.strictEqual(help.code, 0)
+    for (const word of ["serve", "demo", "check", "--config"]) assert.include(help.output, word)
+    assert.notStrictEqual((await run(["dance"])).code, 0)
+  })
+
+  it("lists what is missing when it shall serve without settings, and names the demo", async () => {
+    for (const args of [["serve"], []]) {
+      const { code, output } = await run(args)
+      assert.strictEqual(code, 1)
+      for (const name of ["ApiSecretToken", "BaseUrl", "BusinessId", "WebCampaignId", "DefaultRegionId"]) {
+        assert.include(output, `VoiceAiPlatform.${name}`)
+      }
+      assert.include(output, "Security.WebhookApiToken")
+      assert.include(output, "voicegate demo")
+    }
+  })
+
+  it("says which port it cannot have", async () => {
+    const bench = makeBench()
+    try {
+      const gate = await bench.gate(settingsFor({ baseUrl: "http://127.0.0.1:9/api/v1" }))
+      const port = new URL(gate.url).port
+      const { code, output } = await run(
+        ["serve"],
+        settingsFor({ baseUrl: "http://127.0.0.1:9/api/v1" }, { Server__Port: port }),
+      )
+      assert.strictEqual(code, 1)
+      assert.match(output, /Server\.Port.*EADDRINUSE/)
+    } finally {
+      await bench.dispose()
+    }
+  })
+})
+
+describe("voicegate check", () => {
+  const bench = makeBench()
+  const platform = ManagedRuntime.make(Platform.layer())
+  afterAll(async () => {
+    await platform.dispose()
+    await bench.dispose()
+  })
+  let good: Environment
+  let keys: Effect.Success<ReturnType<typeof prepare>>["keys"]
+
+  beforeAll(async () => {
+    keys = (await platform.runPromise(prepare())).keys
+    const { baseUrl } = await platform.runPromise(Platform.Platform)
+    const redis = bench.own(await startRedis({ password: "redis-pass-word" }))
+    const provider = bench.own(await startProvider())
+    good = settingsFor(
+      { baseUrl },
+      {
+        StoreConnectionString: redis.url,
+        VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.all),
+        VoiceAiPlatform__BusinessId: "b1",
+        VoiceAiPlatform__WebCampaignId: "c1",
+        IpIntel__BaseUrl: provider.origin,
+        IpIntel__ApiKey: PROVIDER_KEY,
+      },
+    )
+  })
+
+  const check = async (environment: Environment) => {
+    const result = await run(["check"], environment)
+    for (const secret of ["redis-pass-word", ...Object.values(keys).map(Redacted.value)]) {
+      assert.notInclude(result.output, secret)
+    }
+    return result
+  }
+  const failures = (output: string) => output.split("\n").flatMap((line) => /^FAIL {2}([^:,]+)/.exec(line)?.[1] ?? [])
+
+  it.concurrent("names all of three wrong settings at once, and exits with 1", async () => {
+    const { code, output } = await check({
+      ...good,
+      VoiceAiPlatform__MaxConcurrency: "many",
+      Security__TrustedProxies__0: "not-an-address",
+      Queue__StartWindowSeconds: "0",
+    })
+    assert.strictEqual(code, 1)
+    assert.include(output, "3 problems")
+    for (const path of ["VoiceAiPlatform.MaxConcurrency", "Security.TrustedProxies", "Queue.StartWindowSeconds"]) {
+      assert.include(output, path)
+    }
+  })
+
+  it.concurrent("exits with 0 when everything works", async () => {
+    const { code, output } = await check(good)
+    assert.strictEqual(code, 0, output)
+    assert.deepStrictEqual(failures(output), [])
+    assert.notInclude(output, "WARN")
+    for (const what of ["settings", "store", "platform", "slots", "addresses", "webhook"]) {
+      assert.match(output, new RegExp(`^ok +${what}`, "m"))
+    }
+  })
+
+  it.concurrent("names a store that does not answer", async () => {
+    const { code, output } = await check({
+      ...good,
+      StoreConnectionString: `redis://:redis-pass-word@127.0.0.1:${await freePort()}`,
+    })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(failures(output), ["store"])
+    assert.include(output, "StoreConnectionString")
+  })
+
+  it.concurrent("names a key that the platform does not take, or that may not use the business", async () => {
+    for (const secret of [mintSecret(), keys.none]) {
+      const { code, output } = await check({ ...good, VoiceAiPlatform__ApiSecretToken: Redacted.value(secret) })
+      assert.notInclude(output, Redacted.value(secret))
+      assert.strictEqual(code, 1)
+      assert.deepStrictEqual(failures(output), ["platform"])
+    }
+  })
+
+  it.concurrent("says what to set when the slots are not known, and reads them with a key that may", async () => {
+    const { VoiceAiPlatform__MaxConcurrency: _, ...unknown } = good
+    const refused = await check(unknown)
+    assert.strictEqual(refused.code, 1)
+    assert.deepStrictEqual(failures(refused.output), ["slots"])
+    assert.include(refused.output, "MaxConcurrency")
+    const told = await check({ ...unknown, VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.users) })
+    assert.strictEqual(told.code, 0, told.output)
+    assert.include(told.output, "2 from the platform")
+  })
+
+  it.concurrent("names a provider that fails", async () => {
+    const provider = bench.own(await startProvider())
+    provider.script = () => ({ status: 429, body: "" })
+    const { code, output } = await check({ ...good, IpIntel__BaseUrl: provider.origin })
+    assert.strictEqual(code, 1)
+    assert.deepStrictEqual(failures(output), ["addresses"])
+    assert.match(output, /ipapi\.is answered HTTP 429/)
+  })
+})

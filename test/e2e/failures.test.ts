@@ -1,0 +1,188 @@
+/** What callers get while the platform or the provider of IP intelligence fails in every way it can. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { noted } from "./support/evidence.ts"
+import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "./support/gate.ts"
+import { textOf } from "./support/http.ts"
+import { openSocket } from "./support/push.ts"
+import {
+  clean,
+  type FakePlatform,
+  type FakeProvider,
+  type Scripted,
+  startPlatform,
+  startProvider,
+} from "./support/servers.ts"
+
+const PLATFORM = "3-platform-failures"
+const PROVIDER = "3-ip-provider-failures"
+
+describe("a platform that fails", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+  let platform: FakePlatform
+  let gate: Gate
+
+  beforeAll(async () => {
+    platform = bench.own(await startPlatform())
+    // one call an hour: a caller whose failed request had cost quota could not be started afterwards
+    gate = await bench.gate(
+      settingsFor(platform, { Security__TrustedProxies__0: "loopback", Security__RateLimitHourly: "1" }),
+    )
+  })
+
+  const envelope = (code: string): unknown => ({ success: false, code, message: `no: ${code}`, data: null })
+  const failures: ReadonlyArray<readonly [what: string, scripted: Scripted, status: number, code: string]> = [
+    ["401 Invalid token.", { status: 401, body: { detail: "Invalid token." } }, 502, "platform_rejected"],
+    ["403", { status: 403, body: envelope("InitiateWebSession:RESTRICTED_API_KEY") }, 502, "platform_rejected"],
+    ["200, success false", { status: 200, body: envelope("X:REGION_NOT_FOUND") }, 502, "platform_rejected"],
+    ["500", { status: 500, body: "oops" }, 503, "platform_unavailable"],
+    ["503", { status: 503, body: "" }, 503, "platform_unavailable"],
+    ["200 that is not JSON", { status: 200, body: "<html>" }, 503, "platform_unavailable"],
+    [
+      "200 without the URL",
+      { status: 200, body: { success: true, data: { sessionId: "s" } } },
+      503,
+      "platform_unavailable",
+    ],
+    ["a connection that breaks", "reset", 503, "platform_unavailable"],
+  ]
+
+  for (const [index, [what, scripted, status, code]] of failures.entries()) {
+    it(`answers ${status} for ${what}, and gives slot and quota back`, async () => {
+      const address = `198.51.100.${index + 1}`
+      platform.script = () => scripted
+      const answer = noted(PLATFORM, `platform: ${what}`, await gate.call(address))
+      assert.deepStrictEqual([answer.status, answer.json.code], [status, code])
+      assert.isAbove(Number(answer.headers["retry-after"]), 0)
+      platform.script = undefined
+      const again = await gate.call(address)
+      assert.strictEqual(again.status, 200, again.text)
+      assert.deepStrictEqual((await gate.sessionEnded(platform.starts.at(-1)?.sessionId ?? "")).json, {
+        released: true,
+      })
+    })
+  }
+
+  for (const [index, [what, scripted]] of (
+    [
+      ["429", { status: 429, body: { detail: "Too many requests." } }],
+      ["200 with CONCURRENCY_LIMIT_REACHED", { status: 200, body: envelope("X:CONCURRENCY_LIMIT_REACHED") }],
+    ] as const
+  ).entries()) {
+    it(`keeps the caller at the head of the queue for ${what}, and calls again after a rest`, async () => {
+      platform.script = () => scripted
+      const answer = noted(PLATFORM, `platform: ${what}`, await gate.call(`198.51.100.${100 + index}`))
+      assert.deepStrictEqual([answer.status, answer.json.queuePosition], [202, 1])
+      const ticket = textOf(answer, "uniqueRequestId")
+      const socket = bench.own(await openSocket(gate, ticket))
+      platform.script = undefined
+      const behind = await gate.call(`198.51.100.${110 + index}`)
+      assert.deepStrictEqual([behind.status, behind.json.queuePosition], [202, 2])
+      await socket.sees("start_call")
+      assert.strictEqual((await gate.ask("POST", `/api/session/${ticket}/start`)).status, 200)
+      await gate.ask("DELETE", `/api/session/${textOf(behind, "uniqueRequestId")}`)
+      await gate.sessionEnded(platform.starts.at(-1)?.sessionId ?? "")
+    })
+  }
+
+  it("stops asking after five failures in a row, and says so at once", async () => {
+    platform.script = () => ({ status: 500, body: "oops" })
+    const before = platform.starts.length
+    for (let i = 0; i < 6; i++) assert.strictEqual((await gate.call(`198.51.100.${120 + i}`)).status, 503)
+    assert.strictEqual(platform.starts.length - before, 5)
+    noted(PLATFORM, "platform: the circuit is open", await gate.call("198.51.100.130"))
+    assert.strictEqual(platform.starts.length - before, 5)
+  })
+})
+
+describe("a provider of IP intelligence that fails", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+  let provider: FakeProvider
+  let allowing: Gate
+  let blocking: Gate
+
+  beforeAll(async () => {
+    const platform = bench.own(await startPlatform())
+    provider = bench.own(await startProvider())
+    const settings = (onError: string) =>
+      settingsFor(platform, {
+        VoiceAiPlatform__MaxConcurrency: "100",
+        Security__TrustedProxies__0: "loopback",
+        IpIntel__BaseUrl: provider.origin,
+        IpIntel__ApiKey: PROVIDER_KEY,
+        IpIntel__TimeoutMillis: "300",
+        IpIntel__OnError: onError,
+      })
+    ;[allowing, blocking] = await Promise.all([bench.gate(settings("allow")), bench.gate(settings("block"))])
+  })
+
+  let next = 1
+  /** an address of the internet that nobody has asked for yet */
+  const stranger = (): string => `1.2.3.${next++}`
+
+  for (const [fact, reason] of [
+    ["is_vpn", "vpn"],
+    ["is_proxy", "proxy"],
+    ["is_tor", "tor"],
+  ] as const) {
+    it(`blocks what the provider knows to be ${reason}`, async () => {
+      provider.script = () => ({ status: 200, body: { [fact]: true } })
+      const answer = noted(PROVIDER, `provider: ${fact}`, await allowing.call(stranger()))
+      assert.deepStrictEqual([answer.status, answer.json.code, answer.json.reason], [403, "blocked", reason])
+    })
+  }
+
+  it("lets a datacenter pass by default, and asks once for an address", async () => {
+    provider.script = () => ({ status: 200, body: { is_datacenter: true } })
+    const address = stranger()
+    for (let i = 0; i < 3; i++) assert.strictEqual((await allowing.call(address)).status, 200)
+    assert.strictEqual(provider.lookups.filter((asked) => asked === address).length, 1)
+  })
+
+  const failures: ReadonlyArray<readonly [string, Scripted]> = [
+    ["401", { status: 401, body: "" }],
+    ["403 (quota)", { status: 403, body: "" }],
+    ["429", { status: 429, body: "" }],
+    ["500", { status: 500, body: "" }],
+    ["no answer in time", "hang"],
+    ["a connection that breaks", "reset"],
+    ["an answer that is not JSON", { status: 200, body: "<html>" }],
+    ["an answer without facts", { status: 200, body: {} }],
+    ["an answer with wrong types", { status: 200, body: { is_vpn: "maybe" } }],
+    ["an error in a 200", { status: 200, body: { error: "quota" } }],
+  ]
+  for (const [what, scripted] of failures) {
+    it(`decides by OnError for ${what}`, async () => {
+      provider.script = () => scripted
+      const through = noted(PROVIDER, `OnError allow, provider: ${what}`, await allowing.call(stranger()))
+      assert.strictEqual(through.status, 200)
+      const out = noted(PROVIDER, `OnError block, provider: ${what}`, await blocking.call(stranger()))
+      assert.deepStrictEqual([out.status, out.json.code, out.json.reason], [403, "blocked", "ip_check_failed"])
+      // a good answer in between keeps the circuit closed
+      provider.script = () => clean
+      assert.strictEqual((await allowing.call(stranger())).status, 200)
+      assert.strictEqual((await blocking.call(stranger())).status, 200)
+    })
+  }
+
+  it("decides by OnError when the connection is refused, and opens the circuit", async () => {
+    await provider.dispose()
+    for (let i = 0; i < 6; i++) {
+      assert.strictEqual((await allowing.call(stranger())).status, 200)
+      assert.strictEqual((await blocking.call(stranger())).status, 403)
+    }
+    noted(PROVIDER, "OnError allow, provider: connection refused", await allowing.call(stranger()))
+    noted(PROVIDER, "OnError block, provider: connection refused", await blocking.call(stranger()))
+    await eventually("the log names the circuit", () => /ipapi\.is failed repeatedly/.test(blocking.output()))
+  })
+
+  it("does not look up what is not of the internet", async () => {
+    const before = provider.lookups.length
+    for (const address of ["192.168.1.1", "203.0.113.9", "::1"]) {
+      assert.strictEqual((await blocking.call(address)).status, 200)
+    }
+    assert.strictEqual(provider.lookups.length, before)
+  })
+})

@@ -1,0 +1,105 @@
+/** The gate without its Redis: at the start, and while callers wait. */
+import { assert, describe, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { note, noted } from "./support/evidence.ts"
+import { type Gate, settingsFor, withBench } from "./support/gate.ts"
+import { type Answer, textOf } from "./support/http.ts"
+import { openSocket } from "./support/push.ts"
+import { startPlatform } from "./support/servers.ts"
+
+const TOPIC = "3-redis-outage"
+
+const assertUnavailable = (answer: Answer): void => {
+  assert.deepStrictEqual([answer.status, answer.json.code], [503, "store_unavailable"])
+  assert.isAbove(Number(answer.headers["retry-after"]), 0)
+}
+
+const ready = async (gate: Gate): Promise<number> => (await gate.ask("GET", "/health/ready")).status
+
+describe("a gate whose Redis is away", () => {
+  it.concurrent(
+    "starts without it, says so, and is ready when it comes",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis())
+      await redis.stop()
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      await eventually("the log says so", () => /store cannot be reached/.test(gate.output()))
+      assert.match(gate.output(), /ECONNREFUSED/)
+      assert.strictEqual((await gate.ask("GET", "/health/live")).status, 200)
+      const unready = noted(TOPIC, "Redis refused at the start: /health/ready", await gate.ask("GET", "/health/ready"))
+      assert.deepStrictEqual([unready.status, unready.json.code], [503, "not_ready"])
+      assertUnavailable(noted(TOPIC, "Redis refused at the start: request", await gate.call()))
+      assert.strictEqual(platform.starts.length, 0)
+      await redis.restart()
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      assert.strictEqual((await gate.call()).status, 200)
+      note(TOPIC, "Redis started: ready by itself, request 200")
+    }),
+  )
+
+  it.concurrent(
+    "answers 503 while it is gone, and goes on in the same order when it is back",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis({ persistent: true }))
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      assert.strictEqual((await gate.call()).status, 200)
+      const tickets: Array<string> = []
+      for (let i = 0; i < 5; i++) tickets.push(textOf(await gate.call(), "uniqueRequestId"))
+      const sockets = await Promise.all(tickets.map(async (ticket) => bench.own(await openSocket(gate, ticket))))
+      await Promise.all(sockets.map((socket, i) => socket.sees("position", { position: i + 1 })))
+
+      redis.kill("SIGKILL")
+      await eventually("unready", async () => (await ready(gate)) === 503)
+      assertUnavailable(noted(TOPIC, "Redis killed: request", await gate.call()))
+      assertUnavailable(
+        noted(TOPIC, "Redis killed: status of a ticket", await gate.ask("GET", `/api/session/${tickets[0]}`)),
+      )
+      assertUnavailable(noted(TOPIC, "Redis killed: webhook", await gate.sessionEnded("conversation-1")))
+      assert.isTrue(sockets.every((socket) => !socket.closed()))
+
+      await redis.restart()
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      for (const [index, ticket] of tickets.entries()) {
+        const { json } = await gate.ask("GET", `/api/session/${ticket}`)
+        assert.deepStrictEqual([json.state, json.queuePosition], ["waiting", index + 1])
+      }
+      assert.deepStrictEqual((await gate.sessionEnded("conversation-1")).json, { released: true })
+      await sockets[0]?.sees("start_call")
+      assert.strictEqual((await gate.ask("POST", `/api/session/${tickets[0]}/start`)).status, 200)
+      await gate.sessionEnded("conversation-2")
+      await sockets[1]?.sees("start_call")
+      assert.deepStrictEqual(
+        sockets.map((socket) => socket.count("start_call")),
+        [1, 1, 0, 0, 0],
+      )
+      note(
+        TOPIC,
+        "Redis back: ready by itself; places 1 to 5 as before; the webhook, sent again, calls the first, then the second",
+      )
+    }),
+  )
+
+  it.concurrent(
+    "answers 503 within seconds while it hangs, and recovers",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis())
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      redis.kill("SIGSTOP")
+      const began = performance.now()
+      const answer = noted(TOPIC, "Redis hangs (SIGSTOP): request", await gate.call())
+      const took = performance.now() - began
+      redis.kill("SIGCONT")
+      assertUnavailable(answer)
+      assert.isBelow(took, 5_000)
+      note(TOPIC, `Redis hangs: 503 after ${(took / 1000).toFixed(1)} s`)
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      await eventually("a session", async () => (await gate.call()).status === 200)
+    }),
+  )
+})

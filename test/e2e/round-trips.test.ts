@@ -1,0 +1,129 @@
+/** How often the gate asks Redis: counted by MONITOR, by name, without the sweep and the clock's TIME. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { note } from "./support/evidence.ts"
+import { type Gate, makeBench, settingsFor } from "./support/gate.ts"
+import { textOf } from "./support/http.ts"
+import { type Monitor, startMonitor } from "./support/monitor.ts"
+import { openSocket } from "./support/push.ts"
+import { type FakePlatform, startPlatform } from "./support/servers.ts"
+
+const TOPIC = "6-round-trips"
+const CONNECTED = 100
+
+describe("round trips to Redis", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+  let platform: FakePlatform
+  let monitor: Monitor
+  let a: Gate
+  let b: Gate
+  /** the first in line, connected to A */
+  let first = ""
+
+  const seen = async (what: string): Promise<ReadonlyArray<string>> => {
+    const commands = await monitor.take()
+    note(TOPIC, `${what.padEnd(70)} ${commands.length}: ${commands.join(", ")}`)
+    return commands
+  }
+
+  beforeAll(async () => {
+    platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
+    monitor = bench.own(await startMonitor(redis))
+    const settings = settingsFor(platform, {
+      StoreConnectionString: redis.url,
+      Security__TrustedProxies__0: "loopback",
+      Security__RateLimitHourly: "2",
+      Security__RateLimitDaily: "50",
+    })
+    ;[a, b] = await Promise.all([bench.gate(settings), bench.gate(settings)])
+    for (const gate of [a, b]) {
+      await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+    }
+    // every script once, so that the server knows them
+    assert.strictEqual((await a.call("198.51.100.1")).status, 200)
+    assert.deepStrictEqual((await b.sessionEnded("conversation-1")).json, { released: true })
+    await monitor.take()
+  })
+
+  it("needs two for an admission, and one more to bind the session", async () => {
+    assert.strictEqual((await a.call("198.51.100.1")).status, 200)
+    assert.deepStrictEqual(await seen("a request that is started"), ["limit.take", "queue.admit", "queue.bind"])
+    const queued = await b.call("198.51.100.2")
+    first = textOf(queued, "uniqueRequestId")
+    assert.deepStrictEqual(await seen("a request that is queued"), ["limit.take", "queue.admit"])
+  })
+
+  it("needs one to refuse a caller by the limit, and none to refuse a bad request", async () => {
+    assert.strictEqual((await b.call("198.51.100.1")).status, 429)
+    assert.deepStrictEqual(await seen("a request refused by the limit"), ["limit.take"])
+    assert.strictEqual((await b.call("198.51.100.9", { regionId: "mars" })).status, 400)
+    assert.deepStrictEqual(await seen("a request refused as invalid"), [])
+  })
+
+  it("needs one for a webhook, also when the listener is on the other instance", async () => {
+    const socket = bench.own(await openSocket(a, first))
+    await socket.sees("position", { position: 1 })
+    await monitor.take()
+    assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: true })
+    await socket.sees("start_call")
+    const commands = (await seen("a webhook at B whose listener is at A")).filter((name) => name !== "queue.touch")
+    assert.deepStrictEqual(commands, ["queue.end"])
+    assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: false })
+    const repeated = (await seen("the same webhook again")).filter((name) => name !== "queue.touch")
+    assert.deepStrictEqual(repeated, ["queue.end"])
+  })
+
+  it(`needs one for a tick of ${CONNECTED} waiting, connected tickets`, async () => {
+    const sockets = await Promise.all(
+      Array.from({ length: CONNECTED }, async (_, i) => {
+        const headers = { "x-forwarded-for": `203.0.113.${i + 1}` }
+        const ticket = textOf(await b.call(headers["x-forwarded-for"]), "uniqueRequestId")
+        return bench.own(await openSocket(b, ticket, headers))
+      }),
+    )
+    await Promise.all(sockets.map((socket) => socket.sees("position")))
+    // from one tick of B to its next; A ticks for its one ticket, which has to be ended first
+    await a.ask("DELETE", `/api/session/${first}`)
+    await sockets[0]?.sees("start_call")
+    await monitor.take()
+    await monitor.sees("queue.touch")
+    await monitor.take()
+    const began = performance.now()
+    await monitor.sees("queue.touch")
+    const interval = performance.now() - began
+    const commands = await seen(`one tick (${(interval / 1000).toFixed(1)} s) of ${CONNECTED} connected tickets`)
+    assert.deepStrictEqual(commands, ["queue.touch"])
+    assert.isAbove(interval, 1_000)
+  })
+})
+
+describe("round trips to Redis with a limit of calls at once", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+
+  it("needs one for the webhook, and gives the caller's unit back besides", async () => {
+    const platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
+    const monitor = bench.own(await startMonitor(redis))
+    const gate = await bench.gate(
+      settingsFor(platform, { StoreConnectionString: redis.url, Security__RateLimitConcurrency: "1" }),
+    )
+    await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+    const round = async (session: string) => {
+      assert.strictEqual((await gate.call()).status, 200)
+      assert.strictEqual((await gate.call()).status, 429)
+      await monitor.take()
+      assert.deepStrictEqual((await gate.sessionEnded(session)).json, { released: true })
+    }
+    await round("conversation-1")
+    await round("conversation-2")
+    await monitor.sees("queue.settled")
+    const commands = await monitor.take()
+    note(TOPIC, `${"a webhook with RateLimitConcurrency set".padEnd(70)} ${commands.length}: ${commands.join(", ")}`)
+    assert.deepStrictEqual(commands, ["queue.end", "limit.giveBack", "queue.settled"])
+    assert.strictEqual((await gate.call()).status, 200)
+  })
+})

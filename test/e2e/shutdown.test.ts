@@ -1,0 +1,131 @@
+/** How the gate goes: told to stop, it says so, finishes what is in flight, and is gone within ten seconds. */
+import { connect } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { note } from "./support/evidence.ts"
+import { type Gate, settingsFor, withBench } from "./support/gate.ts"
+import { textOf } from "./support/http.ts"
+import { openEvents, openSocket } from "./support/push.ts"
+import { startPlatform } from "./support/servers.ts"
+
+const TOPIC = "4-shutdown"
+const LIMIT_MILLIS = 10_000
+
+/** Tells the gate to stop, and measures how long that takes. */
+const stopping = (gate: Gate, signal: NodeJS.Signals) => {
+  const began = performance.now()
+  gate.kill(signal)
+  return gate.exit.then((exit) => ({ exit, millis: performance.now() - began }))
+}
+
+const accepts = (gate: Gate): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(gate.url).port) })
+    const done = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once("connect", () => done(true))
+    socket.once("error", () => done(false))
+  })
+
+describe("a gate that is told to stop", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it.concurrent(
+      `drains on ${signal}: not ready, channels sent elsewhere, the start in flight finished, exit code 0`,
+      withBench(async (bench) => {
+        const platform = bench.own(await startPlatform())
+        const redis = bench.own(await startRedis())
+        const settings = settingsFor(platform, { StoreConnectionString: redis.url })
+        const gate = await bench.gate(settings)
+        await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+        platform.script = () => "hang"
+        const inFlight = gate.call()
+        await eventually("the start is under way", () => platform.starts.length === 1)
+        const tickets = [await gate.call(), await gate.call()].map((answer) => textOf(answer, "uniqueRequestId"))
+        const [one = "", two = ""] = tickets
+        const socket = bench.own(await openSocket(gate, one))
+        const events = bench.own(await openEvents(gate, two))
+        await socket.sees("position", { position: 1 })
+        await events.sees("position", { position: 2 })
+
+        const stopped = stopping(gate, signal)
+        const began = performance.now()
+        const seconds = () => ((performance.now() - began) / 1000).toFixed(2)
+        await eventually("not ready", async () => (await gate.ask("GET", "/health/ready")).status === 503)
+        note(TOPIC, `${signal}: /health/ready 503 after ${seconds()} s, while it still accepts`)
+        await socket.sees("reconnect")
+        await events.sees("reconnect")
+        await eventually("the channels' close", () => socket.closed() && events.closed())
+        assert.strictEqual(socket.closeCode(), 1001)
+        note(TOPIC, `${signal}: WebSocket and SSE had reconnect and were closed after ${seconds()} s`)
+        await eventually("no more connections", async () => !(await accepts(gate)))
+        note(TOPIC, `${signal}: accepts no more after ${seconds()} s; the start is still in flight`)
+        platform.starts[0]?.release()
+        assert.strictEqual((await inFlight).status, 200)
+        const { exit, millis } = await stopped
+        assert.deepStrictEqual(exit, { code: 0, signal: null })
+        assert.isBelow(millis, LIMIT_MILLIS)
+        note(TOPIC, `${signal}: the start was answered 200; exit code 0 after ${(millis / 1000).toFixed(2)} s`)
+
+        const next = await bench.gate(settings)
+        await eventually("ready", async () => (await next.ask("GET", "/health/ready")).status === 200)
+        await bench.own(await openSocket(next, one)).sees("position", { position: 1 })
+        assert.strictEqual((await next.ask("GET", `/api/session/${two}`)).json.queuePosition, 2)
+      }),
+    )
+  }
+
+  it.concurrent(
+    "is gone within ten seconds although the platform hangs and a client never closes",
+    withBench(async (bench) => {
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(settingsFor(platform))
+      platform.script = () => "hang"
+      const unanswered = gate.call().then(
+        ({ status }) => String(status),
+        () => "broken",
+      )
+      await eventually("the start is under way", () => platform.starts.length === 1)
+      // a client that has sent half a request
+      const slow = connect({ host: "127.0.0.1", port: Number(new URL(gate.url).port) })
+      slow.on("error", () => {})
+      slow.write(
+        "POST /api/session/request HTTP/1.1\r\nhost: gate\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{",
+      )
+      const { exit, millis } = await stopping(gate, "SIGTERM")
+      slow.destroy()
+      assert.deepStrictEqual(exit, { code: 0, signal: null })
+      assert.isBelow(millis, LIMIT_MILLIS)
+      note(
+        TOPIC,
+        `SIGTERM, hung platform and half a request: exit code 0 after ${(millis / 1000).toFixed(2)} s; the caller got: ${await unanswered}`,
+      )
+    }),
+  )
+
+  it.concurrent(
+    "goes at once when nothing is in flight",
+    withBench(async (bench) => {
+      const gate = await bench.gate(settingsFor(bench.own(await startPlatform())))
+      const { exit, millis } = await stopping(gate, "SIGTERM")
+      assert.deepStrictEqual(exit, { code: 0, signal: null })
+      note(TOPIC, `SIGTERM, idle: exit code 0 after ${(millis / 1000).toFixed(2)} s`)
+      assert.isBelow(millis, 5_000)
+    }),
+  )
+
+  it.concurrent(
+    "goes although its Redis is away",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis())
+      await redis.stop()
+      const gate = await bench.gate(settingsFor(bench.own(await startPlatform()), { StoreConnectionString: redis.url }))
+      const { exit, millis } = await stopping(gate, "SIGTERM")
+      assert.deepStrictEqual(exit, { code: 0, signal: null })
+      assert.isBelow(millis, LIMIT_MILLIS)
+      note(TOPIC, `SIGTERM, Redis away: exit code 0 after ${(millis / 1000).toFixed(2)} s`)
+    }),
+  )
+})

@@ -1,0 +1,82 @@
+/** Requests as a plain client sends them, one connection each, with nothing added or followed. */
+import { type IncomingHttpHeaders, request } from "node:http"
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** the body as JSON; an empty object when it is none */
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+export interface Ask {
+  readonly headers?: Readonly<Record<string, string>>
+  /** a string is sent as it is, anything else as JSON */
+  readonly body?: unknown
+  /** the body's length is not announced */
+  readonly chunked?: boolean
+}
+
+const parse = (text: string): Readonly<Record<string, unknown>> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Sends one request and reads the whole answer; rejects when the connection breaks. */
+export const ask = (method: string, url: string, { body, chunked = false, headers = {} }: Ask = {}): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+    const sent = request(
+      url,
+      {
+        method,
+        agent: false,
+        headers: {
+          ...(text === undefined ? {} : { "content-type": "application/json" }),
+          ...(text === undefined || chunked ? {} : { "content-length": Buffer.byteLength(text) }),
+          ...headers,
+        },
+      },
+      (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        response.on("error", reject)
+        response.on("end", () => {
+          const answered = Buffer.concat(chunks).toString()
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: answered,
+            json: parse(answered),
+          })
+        })
+      },
+    )
+    sent.on("error", reject)
+    sent.end(text)
+  })
+
+/** A string of the answer's body, if it is there. */
+export const field = ({ json }: Answer, name: string): string | undefined => {
+  const value = json[name]
+  return typeof value === "string" ? value : undefined
+}
+
+/** A string of the answer's body, which must be there. */
+export const textOf = (answer: Answer, name: string): string => {
+  const value = field(answer, name)
+  if (value === undefined) throw new Error(`no ${name} in ${answer.status} ${answer.text}`)
+  return value
+}
+
+/** The `field` of every problem that a 400 names. */
+export const namedFields = ({ json }: Answer): ReadonlyArray<string> =>
+  Array.isArray(json.errors)
+    ? json.errors.map((issue: unknown) =>
+        typeof issue === "object" && issue !== null && "field" in issue ? String(issue.field) : "",
+      )
+    : []

@@ -1,0 +1,87 @@
+/** Counts what instances ask of Redis, by MONITOR on a connection of its own. */
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { createConnection } from "node:net"
+import { eventually } from "../../support/process.ts"
+import type { RedisServer } from "../../support/redis.ts"
+
+/** What runs beside the requests: the sweep, and what keeps a connection and its clock. */
+const BACKGROUND = new Set(["queue.sweep", "queue.audit", "TIME", "INFO", "PING", "MONITOR", "ECHO"])
+
+const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
+
+const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" }
+const unescaped = (text: string): string =>
+  text.replace(/\\(x[0-9a-f]{2}|.)/g, (_, escaped: string) =>
+    escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped.slice(1), 16)) : (escapes[escaped] ?? escaped),
+  )
+
+/** Names the commands that clients send; scripts by the name in their first line, once they were seen whole. */
+const makeNames = () => {
+  const scripts = new Map<string, string>()
+  return (line: string): string | undefined => {
+    const [, client, command = "", first = ""] = LINE.exec(line) ?? []
+    // what a script did inside is no round trip
+    if (client === undefined || client === "lua") return undefined
+    switch (command.toLowerCase()) {
+      case "eval": {
+        const text = unescaped(first)
+        const name = /^-- voicegate ([\w.]+)/.exec(text)?.[1] ?? "eval"
+        scripts.set(createHash("sha1").update(text, "latin1").digest("hex"), name)
+        return `EVAL ${name}`
+      }
+      case "evalsha":
+        return scripts.get(first) ?? `script ${first.slice(0, 8)}`
+      default:
+        return command.toUpperCase()
+    }
+  }
+}
+
+export interface Monitor {
+  /** the commands of clients since the last call, oldest first, without those that run beside the requests */
+  readonly take: () => Promise<ReadonlyArray<string>>
+  /** waits for this command */
+  readonly sees: (command: string) => Promise<void>
+  readonly dispose: () => Promise<void>
+}
+
+/** Watches a server. Commands are seen in the order in which the server carried them out. */
+export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
+  const socket = createConnection({ host: server.host, port: server.port })
+  let rest = ""
+  let all: Array<string> = []
+  const nameOf = makeNames()
+  socket.on("data", (chunk) => {
+    const lines = (rest + chunk.toString()).split("\r\n")
+    rest = lines.pop() ?? ""
+    all.push(...lines.flatMap((line) => nameOf(line) ?? []))
+  })
+  socket.on("error", () => {})
+  await once(socket, "connect")
+  socket.write("MONITOR\r\n")
+  let marks = 0
+  /** everything before this has been seen when the mark comes back */
+  const reachMark = async (): Promise<void> => {
+    marks++
+    await server.command("echo", `mark-${marks}`)
+    await eventually("the monitor's mark", () => all.filter((command) => command === "ECHO").length > 0)
+  }
+  await eventually("the monitor", async () => {
+    await server.command("echo", "begin")
+    return all.length > 0
+  })
+  all = []
+  return {
+    take: async () => {
+      await reachMark()
+      const taken = all.filter((command) => !BACKGROUND.has(command))
+      all = []
+      return taken
+    },
+    sees: (command) => eventually(`the command ${command}`, () => all.includes(command)),
+    dispose: async () => {
+      socket.destroy()
+    },
+  }
+}

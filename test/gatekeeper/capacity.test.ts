@@ -1,0 +1,146 @@
+/** How many slots there are when the settings do not say. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import type { Concurrency, PlatformError } from "../../src/PlatformApi.ts"
+import {
+  ask,
+  begin,
+  caller,
+  enqueue,
+  type Given,
+  gateLayer,
+  hangUp,
+  makeWorld,
+  platformIsAway,
+  platformRefuses,
+  session,
+  stateOf,
+  type World,
+} from "../support/gate.ts"
+
+const asked: Given = { VoiceAiPlatform: { MaxConcurrency: undefined } }
+const account = (limit: number, inUse: number): Effect.Effect<Concurrency> => Effect.succeed({ limit, inUse })
+
+const capacityTest = (
+  name: string,
+  atStart: Effect.Effect<Concurrency, PlatformError>,
+  body: (world: World) => Effect.Effect<void, unknown, Gatekeeper>,
+) =>
+  it.effect(name, () => {
+    const world = makeWorld()
+    world.concurrency = () => atStart
+    return Effect.provide(body(world), gateLayer(world, asked))
+  })
+
+describe("the platform's figures", () => {
+  capacityTest("say how many slots there are", account(2, 0), () =>
+    Effect.gen(function* () {
+      yield* begin(caller(1))
+      yield* begin(caller(2))
+      expect((yield* ask(caller(3)))._tag).toBe("Queued")
+    }),
+  )
+
+  capacityTest("count less the calls that are not ours, as they come and go", account(3, 2), (world) =>
+    Effect.gen(function* () {
+      yield* begin(caller(1))
+      const ticket = yield* enqueue(caller(2))
+      // ours is among them now: two are foreign still
+      world.concurrency = () => account(3, 3)
+      yield* TestClock.adjust("11 seconds")
+      expect(yield* stateOf(ticket)).toBe("waiting")
+      // one foreign call ends
+      world.concurrency = () => account(3, 2)
+      yield* TestClock.adjust("11 seconds")
+      expect(yield* stateOf(ticket)).toBe("called")
+    }),
+  )
+
+  capacityTest("that shrink let nobody in until there is room below them", account(2, 0), (world) =>
+    Effect.gen(function* () {
+      yield* begin(caller(1))
+      yield* begin(caller(2))
+      world.concurrency = () => account(1, 2)
+      yield* TestClock.adjust("11 seconds")
+      const ticket = yield* enqueue(caller(3))
+      yield* hangUp(...session(1).sessionIds)
+      expect(yield* stateOf(ticket)).toBe("waiting")
+      yield* hangUp(...session(2).sessionIds)
+      expect(yield* stateOf(ticket)).toBe("called")
+    }),
+  )
+
+  capacityTest("stay as they were while the platform cannot be asked", account(1, 0), (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      world.concurrency = () => Effect.fail(platformIsAway)
+      yield* TestClock.adjust("1 minute")
+      expect(yield* gate.capacityKnown).toBe(true)
+      yield* begin()
+    }),
+  )
+
+  capacityTest(
+    "are asked for until they come when the platform is away at the start",
+    Effect.fail(platformIsAway),
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        expect(yield* gate.capacityKnown).toBe(false)
+        const ticket = yield* enqueue(caller(1))
+        world.concurrency = () => account(1, 0)
+        yield* TestClock.adjust("11 seconds")
+        expect(yield* gate.capacityKnown).toBe(true)
+        expect(yield* stateOf(ticket)).toBe("called")
+      }),
+  )
+
+  it.effect("of one campaign go on being read when the key of another is refused", () => {
+    const world = makeWorld()
+    const given: Given = {
+      VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
+    }
+    world.concurrency = () => account(1, 0)
+    return Effect.gen(function* () {
+      world.concurrency = (name) => (name === "default" ? Effect.fail(platformRefuses) : account(2, 0))
+      yield* TestClock.adjust("11 seconds")
+      yield* begin(caller(1), { campaignId: "sales" })
+      yield* begin(caller(2), { campaignId: "sales" })
+    }).pipe(Effect.provide(gateLayer(world, given)))
+  })
+})
+
+describe("a key that may not read the figures", () => {
+  it.effect("is an error at the start that names the setting to set", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(gateLayer(world, asked))))
+      expect(error._tag).toBe("CapacityUnknown")
+      expect(error.message).toContain("VoiceAiPlatform.MaxConcurrency")
+      expect(error.message).not.toContain("the-platform-key")
+    }),
+  )
+
+  it.effect("is no error when the slots are set", () => {
+    const world = makeWorld()
+    return Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      expect(yield* gate.capacityKnown).toBe(true)
+    }).pipe(Effect.provide(gateLayer(world, {})))
+  })
+
+  it.effect("names the setting of the campaign it is the key of", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const given: Given = {
+        VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
+      }
+      world.concurrency = (name) => (name === "sales" ? Effect.fail(platformRefuses) : account(1, 0))
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(gateLayer(world, given))))
+      expect(error).toMatchObject({ _tag: "CapacityUnknown", campaign: "sales" })
+      expect(error.message).toContain("VoiceAiPlatform.Campaigns.sales.MaxConcurrency")
+    }),
+  )
+})

@@ -1,0 +1,399 @@
+/** Callers who hang up and stores that fail, at every place where that can happen: nothing stays behind. */
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import * as memory from "../../src/store/memory.ts"
+import {
+  ask,
+  atCapacity,
+  BEGIN,
+  begin,
+  caller,
+  enqueue,
+  eventsOf,
+  figures,
+  type GateServices,
+  gateLayer,
+  gateTest,
+  hangUp,
+  makeWorld,
+  platformRefuses,
+  remaining,
+  session,
+  start,
+  stateOf,
+  type World,
+} from "../support/gate.ts"
+
+describe("a caller who hangs up", () => {
+  gateTest("while the address is looked up has taken nothing", {}, (world) =>
+    Effect.gen(function* () {
+      const never = yield* Deferred.make<IpFacts>()
+      world.lookup = () => Deferred.await(never)
+      const asked = yield* Effect.forkChild(ask(caller(1)))
+      yield* Effect.yieldNow
+      expect(world.looked).toEqual([caller(1)])
+      yield* Fiber.interrupt(asked)
+      expect(yield* remaining(caller(1))).toBe(20)
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    }),
+  )
+
+  gateTest("while the platform is asked leaves a whole session, which ends as any other", {}, (world) =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      const asked = yield* Effect.forkChild(ask(caller(1)))
+      yield* Effect.yieldNow
+      const interrupted = yield* Effect.forkChild(Fiber.interrupt(asked))
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(interrupted)
+      expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
+      expect(yield* hangUp("web-1")).toBe(true)
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    }),
+  )
+
+  gateTest("while the platform refuses gets slot and quota back all the same", {}, (world) =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<void>()
+      world.initiate = () => Effect.andThen(Deferred.await(answer), Effect.fail(platformRefuses))
+      const asked = yield* Effect.forkChild(ask(caller(1)))
+      yield* Effect.yieldNow
+      const interrupted = yield* Effect.forkChild(Fiber.interrupt(asked))
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(interrupted)
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      expect(yield* remaining(caller(1))).toBe(20)
+    }),
+  )
+
+  gateTest("while a called ticket starts can come back to its session", {}, (world) =>
+    Effect.gen(function* () {
+      yield* begin()
+      const ticket = yield* enqueue(caller(1))
+      yield* hangUp("web-1")
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      const starting = yield* Effect.forkChild(start(ticket))
+      yield* Effect.yieldNow
+      const interrupted = yield* Effect.forkChild(Fiber.interrupt(starting))
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(interrupted)
+      expect(yield* start(ticket)).toMatchObject({ _tag: "Started", sessionId: "web-2" })
+      expect(world.initiated.length).toBe(2)
+    }),
+  )
+})
+
+/** A store whose every answer takes its time, as one over a network. */
+const slowStore = (millis: number): Layer.Layer<Store> =>
+  Layer.effect(
+    Store,
+    Effect.map(Store, (store) =>
+      Store.of({
+        ...store,
+        run: (script, keys, args) => Effect.tap(store.run(script, keys, args), () => Effect.sleep(millis)),
+      }),
+    ),
+  ).pipe(Layer.provide(memory.layer))
+
+describe("over a store that takes its time", () => {
+  const overSlowStore = <E>(body: (world: World) => Effect.Effect<void, E, GateServices>) =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      yield* TestClock.setTime(BEGIN)
+      yield* Effect.provide(body(world), gateLayer(world, {}, { store: slowStore(100) }))
+    })
+  /** Lets time pass while an effect runs. */
+  const meanwhile = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Effect.forkChild(effect), (fiber) =>
+      Effect.andThen(TestClock.adjust("600 millis"), Fiber.join(fiber)),
+    )
+
+  it.effect("a webhook whose sender hangs up calls the next one all the same", () =>
+    overSlowStore((world) =>
+      Effect.gen(function* () {
+        yield* meanwhile(begin())
+        const ticket = yield* meanwhile(enqueue(caller(1)))
+        const ending = yield* Effect.forkChild(hangUp("web-1"))
+        yield* TestClock.adjust("50 millis")
+        const interrupted = yield* Effect.forkChild(Fiber.interrupt(ending))
+        yield* TestClock.adjust("100 millis")
+        yield* Fiber.join(interrupted)
+        expect(eventsOf(world, ticket)).toMatchObject([{ type: "start_call" }])
+      }),
+    ),
+  )
+
+  it.effect("a caller may hang up at any moment", () =>
+    Effect.gen(function* () {
+      for (let moment = 0; moment <= 500; moment += 50) {
+        yield* overSlowStore((world) =>
+          Effect.gen(function* () {
+            world.lookup = () => Effect.as(Effect.sleep("100 millis"), noFacts)
+            world.initiate = (n) => Effect.as(Effect.sleep("100 millis"), session(n))
+            const asked = yield* Effect.forkChild(ask(caller(1)))
+            yield* TestClock.adjust(moment)
+            const interrupted = yield* Effect.forkChild(Fiber.interrupt(asked))
+            yield* TestClock.adjust("1 second")
+            yield* Fiber.join(interrupted)
+            const { leases, live, waiting } = yield* meanwhile(figures())
+            // nothing at all, or a whole session
+            expect([leases, waiting, live, yield* meanwhile(remaining(caller(1)))]).toEqual(
+              moment < 100 ? [0, 0, 0, 20] : [1, 0, 1, 19],
+            )
+          }),
+        )
+      }
+    }),
+  )
+})
+
+/** How a run of the store fails: before anything was done, or after, so that only the answer is lost. */
+type Fault = "request lost" | "answer lost"
+
+interface Faults {
+  /** runs until the one that fails, 1 is the next; 0 for none */
+  countdown: number
+  runs: number
+  fault: Fault
+  /** every run fails */
+  away: boolean
+}
+
+const gone = new StoreUnavailable({ message: "The store is away." })
+
+const faultyStore = (faults: Faults): Layer.Layer<Store> =>
+  Layer.effect(
+    Store,
+    Effect.map(Store, (store) =>
+      Store.of({
+        ...store,
+        run: (script, keys, args) =>
+          Effect.suspend(() => {
+            if (faults.away) return Effect.fail(gone)
+            faults.runs++
+            if (--faults.countdown !== 0) return store.run(script, keys, args)
+            return faults.fault === "request lost"
+              ? Effect.fail(gone)
+              : Effect.andThen(store.run(script, keys, args), Effect.fail(gone))
+          }),
+      }),
+    ),
+  ).pipe(Layer.provide(memory.layer))
+
+const given = { Security: { RateLimitConcurrency: 3 }, Queue: { MaxCallMinutes: 1 } }
+
+/** A gate whose store can be made to fail. */
+const withFaults = <E>(
+  body: (world: World, faults: Faults) => Effect.Effect<void, E, GateServices>,
+  fault: Fault = "request lost",
+) =>
+  Effect.gen(function* () {
+    const world = makeWorld()
+    const faults: Faults = { countdown: 0, runs: 0, fault, away: false }
+    yield* TestClock.setTime(BEGIN)
+    yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults) }))
+    return faults.runs
+  })
+
+/** All slots are free and nobody waits, once every deadline has passed; and every caller may call again. */
+const nothingLeft = Effect.gen(function* () {
+  yield* TestClock.adjust("3 minutes")
+  expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+  const again = yield* begin(caller(99))
+  yield* hangUp(again.sessionId)
+})
+
+/** Lives of a gate in which each run of the store may be the one that fails. */
+const stories: Record<string, (world: World) => Effect.Effect<void, never, Gatekeeper>> = {
+  "a session that starts and ends": () =>
+    Effect.gen(function* () {
+      yield* ask(caller(1))
+      yield* Effect.ignore(hangUp("web-1"))
+    }),
+  "a ticket that waits, is called, starts and ends": () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* ask(caller(1))
+      const queued = yield* ask(caller(2))
+      const ticket = "uniqueRequestId" in queued ? queued.uniqueRequestId : ""
+      yield* Effect.ignore(gate.attach(ticket))
+      yield* Effect.ignore(hangUp("web-1"))
+      yield* start(ticket)
+      yield* Effect.ignore(gate.status(ticket))
+      yield* Effect.ignore(hangUp("web-2"))
+    }),
+  "a platform that refuses": (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(platformRefuses)
+      yield* ask(caller(1))
+      yield* ask(caller(2))
+    }),
+  "a platform at capacity": (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(atCapacity)
+      yield* ask(caller(1))
+      yield* ask(caller(2))
+    }),
+  "a place given up": () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* ask(caller(1))
+      const queued = yield* ask(caller(2))
+      yield* Effect.ignore(gate.leave("uniqueRequestId" in queued ? queued.uniqueRequestId : ""))
+      yield* Effect.ignore(hangUp("web-1"))
+    }),
+}
+
+describe("a store that fails once", () => {
+  for (const [name, story] of Object.entries(stories)) {
+    for (const fault of ["request lost", "answer lost"] as const) {
+      it.effect(`loses no slot for good, at whichever step of ${name} (${fault})`, () =>
+        Effect.gen(function* () {
+          const life = (failing: number) =>
+            withFaults(
+              (world, faults) =>
+                Effect.gen(function* () {
+                  faults.countdown = failing
+                  yield* Effect.forkChild(story(world)).pipe(
+                    Effect.tap(() => TestClock.adjust("6 seconds")),
+                    Effect.flatMap(Fiber.join),
+                  )
+                  // of other names: the end of one that never began is remembered
+                  world.initiate = (n) => Effect.succeed(session(n + 1000))
+                  yield* nothingLeft
+                }),
+              fault,
+            )
+          const steps = yield* withFaults((world, faults) =>
+            Effect.andThen(
+              story(world),
+              Effect.sync(() => expect(faults.runs).toBeGreaterThan(1)),
+            ),
+          )
+          for (let failing = 1; failing <= steps; failing++) yield* life(failing)
+        }),
+      )
+    }
+  }
+
+  for (const fault of ["request lost", "answer lost"] as const) {
+    it.effect(`gives the caller's budgets back whenever the answer was that it is away (${fault})`, () =>
+      Effect.gen(function* () {
+        let refusals = 0
+        for (const platform of [() => Effect.fail(atCapacity), (n: number) => Effect.succeed(session(n))]) {
+          for (let failing = 1; failing <= 4; failing++) {
+            yield* withFaults(
+              (world, faults) =>
+                Effect.gen(function* () {
+                  world.initiate = platform
+                  faults.countdown = failing
+                  const asked = yield* Effect.forkChild(ask(caller(1)))
+                  yield* TestClock.adjust("6 seconds")
+                  const outcome = yield* Fiber.join(asked)
+                  if (outcome._tag !== "StoreUnavailable") return
+                  refusals++
+                  yield* TestClock.adjust("40 seconds")
+                  expect(yield* remaining(caller(1))).toBe(20)
+                }),
+              fault,
+            )
+          }
+        }
+        // the limits and the admission, with either answer of the platform, and the way back to the queue
+        expect(refusals).toBe(5)
+      }),
+    )
+  }
+
+  it.effect("keeps a session whose binding was carried out though its answer was lost", () =>
+    withFaults(
+      (world, faults) =>
+        Effect.gen(function* () {
+          faults.countdown = 3
+          const asked = yield* Effect.forkChild(ask(caller(1)))
+          yield* TestClock.adjust("1 second")
+          const outcome = yield* Fiber.join(asked)
+          expect(outcome).toMatchObject({ _tag: "Started", sessionId: "web-1" })
+          expect(yield* stateOf("uniqueRequestId" in outcome ? outcome.uniqueRequestId : "")).toBe("live")
+          expect(world.initiated.length).toBe(1)
+        }),
+      "answer lost",
+    ),
+  )
+})
+
+describe("a store that is away", () => {
+  it.effect("fails every operation with StoreUnavailable, and all goes on when it is back", () =>
+    withFaults((world, faults) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        yield* begin()
+        const ticket = yield* enqueue(caller(1))
+        world.connected.add(ticket)
+        faults.away = true
+        expect((yield* ask(caller(2)))._tag).toBe("StoreUnavailable")
+        expect((yield* start(ticket))._tag).toBe("StoreUnavailable")
+        for (const operation of [
+          gate.leave(ticket),
+          Effect.asVoid(gate.status(ticket)),
+          Effect.asVoid(gate.attach(ticket)),
+          Effect.asVoid(hangUp("web-1")),
+        ]) {
+          expect((yield* Effect.flip(operation))._tag).toBe("StoreUnavailable")
+        }
+        // shorter than the grace
+        yield* TestClock.adjust("20 seconds")
+        faults.away = false
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* stateOf(ticket)).toBe("waiting")
+        expect(yield* hangUp("web-1")).toBe(true)
+        expect((yield* start(ticket))._tag).toBe("Started")
+      }),
+    ),
+  )
+
+  it.effect("while a session waits to be bound is waited for", () =>
+    withFaults((world, faults) =>
+      Effect.gen(function* () {
+        const answer = yield* Deferred.make<void>()
+        world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+        const asked = yield* Effect.forkChild(ask(caller(1)))
+        yield* Effect.yieldNow
+        faults.away = true
+        yield* Deferred.succeed(answer, undefined)
+        yield* TestClock.adjust("2 seconds")
+        faults.away = false
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Started" })
+      }),
+    ),
+  )
+
+  it.effect("gets a refused start's quota back later", () =>
+    withFaults((world, faults) =>
+      Effect.gen(function* () {
+        world.initiate = () =>
+          Effect.andThen(
+            Effect.sync(() => (faults.away = true)),
+            Effect.fail(platformRefuses),
+          )
+        expect((yield* ask(caller(1)))._tag).toBe("PlatformUnavailable")
+        faults.away = false
+        expect(yield* remaining(caller(1))).toBe(19)
+        yield* TestClock.adjust("32 seconds")
+        expect(yield* remaining(caller(1))).toBe(20)
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      }),
+    ),
+  )
+})

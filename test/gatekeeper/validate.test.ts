@@ -1,0 +1,216 @@
+/** What a request's body may say, field by field. */
+import { describe, expect, it } from "@effect/vitest"
+import { Redacted, Result } from "effect"
+import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
+import { type Validated, validate } from "../../src/gatekeeper/validate.ts"
+import type { InvalidRequest } from "../../src/Session.ts"
+import type { Campaign } from "../../src/Settings.ts"
+
+const campaign = (name: string, WebCampaignId: string, regions: ReadonlyArray<string>): Campaign => ({
+  name,
+  ApiSecretToken: Redacted.make("key"),
+  BaseUrl: "https://platform.example/",
+  BusinessId: "business",
+  WebCampaignId,
+  DefaultRegionId: regions[0] ?? "",
+  AllowedRegionIds: regions,
+  MaxConcurrency: 1,
+})
+const campaigns = makeCampaigns({
+  Campaigns: [campaign("default", "web-1", ["eu", "us"]), campaign("sales", "web-2", ["asia"])],
+})
+
+const accepted = (body: unknown): Validated => Result.getOrThrow(validate(campaigns, body))
+const refused = (body: unknown): InvalidRequest => Result.getOrThrow(Result.flip(validate(campaigns, body)))
+
+const defaults = {
+  campaign: "default",
+  regionId: "eu",
+  transportType: 0,
+  dynamicVariables: {},
+  metadata: {},
+  audio: {},
+}
+const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth))
+const many = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]))
+
+describe("an accepted body", () => {
+  it("may say nothing at all", () => {
+    expect(accepted({}).config).toEqual(defaults)
+    expect(accepted({}).ticket).toBeUndefined()
+  })
+
+  it("means the same with null as without a field", () => {
+    const fields = ["campaignId", "regionId", "transportType", "clientIdentifier", "dynamicVariables", "metadata"]
+    const body = Object.fromEntries([...fields, "audioConfiguration", "uniqueRequestId"].map((name) => [name, null]))
+    expect(accepted(body)).toEqual(accepted({}))
+    const { audio } = accepted({ audioConfiguration: { inputSampleRate: null, outputSampleRate: 8000 } }).config
+    expect(audio.inputSampleRate ?? undefined).toBeUndefined()
+    expect(audio.outputSampleRate).toBe(8000)
+  })
+
+  it("is kept as it was said", () => {
+    const audioConfiguration = {
+      inputEncodingType: 1,
+      inputSampleRate: 48_000,
+      inputBitsPerSample: 16,
+      outputEncodingType: 7,
+      outputSampleRate: 24_000,
+      outputBitsPerSample: 32,
+    }
+    const body = {
+      campaignId: "sales",
+      regionId: "asia",
+      transportType: 1,
+      clientIdentifier: "visitor 1",
+      dynamicVariables: { name: "Ada", empty: "" },
+      metadata: { page: "/prices" },
+      audioConfiguration,
+      uniqueRequestId: "ticket",
+      unknown: { is: "ignored" },
+    }
+    const { config, ticket } = accepted(body)
+    expect(ticket).toBe("ticket")
+    expect(config).toEqual({
+      campaign: "sales",
+      regionId: "asia",
+      transportType: 1,
+      clientIdentifier: "visitor 1",
+      dynamicVariables: { name: "Ada", empty: "" },
+      metadata: { page: "/prices" },
+      audio: audioConfiguration,
+    })
+  })
+
+  it("names its campaign by name or web campaign id, and means the default with an empty name", () => {
+    expect(accepted({ campaignId: "web-2" }).campaign.name).toBe("sales")
+    expect(accepted({ campaignId: "sales" }).config.regionId).toBe("asia")
+    expect(accepted({ campaignId: "", regionId: "" }).config).toEqual(defaults)
+  })
+
+  it("may fill every bound", () => {
+    const variables = { ...many(63, "v".repeat(4096)), ["n".repeat(128)]: "" }
+    const { config } = accepted({ clientIdentifier: "x".repeat(256), dynamicVariables: variables, metadata: variables })
+    expect(config.dynamicVariables).toEqual(variables)
+    expect(config.metadata).toEqual(variables)
+  })
+
+  it("may have keys that are special elsewhere, which are kept as plain names", () => {
+    const metadata: unknown = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}')
+    const { config } = accepted({ metadata })
+    expect(JSON.parse(JSON.stringify(config.metadata))).toEqual(metadata)
+    expect(accepted(JSON.parse('{"__proto__":{"campaignId":"sales"}}')).config.campaign).toBe("default")
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype)
+    expect("x" in {}).toBe(false)
+  })
+})
+
+describe("a refused body", () => {
+  it.each([[null], [undefined], [[]], ["text"], [7], [true]])("is anything but an object: %j", (body) => {
+    expect(refused(body)).toMatchObject({ code: "invalid_request", message: "Expected object" })
+  })
+
+  it.each([
+    ["campaignId", 5],
+    ["campaignId", "x".repeat(257)],
+    ["regionId", {}],
+    ["regionId", "x".repeat(257)],
+    ["transportType", 2],
+    ["transportType", "0"],
+    ["transportType", 0.5],
+    ["clientIdentifier", ""],
+    ["clientIdentifier", "x".repeat(257)],
+    ["clientIdentifier", "a/b"],
+    ["clientIdentifier", "a\\b"],
+    ["clientIdentifier", 7],
+    ["dynamicVariables", "a=b"],
+    ["dynamicVariables", ["a"]],
+    ["dynamicVariables", many(65, "v")],
+    ["metadata", many(65, "v")],
+    ["audioConfiguration", "pcm"],
+    ["uniqueRequestId", 1],
+    ["uniqueRequestId", "x".repeat(65)],
+  ])("names %s when it is wrong", (field, value) => {
+    const { code, issues, message } = refused({ [field]: value })
+    expect(code).toBe("invalid_request")
+    expect(issues.map((issue) => issue.field)).toEqual([field])
+    expect(message).toMatch(new RegExp(`^${field}: Expected `))
+  })
+
+  it.each([
+    ["metadata.a", { metadata: { a: 1 } }],
+    ["metadata.a", { metadata: { a: null } }],
+    ["dynamicVariables.a", { dynamicVariables: { a: "v".repeat(4097) } }],
+    ["dynamicVariables.", { dynamicVariables: { "": "v" } }],
+    ["metadata.__proto__", { metadata: JSON.parse('{"__proto__":{"polluted":"yes"}}') }],
+    ["audioConfiguration.inputEncodingType", { audioConfiguration: { inputEncodingType: 9 } }],
+    ["audioConfiguration.outputEncodingType", { audioConfiguration: { outputEncodingType: 0 } }],
+    ["audioConfiguration.inputSampleRate", { audioConfiguration: { inputSampleRate: 7999 } }],
+    ["audioConfiguration.outputSampleRate", { audioConfiguration: { outputSampleRate: 96_001 } }],
+    ["audioConfiguration.inputSampleRate", { audioConfiguration: { inputSampleRate: 8000.5 } }],
+    ["audioConfiguration.inputBitsPerSample", { audioConfiguration: { inputBitsPerSample: 12 } }],
+    ["audioConfiguration.outputBitsPerSample", { audioConfiguration: { outputBitsPerSample: "16" } }],
+  ])("names %s", (field, body) => {
+    expect(refused(body).issues.map((issue) => issue.field)).toEqual([field])
+  })
+
+  it("says so of a variable whose name is too long, instead of dropping it", () => {
+    const { issues } = refused({ metadata: { ["n".repeat(129)]: "v" } })
+    expect(issues).toHaveLength(1)
+    expect(issues[0]?.field).toMatch(/^metadata\.n+…$/)
+  })
+
+  it("names all its problems at once", () => {
+    const { issues } = refused({ transportType: 7, clientIdentifier: "/", audioConfiguration: { inputSampleRate: 1 } })
+    expect(issues.map(({ field }) => field)).toEqual([
+      "transportType",
+      "clientIdentifier",
+      "audioConfiguration.inputSampleRate",
+    ])
+  })
+
+  it("is answered with twenty problems at most, and never at length", () => {
+    const body = {
+      metadata: many(5000, 1),
+      campaignId: "x".repeat(60_000),
+      dynamicVariables: { ["n".repeat(60_000)]: 1 },
+    }
+    const { issues, message } = refused(body)
+    expect(issues).toHaveLength(20)
+    expect(message.length).toBeLessThan(4096)
+  })
+
+  it("may be nested as deep as it likes", () => {
+    expect(refused(nested(30_000)).message).toBe("Expected object")
+    expect(refused({ metadata: { a: nested(30_000) } }).issues[0]?.field).toBe("metadata.a")
+    expect(accepted({ unknown: nested(30_000) }).config).toEqual(defaults)
+  })
+
+  it.each([["nobody"], ["__proto__"], ["constructor"], ["DEFAULT"]])("names no campaign: %s", (campaignId) => {
+    expect(refused({ campaignId })).toMatchObject({ code: "unknown_campaign", issues: [{ field: "campaignId" }] })
+  })
+
+  it("asks for a region that its campaign does not allow", () => {
+    expect(refused({ regionId: "asia" })).toMatchObject({
+      code: "region_not_allowed",
+      message: "regionId: Expected one of eu, us",
+    })
+    expect(refused({ campaignId: "sales", regionId: "eu" }).code).toBe("region_not_allowed")
+  })
+})
+
+describe("a ticket's id", () => {
+  it("names its campaign, alike on every instance whatever the settings call it", () => {
+    const elsewhere = makeCampaigns({ Campaigns: [campaign("b", "web-2", ["x"]), campaign("a", "web-1", ["x"])] })
+    for (const each of campaigns.all) {
+      const ticket = campaigns.newTicket(each, "s".repeat(22))
+      expect(campaigns.ofTicket(ticket)?.name).toBe(each.name)
+      expect(elsewhere.ofTicket(ticket)?.WebCampaignId).toBe(each.WebCampaignId)
+    }
+  })
+
+  it("of no campaign is nobody's", () => {
+    for (const ticket of ["", "x", "s".repeat(26), "é".repeat(30)]) expect(campaigns.ofTicket(ticket)).toBeUndefined()
+  })
+})

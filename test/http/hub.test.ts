@@ -1,0 +1,284 @@
+/** The existing widget's side: the stock SignalR client against the hub, over a real server. */
+import { createServer } from "node:http"
+import type { Socket } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { HttpTransportType, type HubConnection, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
+import { Effect, Layer, type Scope } from "effect"
+import { WebSocket } from "ws"
+import * as Gate from "../../src/Gate.ts"
+import * as Listeners from "../../src/http/listeners.ts"
+import { IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { PlatformApi } from "../../src/PlatformApi.ts"
+import * as PushChannel from "../../src/PushChannel.ts"
+import { layerFrom } from "../../src/settings/load.ts"
+import * as memory from "../../src/store/memory.ts"
+
+const ORIGIN = "https://shop.example"
+
+const settings = layerFrom({
+  VoiceAiPlatform: {
+    ApiSecretToken: "key",
+    BaseUrl: "http://127.0.0.1:1/",
+    BusinessId: "b",
+    WebCampaignId: "c",
+    DefaultRegionId: "r",
+    MaxConcurrency: 1,
+  },
+  Security: { AllowedOrigins: [ORIGIN] },
+  Server: { Host: "127.0.0.1" },
+})
+
+const concerns = Layer.mergeAll(
+  Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(noFacts), probe: Effect.void })),
+  Layer.effect(
+    PlatformApi,
+    Effect.sync(() => {
+      let sessions = 0
+      return PlatformApi.of({
+        initiate: () =>
+          Effect.sync(() => {
+            sessions++
+            return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
+          }),
+        concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
+        sessionStatus: () => Effect.succeed("unknown"),
+        verify: () => Effect.succeed("fine"),
+      })
+    }),
+  ),
+)
+
+/** The gate on a free port; `cut` destroys every open socket, as a lost network does. */
+const gate = Effect.gen(function* () {
+  const listeners = yield* Listeners.Listeners
+  const sockets = new Set<Socket>()
+  const server = createServer(listeners.request)
+  server.on("upgrade", listeners.upgrade)
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.on("close", () => sockets.delete(socket))
+  })
+  yield* Effect.acquireRelease(
+    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+    () =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      }),
+  )
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cut: Effect.sync(() => {
+      for (const socket of sockets) socket.destroy()
+    }),
+  }
+})
+
+const layer = Listeners.layer().pipe(
+  Layer.provide(Gate.layerNoDeps),
+  Layer.provide(concerns),
+  Layer.provide(PushChannel.layerShared),
+  Layer.provide(memory.layer),
+  Layer.provide(settings),
+)
+
+const running = <A>(test: (url: string, cut: Effect.Effect<void>) => Effect.Effect<A, unknown, Scope.Scope>) =>
+  Effect.scoped(
+    Effect.provide(
+      Effect.flatMap(gate, ({ cut, url }) => test(url, cut)),
+      layer,
+    ),
+  )
+
+interface Widget {
+  readonly connection: HubConnection
+  readonly next: () => Promise<readonly [string, Record<string, string>]>
+}
+
+/** The stock client as the widget uses it. */
+const widget = (url: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async (): Promise<Widget> => {
+      const connection = new HubConnectionBuilder()
+        .withUrl(`${url}/sessionHub`)
+        .withAutomaticReconnect([0, 100])
+        .configureLogging(LogLevel.None)
+        .build()
+      const events: Array<readonly [string, Record<string, string>]> = []
+      let wake = (): void => {}
+      for (const name of ["SessionReady", "SessionFailed"]) {
+        connection.on(name, (argument: Record<string, string>) => {
+          events.push([name, argument])
+          wake()
+        })
+      }
+      await connection.start()
+      return {
+        connection,
+        next: async () => {
+          for (;;) {
+            const event = events.shift()
+            if (event !== undefined) return event
+            await new Promise<void>((resolve) => {
+              wake = resolve
+            })
+          }
+        },
+      }
+    }),
+    ({ connection }) => Effect.promise(() => connection.stop()),
+  )
+
+const post = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  Effect.promise(async () => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    })
+    const answered: Record<string, unknown> = JSON.parse(await response.text())
+    return { status: response.status, body: answered }
+  })
+
+const ended = (url: string, session: string) =>
+  post(`${url}/api/webhook/session-ended`, { ConversationSessionId: session })
+
+const request = (url: string) => Effect.map(post(`${url}/api/session/request`, {}), ({ body }) => body)
+
+describe("the SignalR hub, by the stock client", () => {
+  it.live("a registered ticket gets SessionReady when the slot opens, without a start of its own", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const first = yield* request(url)
+        assert.strictEqual(first.webSocketUrl, "wss://platform.example/1")
+        const second = yield* request(url)
+        assert.strictEqual(second.status, "queued")
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        yield* ended(url, "s1")
+        assert.deepStrictEqual(yield* Effect.promise(next), [
+          "SessionReady",
+          { webSocketUrl: "wss://platform.example/2" },
+        ])
+        // registering again brings what was missed, and starts nothing twice
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        assert.deepStrictEqual(yield* Effect.promise(next), [
+          "SessionReady",
+          { webSocketUrl: "wss://platform.example/2" },
+        ])
+      }),
+    ),
+  )
+
+  it.live("a widget that comes back without registering again is known by its browser's cookie", () =>
+    running((url, cut) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const second = yield* request(url)
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        const back = new Promise<void>((resolve) => connection.onreconnected(() => resolve()))
+        yield* cut
+        yield* Effect.promise(() => back)
+        yield* ended(url, "s1")
+        assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
+      }),
+    ),
+  )
+
+  it.live("an unknown ticket is refused with SessionFailed and an error of the invocation", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const { connection, next } = yield* widget(url)
+        const error = yield* Effect.promise(() =>
+          connection.invoke("Register", "nobody").then(
+            () => "",
+            (cause: Error) => cause.message,
+          ),
+        )
+        assert.include(error, "No request has this id")
+        assert.strictEqual((yield* Effect.promise(next))[0], "SessionFailed")
+      }),
+    ),
+  )
+
+  it.live("a ticket that was given up elsewhere fails", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const second = yield* request(url)
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        yield* Effect.promise(() => fetch(`${url}/api/session/${second.uniqueRequestId}`, { method: "DELETE" }))
+        const [name, { message }] = yield* Effect.promise(next)
+        assert.strictEqual(name, "SessionFailed")
+        assert.include(message ?? "", "left")
+      }),
+    ),
+  )
+
+  it.live("a negotiated connection opens once, an unknown one never", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const negotiated = yield* post(`${url}/sessionHub/negotiate?negotiateVersion=1`, {})
+        const open = (id: string) =>
+          Effect.promise(
+            () =>
+              new Promise<number>((resolve) => {
+                const ws = new WebSocket(`${url.replace("http", "ws")}/sessionHub?id=${id}`)
+                ws.on("open", () => {
+                  ws.close()
+                  resolve(101)
+                })
+                ws.on("unexpected-response", (_, response) => resolve(response.statusCode ?? 0))
+                ws.on("error", () => {})
+              }),
+          )
+        const token = String(negotiated.body.connectionToken)
+        assert.strictEqual(yield* open(token), 101)
+        assert.strictEqual(yield* open(token), 409)
+        assert.strictEqual(yield* open("unknown"), 404)
+      }),
+    ),
+  )
+
+  it.live("an allowed page may negotiate with credentials, a foreign one may not", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const preflight = yield* Effect.promise(() =>
+          fetch(`${url}/sessionHub/negotiate?negotiateVersion=1`, {
+            method: "OPTIONS",
+            headers: {
+              origin: ORIGIN,
+              "access-control-request-method": "POST",
+              "access-control-request-headers": "x-requested-with,x-signalr-user-agent",
+            },
+          }),
+        )
+        assert.strictEqual(preflight.status, 204)
+        assert.strictEqual(preflight.headers.get("access-control-allow-origin"), ORIGIN)
+        assert.strictEqual(preflight.headers.get("access-control-allow-credentials"), "true")
+        assert.include(preflight.headers.get("access-control-allow-headers") ?? "", "x-signalr-user-agent")
+        const foreign = yield* post(
+          `${url}/sessionHub/negotiate?negotiateVersion=1`,
+          {},
+          { origin: "https://evil.example" },
+        )
+        assert.strictEqual(foreign.status, 403)
+      }),
+    ),
+  )
+
+  it.live("the stock client's transport is the WebSocket alone", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const answer = yield* post(`${url}/sessionHub/negotiate?negotiateVersion=1`, {})
+        assert.deepStrictEqual(answer.body.availableTransports, [
+          { transport: HttpTransportType[HttpTransportType.WebSockets], transferFormats: ["Text"] },
+        ])
+      }),
+    ),
+  )
+})

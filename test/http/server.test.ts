@@ -1,0 +1,73 @@
+/** The gate's own server: where it listens, and how it goes. */
+import { createServer } from "node:http"
+import { expect, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import * as Listeners from "../../src/http/listeners.ts"
+import * as Server from "../../src/http/server.ts"
+import { layerLocal } from "../../src/PushChannel.ts"
+import { Settings } from "../../src/Settings.ts"
+import { enqueue, gateLayer, makeWorld, session } from "../support/gate.ts"
+import { post, webSocket } from "../support/gate-server.ts"
+import { eventually } from "../support/process.ts"
+
+it.live(
+  "a server that stops says so, finishes what is in flight, and sends open channels away, all within ten seconds",
+  () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const scope = yield* Scope.make()
+      const app = Server.layer.pipe(
+        Layer.provideMerge(Listeners.layer()),
+        Layer.provideMerge(gateLayer(world, { VoiceAiPlatform: { MaxConcurrency: 2 } }, { push: layerLocal })),
+      )
+      const context = yield* Layer.buildWithScope(app, scope)
+      const { url } = Context.get(context, Server.GateServer)
+      yield* post(`${url}/api/session/request`)
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      const inFlight = yield* Effect.forkChild(post(`${url}/api/session/request`))
+      yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
+      const ticket = yield* Effect.provideContext(enqueue("203.0.113.9"), context)
+      const socket = yield* webSocket(`${url}/api/session/${ticket}/events`)
+
+      const began = performance.now()
+      const stopping = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* Effect.promise(() =>
+        eventually("it says that it is not ready", async () => (await fetch(`${url}/health/ready`)).status === 503),
+      )
+      expect(yield* socket.waitClosed).toBe(1001)
+      expect(socket.events.at(-1)?.type).toBe("reconnect")
+      // nobody new is let in
+      yield* Effect.promise(() =>
+        eventually("it does not accept", () =>
+          fetch(`${url}/health/live`).then(
+            () => false,
+            () => true,
+          ),
+        ),
+      )
+      yield* Deferred.succeed(answer, undefined)
+      expect((yield* Fiber.join(inFlight)).status).toBe(200)
+      yield* Fiber.join(stopping)
+      expect(performance.now() - began).toBeLessThan(10_000)
+    }).pipe(Effect.scoped),
+)
+
+it.live("a port that somebody has already is a failure that names the settings", () =>
+  Effect.gen(function* () {
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => createServer()),
+      (server) => Effect.sync(() => server.close()),
+    )
+    const port = yield* Server.listen(other, "127.0.0.1", 0)
+    const world = makeWorld()
+    const gate = gateLayer(world, {}, { push: layerLocal })
+    const taken = Layer.effect(
+      Settings,
+      Effect.map(Settings, (settings) => ({ ...settings, Server: { Host: "127.0.0.1", Port: port } })),
+    )
+    const app = Server.layer.pipe(Layer.provide(taken), Layer.provide(Listeners.layer()), Layer.provide(gate))
+    const error = yield* Effect.flip(Effect.scoped(Layer.build(app)))
+    expect(error).toMatchObject({ _tag: "ListenFailed", message: expect.stringContaining("Server.Port") })
+  }).pipe(Effect.scoped),
+)

@@ -1,0 +1,259 @@
+/** API keys and what they may touch, on both databases. */
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as Access from "../../src/platform/Access.ts"
+import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { Audit } from "../../src/platform/Audit.ts"
+import { Businesses } from "../../src/platform/Businesses.ts"
+import { FRESH_MILLIS } from "../../src/platform/KeyCache.ts"
+import { mintSecret } from "../../src/platform/KeySecret.ts"
+import { Users } from "../../src/platform/Users.ts"
+import { onEachEngine, servicesOf } from "./engines.ts"
+import { prepare } from "./support.ts"
+
+const unlimited = { requestsPerMinute: 0, startsPerMinute: 0 }
+
+/** One platform's services and its access; built again, it is another process on the same database. */
+const process = Effect.fnUntraced(function* (database: Redacted.Redacted<string>, limits: Access.Limits = unlimited) {
+  const context = yield* Layer.build(Layer.fresh(Access.layer(limits).pipe(Layer.provideMerge(servicesOf(database)))))
+  const access = Context.get(context, Access.Access)
+  const who = (secret: Redacted.Redacted<string>, address = "192.0.2.1") =>
+    access.authenticate(Redacted.value(secret), address)
+  return {
+    access,
+    who,
+    touch: (secret: Redacted.Redacted<string>, businessId: string) =>
+      Effect.flatMap(who(secret), (caller) => access.business(caller, businessId)),
+    apiKeys: Context.get(context, ApiKeys),
+    businesses: Context.get(context, Businesses),
+    users: Context.get(context, Users),
+    audit: Context.get(context, Audit),
+    sql: Context.get(context, SqlClient.SqlClient),
+    makeKeys: Effect.map(Effect.provideContext(prepare(), context), ({ keys }) => keys),
+  }
+})
+
+/** The code of a refusal. */
+const codeOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (error) => ("code" in error ? error.code : error._tag))
+
+onEachEngine("access", (engine) => {
+  const started = (limits?: Access.Limits) =>
+    Effect.gen(function* () {
+      const database = yield* engine.database
+      const first = yield* process(database, limits)
+      const keys = yield* first.makeKeys
+      return { ...first, database, keys }
+    })
+
+  it.effect("knows who a key stands for, and answers every bad one alike", () =>
+    Effect.gen(function* () {
+      const { keys, who } = yield* started()
+      const caller = yield* who(keys.all)
+      assert.strictEqual(caller.user.id, "u1")
+      assert.notInclude(JSON.stringify(caller), Redacted.value(keys.all))
+      const unknown = yield* Effect.flip(who(mintSecret()))
+      const typo = yield* Effect.flip(who(Redacted.make("vgp_x")))
+      assert.deepInclude(unknown, { kind: "unauthenticated", code: "API_KEY_INVALID" })
+      assert.strictEqual(unknown.message, typo.message)
+    }),
+  )
+
+  it.effect("refuses a mistyped key before any query", () =>
+    Effect.gen(function* () {
+      const { keys, sql, who } = yield* started()
+      // Without the table every query of a key fails, and so says that there was one.
+      yield* sql`ALTER TABLE api_keys RENAME TO hidden`
+      const secret = Redacted.value(keys.all)
+      const typo = Redacted.make(secret.slice(0, -1) + (secret.endsWith("a") ? "b" : "a"))
+      assert.strictEqual(yield* codeOf(who(typo)), "API_KEY_INVALID")
+      assert.strictEqual(yield* codeOf(who(keys.all)), "DatabaseUnavailable")
+    }),
+  )
+
+  it.effect("opens a business to the keys whose scope has it, and to no other", () =>
+    Effect.gen(function* () {
+      const { access, keys, touch, who } = yield* started()
+      assert.strictEqual((yield* touch(keys.all, "b1")).name, "Shop")
+      assert.strictEqual((yield* touch(keys.restricted, "b2")).name, "Cafe")
+      assert.strictEqual(yield* codeOf(touch(keys.restricted, "b1")), "RESTRICTED_API_KEY")
+      assert.strictEqual(yield* codeOf(touch(keys.restricted, "b9")), "RESTRICTED_API_KEY")
+      const seen = yield* Effect.flatMap(who(keys.restricted), access.businesses)
+      assert.deepStrictEqual(
+        seen.map(({ id }) => id),
+        ["b2"],
+      )
+    }),
+  )
+
+  it.effect("takes a key restricted to nothing for nothing: its only business was deleted", () =>
+    Effect.gen(function* () {
+      const { access, keys, touch, who } = yield* started()
+      const caller = yield* who(keys.none)
+      assert.deepStrictEqual(caller.key.scope, { type: "Restricted", businessIds: [] })
+      for (const id of ["b1", "b2", "gone"]) {
+        assert.strictEqual(yield* codeOf(touch(keys.none, id)), "RESTRICTED_API_KEY")
+      }
+      assert.deepStrictEqual(yield* access.businesses(caller), [])
+    }),
+  )
+
+  it.effect("does not tell somebody else's business from one that does not exist", () =>
+    Effect.gen(function* () {
+      const { keys, touch } = yield* started()
+      const foreign = yield* Effect.flip(touch(keys.all, "b3"))
+      const missing = yield* Effect.flip(touch(keys.all, "b9"))
+      assert.deepInclude(foreign, { kind: "not_found", code: "BUSINESS_NOT_FOUND" })
+      assert.strictEqual(foreign.message, missing.message)
+    }),
+  )
+
+  it.effect("lets only keys with user management act for the user, and only unrestricted ones for all businesses", () =>
+    Effect.gen(function* () {
+      const { access, keys, who } = yield* started()
+      const may = (secret: Redacted.Redacted<string>) => Effect.flatMap(who(secret), access.userManagement)
+      assert.strictEqual((yield* may(keys.users)).id, "u1")
+      assert.strictEqual(yield* codeOf(may(keys.all)), "API_ACCESS_MANAGEMENT_RESTRICTION")
+      assert.strictEqual((yield* Effect.flatMap(who(keys.all), access.unrestricted)).id, "u1")
+      assert.strictEqual(yield* codeOf(Effect.flatMap(who(keys.restricted), access.unrestricted)), "RESTRICTED_API_KEY")
+    }),
+  )
+
+  it.effect("refuses a disabled user and a disabled business", () =>
+    Effect.gen(function* () {
+      const { businesses, keys, touch, users, who } = yield* started()
+      yield* who(keys.all)
+      yield* businesses.setDisabled("u1", "b1", true)
+      assert.strictEqual(yield* codeOf(touch(keys.all, "b1")), "BUSINESS_DISABLED")
+      yield* users.setDisabled("u1", true)
+      assert.strictEqual(yield* codeOf(who(keys.all)), "USER_DISABLED")
+    }),
+  )
+
+  it.effect("refuses a restricted key without businesses, with a foreign one, and a name or expiry that is none", () =>
+    Effect.gen(function* () {
+      const { apiKeys } = yield* started()
+      yield* TestClock.setTime(1_000)
+      const make = (businessIds: ReadonlyArray<string>, more = {}) =>
+        codeOf(apiKeys.create("u1", { name: "k", scope: { type: "Restricted", businessIds }, ...more }))
+      assert.strictEqual(yield* make([]), "BUSINESSES_REQUIRED")
+      assert.strictEqual(yield* make(["b1", "b3"]), "BUSINESS_NOT_FOUND")
+      assert.strictEqual(yield* make(["b1"], { name: " " }), "NAME_INVALID")
+      assert.strictEqual(yield* make(["b1"], { expiresAt: 1_000 }), "EXPIRY_INVALID")
+      assert.lengthOf(yield* apiKeys.list("u1"), 4)
+    }),
+  )
+
+  it.effect("shows a key's secret once: what is listed, logged in the audit or kept holds none", () =>
+    Effect.gen(function* () {
+      const { apiKeys, audit, database, keys } = yield* started()
+      const listed = yield* apiKeys.list("u1")
+      assert.lengthOf(listed, 4)
+      const entries = yield* audit.list("u1", {})
+      const dump = yield* Effect.promise(() => engine.dump(database))
+      assert.include(dump, "api_key.created")
+      for (const secret of Object.values(keys)) {
+        const text = Redacted.value(secret)
+        assert.notInclude(JSON.stringify([listed, entries]), text)
+        // Also not the random part alone.
+        assert.notInclude(dump, text.slice(4, 30))
+      }
+      const restricted = listed.find(({ name }) => name === "restricted")
+      assert.deepInclude(restricted, { userManagement: false, scope: { type: "Restricted", businessIds: ["b2"] } })
+      assert.strictEqual(restricted?.display, `vgp_…${Redacted.value(keys.restricted).slice(-4)}`)
+    }),
+  )
+
+  it.effect("refuses a revoked key at once where it was revoked, and within 30 s by every other process", () =>
+    Effect.gen(function* () {
+      const { apiKeys, audit, database, keys, who } = yield* started()
+      const other = yield* process(database)
+      yield* who(keys.all)
+      yield* other.who(keys.all)
+      const all = (yield* apiKeys.list("u1")).find(({ name }) => name === "all")
+      yield* apiKeys.revoke("u1", all?.id ?? "")
+      assert.strictEqual(yield* codeOf(who(keys.all)), "API_KEY_INVALID")
+      // The other process does not know yet, and will.
+      yield* other.who(keys.all)
+      yield* TestClock.adjust(FRESH_MILLIS)
+      assert.isAtMost(FRESH_MILLIS, 30_000)
+      assert.strictEqual(yield* codeOf(other.who(keys.all)), "API_KEY_INVALID")
+      assert.strictEqual(yield* codeOf(apiKeys.revoke("u2", all?.id ?? "")), "KEY_NOT_FOUND")
+      // Again changes nothing, and is not written down again.
+      yield* apiKeys.revoke("u1", all?.id ?? "")
+      const entries = (yield* audit.list("u1", {})).items
+      assert.lengthOf(
+        entries.filter(({ action, subjectId }) => action === "api_key.revoked" && subjectId === all?.id),
+        1,
+      )
+    }),
+  )
+
+  it.effect("refuses a key from its expiry on, whatever is remembered of it", () =>
+    Effect.gen(function* () {
+      const { apiKeys, who } = yield* started()
+      const wanted = { name: "e", scope: { type: "Unrestricted" as const }, expiresAt: 5_000 }
+      const { secret } = yield* apiKeys.create("u1", wanted)
+      yield* TestClock.setTime(4_999)
+      assert.strictEqual((yield* who(secret)).key.name, "e")
+      yield* TestClock.setTime(5_000)
+      assert.strictEqual(yield* codeOf(who(secret)), "API_KEY_INVALID")
+    }),
+  )
+
+  it.effect("writes down at most once a minute that a key is used", () =>
+    Effect.gen(function* () {
+      const { apiKeys, database, keys, who } = yield* started()
+      const other = yield* process(database)
+      const lastUsed = Effect.map(apiKeys.list("u1"), (all) => all.find(({ name }) => name === "all")?.lastUsedAt)
+      assert.isNull(yield* lastUsed)
+      yield* TestClock.setTime(100_000)
+      yield* who(keys.all)
+      assert.strictEqual(yield* lastUsed, 100_000)
+      yield* TestClock.setTime(159_999)
+      yield* who(keys.all)
+      yield* other.who(keys.all)
+      assert.strictEqual(yield* lastUsed, 100_000)
+      yield* TestClock.setTime(160_000)
+      yield* who(keys.all)
+      assert.strictEqual(yield* lastUsed, 160_000)
+    }),
+  )
+
+  it.effect("stops an address that tries wrong keys, but not the good keys it knows, and not its neighbours", () =>
+    Effect.gen(function* () {
+      const { keys, who } = yield* started()
+      const attacker = "2001:db8:1:2::1"
+      yield* who(keys.all, attacker)
+      for (let i = 0; i < Access.FAILURES_PER_MINUTE; i++) {
+        assert.strictEqual(yield* codeOf(who(mintSecret(), attacker)), "API_KEY_INVALID")
+      }
+      // The whole /64 is one caller.
+      assert.strictEqual(yield* codeOf(who(mintSecret(), "2001:db8:1:2:ffff::9")), "TOO_MANY_FAILED_KEYS")
+      assert.strictEqual(yield* codeOf(who(keys.users, attacker)), "TOO_MANY_FAILED_KEYS")
+      assert.strictEqual((yield* who(keys.all, attacker)).key.name, "all")
+      assert.strictEqual((yield* who(keys.users, "2001:db8:1:3::1")).key.name, "users")
+      yield* TestClock.adjust(60_000)
+      assert.strictEqual((yield* who(keys.users, attacker)).key.name, "users")
+    }),
+  )
+
+  it.effect("counts a key's requests by the minute, and its starts apart", () =>
+    Effect.gen(function* () {
+      const { access, keys, who } = yield* started({ requestsPerMinute: 3, startsPerMinute: 1 })
+      const caller = yield* who(keys.all)
+      for (const remaining of [2, 1, 0]) {
+        assert.deepInclude(yield* access.count(caller, "request"), { remaining, resetSeconds: 60 })
+      }
+      yield* TestClock.adjust(20_500)
+      const error = yield* Effect.flip(access.count(caller, "request"))
+      assert.deepInclude(error, { code: "RATE_LIMIT_EXCEEDED", retryAfterSeconds: 40 })
+      yield* access.count(caller, "start")
+      yield* access.count(yield* who(keys.users), "request")
+      yield* TestClock.adjust(39_500)
+      assert.deepInclude(yield* access.count(caller, "request"), { remaining: 2 })
+    }),
+  )
+})

@@ -1,0 +1,75 @@
+/** Passwords and what is sealed. */
+import { mkdtemp, rm, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import * as Database from "../../src/platform/data/Database.ts"
+import { hashPassword, verifyPassword } from "../../src/platform/Passwords.ts"
+import { makeVaultKey, Vault, layer as vaultLayer } from "../../src/platform/Vault.ts"
+import { vaultKeyOf } from "../../src/platform/vault-key.ts"
+
+describe("a password", () => {
+  it.live("is known again by its digest, which differs each time and does not hold it", () =>
+    Effect.gen(function* () {
+      const password = Redacted.make("correct horse battery")
+      const [first, second] = yield* Effect.all([hashPassword(password), hashPassword(password)])
+      assert.notStrictEqual(first, second)
+      assert.match(first, /^scrypt\$32768\$8\$3\$/)
+      assert.notInclude(first, "correct")
+      assert.isTrue(yield* verifyPassword(password, first))
+      assert.isTrue(yield* verifyPassword(password, second))
+      for (const wrong of ["correct horse batterY", "", "correct horse battery "]) {
+        assert.isFalse(yield* verifyPassword(Redacted.make(wrong), first))
+      }
+    }),
+  )
+
+  it.live("is never right without a digest, or with one that is none", () =>
+    Effect.gen(function* () {
+      for (const hash of [null, undefined, "", "plain", "scrypt$1$1$1$$"]) {
+        assert.isFalse(yield* verifyPassword(Redacted.make(""), hash))
+      }
+    }),
+  )
+})
+
+describe("the vault", () => {
+  const withVault = <A>(use: (vault: Vault["Service"]) => A) =>
+    Effect.map(Vault, use).pipe(
+      Effect.provide(vaultLayer(makeVaultKey())),
+      Effect.provide(Database.layer(Redacted.make("sqlite::memory:"))),
+    )
+
+  it.effect("opens what it sealed, differently each time, and nothing that was touched", () =>
+    withVault((vault) => {
+      const sealed = vault.seal("wörd")
+      assert.strictEqual(vault.open(sealed), "wörd")
+      assert.notStrictEqual(sealed, vault.seal("wörd"))
+      const bytes = Buffer.from(sealed, "base64")
+      for (let i = 0; i < bytes.length; i++) {
+        const touched = Buffer.from(bytes)
+        touched[i] = (touched[i] ?? 0) ^ 1
+        assert.throws(() => vault.open(touched.toString("base64")))
+      }
+      assert.throws(() => vault.open(""))
+    }),
+  )
+
+  it.live("keeps its key in a file of its owner's, made once", () =>
+    Effect.gen(function* () {
+      const dir = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "voicegate-vault-"))),
+        (made) => Effect.promise(() => rm(made, { recursive: true })),
+      )
+      const from = { database: Redacted.make(`sqlite:${join(dir, "p.db")}`), key: undefined, file: undefined }
+      const keys = yield* Effect.all([vaultKeyOf(from), vaultKeyOf(from), vaultKeyOf(from)], { concurrency: 3 })
+      assert.strictEqual(new Set(keys.map(Redacted.value)).size, 1)
+      assert.strictEqual(Buffer.from(Redacted.value(keys[0]), "base64").length, 32)
+      const { mode } = yield* Effect.promise(() => stat(join(dir, "p.db.key")))
+      assert.strictEqual(mode & 0o777, 0o600)
+      const postgres = { ...from, database: Redacted.make("postgres://h/d") }
+      assert.strictEqual((yield* Effect.flip(vaultKeyOf(postgres)))._tag, "VaultKeyInvalid")
+    }),
+  )
+})

@@ -1,0 +1,60 @@
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryDb } from "../../src/store/MemoryDb.ts"
+
+const db = (): MemoryDb => new MemoryDb(() => {})
+
+describe("MemoryDb", () => {
+  it("keeps a value until its lifetime has passed, to the millisecond", () => {
+    const data = db()
+    data.now = 1_000
+    data.set("k", "v", 500)
+    data.now = 1_499
+    assert.strictEqual(data.get("k"), "v")
+    data.now = 1_500
+    assert.isUndefined(data.get("k"))
+  })
+
+  it("keeps hashes and sorted sets without a lifetime for ever, and with one until it passes", () => {
+    const data = db()
+    data.hset("h", "f", "v")
+    data.zadd("z", 1, "m")
+    data.zadd("short", 1, "m")
+    data.pexpire("short", 10)
+    data.now = 10
+    data.evict()
+    assert.strictEqual(data.size, 2)
+    assert.strictEqual(data.zcard("short"), 0)
+    assert.deepStrictEqual([data.hget("h", "f"), data.zscore("z", "m")], ["v", 1])
+  })
+
+  it("starts an expired hash or sorted set anew, without the old lifetime", () => {
+    const data = db()
+    data.zadd("z", 1, "old")
+    data.pexpire("z", 10)
+    data.now = 10
+    data.zadd("z", 2, "new")
+    data.now = 1_000
+    assert.deepStrictEqual(data.zrangebyscore("z", 0, 9, 9), ["new"])
+  })
+
+  it("forgets what has expired only when told to, and holds no key of an emptied hash or set", () => {
+    const data = db()
+    data.set("k", "v", 10)
+    data.hset("h", "f", "v")
+    data.zadd("z", 1, "m")
+    data.hdel("h", "f")
+    data.zrem("z", "m")
+    assert.strictEqual(data.size, 1)
+    data.now = 10
+    assert.strictEqual(data.size, 1)
+    data.evict()
+    assert.strictEqual(data.size, 0)
+  })
+
+  it("treats a key of another kind as absent when it is read", () => {
+    const data = db()
+    data.zadd("z", 1, "m")
+    assert.deepStrictEqual([data.get("z"), data.hget("z", "m"), data.hlen("z")], [undefined, undefined, 0])
+    assert.isFalse(data.zrem("absent", "m"))
+  })
+})

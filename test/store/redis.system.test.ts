@@ -1,0 +1,247 @@
+/** What the Redis store promises beyond the contract: about servers that stop, hang, forget, and have another time. */
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue, layer as queueLayer } from "../../src/FifoQueue.ts"
+import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { type Script, Store } from "../../src/Store.ts"
+import { layer } from "../../src/store/redis.ts"
+import { eventually } from "../support/process.ts"
+import { type RedisServer, redisServer } from "../support/redis.ts"
+import { redisCluster } from "../support/redis-topologies.ts"
+import { settingsWith } from "../support/settings.ts"
+import { answering, connectionTo, redisStore } from "../support/stores.ts"
+
+const count: Script = {
+  name: "test.count",
+  numberOfKeys: 1,
+  lua: "-- test.count\nreturn redis.call('HINCRBY', KEYS[1], 'n', 1)\n",
+  memory: (db, [key = ""]) => db.hincrby(key, "n", 1),
+}
+
+const silent: Script = {
+  name: "test.silent",
+  numberOfKeys: 1,
+  lua: "-- test.silent\nreturn {false}\n",
+  memory: () => [],
+}
+
+/** A store on this server, in this test's scope, without waiting for its connection. */
+const opened = (url: string) =>
+  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+
+const arrived = (heard: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
+  Effect.promise(() => eventually(`the message ${message}`, () => heard.includes(message)))
+
+/** Runs all, and says how long they took together and how each went. */
+const timed = Effect.fnUntraced(function* <A, E>(effects: ReadonlyArray<Effect.Effect<A, E>>) {
+  const start = performance.now()
+  const exits = yield* Effect.forEach(effects, Effect.exit, { concurrency: "unbounded" })
+  return { exits, millis: performance.now() - start }
+})
+
+const isUnavailable = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof StoreUnavailable
+
+const everything = (store: Store["Service"]) => [
+  store.run(count, ["{k}"], []),
+  store.get("{k}v"),
+  store.set("{k}v", "1", 1_000),
+  store.publish("c", "m"),
+  store.ping,
+]
+
+const serverTime = (server: RedisServer): Effect.Effect<number> =>
+  Effect.map(
+    Effect.promise(() => server.command("time")),
+    (answer) => {
+      const [seconds, micros] = answer.split("\n").map(Number)
+      return (seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000
+    },
+  )
+
+const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) =>
+  it.live(name, () => Effect.provide(body(), Logger.layer([])))
+
+describe("the store on Redis", () => {
+  live("loads a script again that the server has forgotten", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      assert.strictEqual(yield* store.run(count, ["k"], []), 1)
+      yield* Effect.promise(() => server.command("script", "flush"))
+      // at the same time, so that several find it missing
+      const replies = yield* Effect.all(
+        [1, 2, 3].map(() => store.run(count, ["k"], [])),
+        { concurrency: "unbounded" },
+      )
+      assert.sameMembers([...replies].map(Number), [2, 3, 4])
+    }),
+  )
+
+  live("fails every operation at once while the server is gone, and goes on when it is back", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer({ persistent: true })
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      const heard: Array<string> = []
+      yield* store.subscribe("c", (message) => heard.push(message))
+      yield* store.run(count, ["k"], [])
+
+      yield* Effect.promise(() => server.stop())
+      yield* Effect.promise(() =>
+        eventually("the loss is noticed", async () => isUnavailable(await Effect.runPromiseExit(store.ping))),
+      )
+      const { exits, millis } = yield* timed(Array.from({ length: 20 }, () => everything(store)).flat())
+      assert.isTrue(exits.every(isUnavailable))
+      assert.isBelow(millis, 1_000)
+
+      yield* Effect.promise(() => server.restart())
+      yield* answering(store)
+      assert.strictEqual(yield* store.run(count, ["k"], []), 2)
+      // the subscription has its own connection, which comes back by itself
+      yield* Effect.promise(() =>
+        eventually("the subscription is renewed", async () => {
+          await Effect.runPromise(store.publish("c", "again"))
+          return heard.includes("again")
+        }),
+      )
+    }),
+  )
+
+  live("comes up later when it was built while the server was down, subscriptions included", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      yield* Effect.promise(() => server.stop())
+      const store = yield* opened(server.url)
+      const heard: Array<string> = []
+      yield* store.subscribe("c", (message) => heard.push(message))
+      const { exits, millis } = yield* timed(everything(store))
+      assert.isTrue(exits.every(isUnavailable))
+      assert.isBelow(millis, 1_000)
+
+      yield* Effect.promise(() => server.restart())
+      yield* answering(store)
+      assert.strictEqual(yield* store.run(count, ["k"], []), 1)
+      yield* Effect.promise(() =>
+        eventually("the subscription is made", async () => {
+          await Effect.runPromise(store.publish("c", "hello"))
+          return heard.includes("hello")
+        }),
+      )
+    }),
+  )
+
+  live("gives up a command that a hanging server does not answer, and never sends it twice", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      yield* store.run(count, ["k"], [])
+      server.kill("SIGSTOP")
+      const { exits, millis } = yield* timed([store.run(count, ["k"], []), store.run(count, ["k"], []), store.ping])
+      server.kill("SIGCONT")
+      assert.isTrue(exits.every(isUnavailable))
+      assert.isBelow(millis, 10_000)
+      yield* answering(store)
+      // both were received before the hang was over, or neither: but not one of them twice
+      const after = Number(yield* store.run(count, ["k"], []))
+      assert.isAtLeast(after, 2)
+      assert.isAtMost(after, 4)
+      assert.strictEqual(yield* store.run(count, ["k"], []), after + 1)
+    }),
+  )
+
+  live("does not answer with a wrong password, and tells it to nobody", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer({ password: "right" })
+      const right = yield* opened(server.url)
+      yield* answering(right)
+      const wrong = yield* opened(server.url.replace("right", "wr0ng-s3cret"))
+      // as long as the right one needs to connect anew
+      yield* answering(yield* opened(server.url))
+      const exit = yield* Effect.exit(wrong.ping)
+      assert.isTrue(isUnavailable(exit))
+      assert.notInclude(JSON.stringify(exit), "wr0ng-s3cret")
+    }),
+  )
+
+  it.effect("reads the server's time on connecting, whatever this process believes", () =>
+    Effect.gen(function* () {
+      // the test's clock says 1970
+      const server = yield* redisServer()
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const before = yield* serverTime(server)
+        assert.closeTo(yield* store.now, before, 2_000)
+        assert.isTrue(Number.isInteger(yield* store.now))
+      }).pipe(Effect.provide(redisStore(() => server.url)))
+    }),
+  )
+
+  it.effect("reads the server's time again every 30 seconds, because clocks drift", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      yield* TestClock.adjust(29_999)
+      // this process is 30 s ahead now
+      assert.closeTo((yield* store.now) - (yield* serverTime(server)), 29_999, 2_000)
+      yield* TestClock.adjust(1)
+      yield* Effect.promise(() =>
+        eventually("the new measure", async () => {
+          const [now, time] = await Promise.all([Effect.runPromise(store.now), Effect.runPromise(serverTime(server))])
+          return Math.abs(now - time) < 2_000
+        }),
+      )
+    }),
+  )
+
+  live("calls it a fault of the script when the answer is no list of strings and integers", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      const exit = yield* Effect.exit(store.run(silent, ["k"], []))
+      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof TypeError)
+    }),
+  )
+
+  live("runs queue and limits on a cluster, whatever node a campaign or caller belongs to", () =>
+    Effect.gen(function* () {
+      const { url } = yield* redisCluster()
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const queue = yield* FifoQueue
+        const limiter = yield* RateLimiter
+        const heard: Array<string> = []
+        yield* store.subscribe("vg:i:there", (message) => heard.push(message.split(" ").slice(0, 2).join(" ")))
+        for (let n = 0; n < 12; n++) {
+          const at = { campaign: `campaign ${n}`, slots: 1, instance: "here" }
+          const ticket = { caller: `10.0.0.${n}`, holds: true, data: "" }
+          assert.lengthOf(yield* limiter.take(ticket.caller, "a"), 3)
+          assert.strictEqual((yield* Effect.flip(limiter.take(ticket.caller, "b")))._tag, "RateLimited")
+          yield* limiter.refund(ticket.caller, "a")
+          const { result } = yield* queue.admit(at, { id: `a${n}`, ...ticket })
+          assert.strictEqual(result._tag, "starting")
+          yield* queue.admit(at, { id: `b${n}`, ...ticket })
+          yield* queue.attach({ ...at, instance: "there" }, `b${n}`, true)
+          const lease = result._tag === "starting" ? result.lease : ""
+          const bound = yield* queue.bind(at, `a${n}`, lease, { ids: [`s${n}`], data: {} })
+          assert.strictEqual(bound.result, "live")
+          assert.strictEqual((yield* queue.end(at, [`s${n}`])).result, "released")
+          yield* arrived(heard, `b${n} called`)
+        }
+      }).pipe(
+        Effect.provide(
+          Layer.mergeAll(queueLayer, limiterLayer).pipe(
+            Layer.provideMerge(redisStore(() => url)),
+            Layer.provide(settingsWith({ Security: { RateLimitConcurrency: 1 } })),
+          ),
+        ),
+      )
+    }),
+  )
+})

@@ -1,0 +1,221 @@
+/**
+ * A gatekeeper in process, over the memory store and the test's clock: the platform and the IP provider answer by script,
+ * and what is pushed is recorded.
+ */
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue } from "../../src/FifoQueue.ts"
+import { layerNoDeps } from "../../src/Gate.ts"
+import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
+import type { CapacityUnknown } from "../../src/gatekeeper/capacity.ts"
+import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { limitKey } from "../../src/ip-intel/address.ts"
+import { AtCapacity, type Concurrency, PlatformApi, PlatformError, type WebSession } from "../../src/PlatformApi.ts"
+import { PushChannel } from "../../src/PushChannel.ts"
+import { refused, unavailable } from "../../src/platform-api/errors.ts"
+import { RateLimiter } from "../../src/RateLimiter.ts"
+import type { PushEvent, SessionConfig, Started } from "../../src/Session.ts"
+import { Settings } from "../../src/Settings.ts"
+import type { Store } from "../../src/Store.ts"
+import { settingsFrom } from "../../src/settings/load.ts"
+import * as memory from "../../src/store/memory.ts"
+
+/** When every test begins (ms since 1970). */
+export const BEGIN = 1_800_000_000_000
+
+type Parts = Readonly<Record<string, unknown>>
+
+/** Parts of a settings file, over one campaign with one slot. */
+export interface Given {
+  readonly VoiceAiPlatform?: Parts
+  readonly IpIntel?: Parts
+  readonly Security?: Parts
+  readonly Queue?: Parts
+}
+
+export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, VoiceAiPlatform = {} }: Given) =>
+  Layer.effect(
+    Settings,
+    Effect.fromResult(
+      settingsFrom({
+        StoreConnectionString: "memory:",
+        VoiceAiPlatform: {
+          ApiSecretToken: "the-platform-key",
+          BaseUrl: "https://platform.example/api/v1/",
+          BusinessId: "business",
+          WebCampaignId: "campaign",
+          DefaultRegionId: "eu",
+          AllowedRegionIds: ["eu", "us"],
+          MaxConcurrency: 1,
+          ...VoiceAiPlatform,
+        },
+        IpIntel,
+        Queue,
+        Security,
+        Server: { Host: "127.0.0.1", Port: 0 },
+      }),
+    ).pipe(
+      Effect.map(({ tree }) => tree),
+      Effect.orDie,
+    ),
+  )
+
+export const atCapacity = new PlatformError({ reason: new AtCapacity({ message: "all slots are taken" }) })
+export const platformRefuses = refused(403, "RESTRICTED_API_KEY", "the key may not")
+export const platformIsAway = unavailable("unreachable", false, "no answer")
+
+/** The n-th session, as the platform names it. */
+export const session = (n: number): WebSession => ({
+  sessionIds: [`web-${n}`, `conversation-${n}`],
+  webSocketUrl: `wss://agent.example/${n}?token=secret-${n}`,
+})
+
+/** The scripted surroundings of a gate. Tests change the functions while it runs. */
+export interface World {
+  readonly initiated: Array<SessionConfig>
+  /** answers the n-th start, 1 is the first */
+  initiate: (n: number) => Effect.Effect<WebSession, PlatformError>
+  concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
+  sessionStatus: (session: string) => Effect.Effect<"running" | "over" | "unknown", PlatformError>
+  lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
+  readonly looked: Array<string>
+  readonly pushed: Array<readonly [ticket: string, event: PushEvent]>
+  /** tickets with an open connection */
+  readonly connected: Set<string>
+}
+
+export const makeWorld = (): World => ({
+  initiated: [],
+  initiate: (n) => Effect.succeed(session(n)),
+  concurrency: () => Effect.fail(platformRefuses),
+  sessionStatus: () => Effect.succeed("running"),
+  lookup: () => Effect.succeed(noFacts),
+  looked: [],
+  pushed: [],
+  connected: new Set(),
+})
+
+export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
+  Layer.succeed(PlatformApi, {
+    initiate: (config) => Effect.suspend(() => world.initiate(world.initiated.push(config))),
+    concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
+    sessionStatus: (_campaign, id) => Effect.suspend(() => world.sessionStatus(id)),
+    verify: () => Effect.succeed("reachable"),
+  })
+
+export const intelLayer = (world: World): Layer.Layer<IpIntel> =>
+  Layer.succeed(IpIntel, {
+    provider: "script",
+    lookup: (address) =>
+      Effect.suspend(() => {
+        world.looked.push(address)
+        return world.lookup(address)
+      }),
+    probe: Effect.void,
+  })
+
+export const recordingPush = (world: World): Layer.Layer<PushChannel> =>
+  Layer.succeed(PushChannel, {
+    address: "",
+    send: (ticket, event) => Effect.sync(() => void world.pushed.push([ticket, event])),
+    tickets: Effect.sync(() => [...world.connected]),
+    open: () => Effect.die("the recording channel takes no connections"),
+    drain: Effect.void,
+  })
+
+export type GateServices = Gatekeeper | PushChannel | FifoQueue | RateLimiter | Store | Settings
+
+export interface Wiring {
+  readonly store?: Layer.Layer<Store>
+  readonly push?: Layer.Layer<PushChannel, never, Store>
+}
+
+export const gateLayer = (
+  world: World,
+  given: Given,
+  { push = recordingPush(world), store = memory.layer }: Wiring = {},
+): Layer.Layer<GateServices, CapacityUnknown> =>
+  layerNoDeps.pipe(
+    Layer.provideMerge(Layer.mergeAll(intelLayer(world), platformLayer(world), push)),
+    Layer.provideMerge(store),
+    Layer.provideMerge(settingsLayer(given)),
+  )
+
+/** One test of a gate under the test's clock. */
+export const gateTest = (
+  name: string,
+  given: Given,
+  body: (world: World) => Effect.Effect<void, unknown, GateServices | Scope.Scope>,
+): void => {
+  it.effect(name, () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      yield* TestClock.setTime(BEGIN)
+      yield* Effect.provide(body(world), gateLayer(world, given))
+    }),
+  )
+}
+
+export const CALLER = "203.0.113.7"
+/** The n-th of as many callers as one likes. */
+export const caller = (n: number): string => `203.0.${n >> 8}.${n & 255}`
+
+type Outcome<A extends object, E> = (A & { readonly _tag: "Started" }) | E
+
+/** What came of an effect, the failure as a value. */
+export const outcomeOf = <E extends { readonly _tag: string }, R>(effect: Effect.Effect<Started, E, R>) =>
+  Effect.match(effect, {
+    onFailure: (error): Outcome<Started, E> => error,
+    onSuccess: (started): Outcome<Started, E> => ({ _tag: "Started", ...started }),
+  })
+
+/** Asks for a session. */
+export const ask = (
+  address = CALLER,
+  body: unknown = {},
+): Effect.Effect<Outcome<Started, RequestError>, never, Gatekeeper> =>
+  Gatekeeper.use((gate) => outcomeOf(gate.request(body, { address })))
+
+export const start = (ticket: string) => Gatekeeper.use((gate) => outcomeOf(gate.start(ticket)))
+
+/** Asks for a session that must queue, and answers its ticket. */
+export const enqueue = (address = CALLER, body: unknown = {}): Effect.Effect<string, never, Gatekeeper> =>
+  Effect.map(ask(address, body), (outcome) => {
+    expect(outcome._tag).toBe("Queued")
+    return "uniqueRequestId" in outcome ? outcome.uniqueRequestId : ""
+  })
+
+export const begin = (address = CALLER, body: unknown = {}): Effect.Effect<Started, never, Gatekeeper> =>
+  Effect.flatMap(ask(address, body), (outcome) =>
+    outcome._tag === "Started"
+      ? Effect.map(Effect.succeed(outcome), ({ _tag, ...started }) => started)
+      : Effect.die(outcome),
+  )
+
+export const hangUp = (...sessionIds: ReadonlyArray<string>) => Gatekeeper.use((gate) => gate.sessionEnded(sessionIds))
+
+export const stateOf = (ticket: string) =>
+  Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))
+
+export const eventsOf = (world: World, ticket: string): ReadonlyArray<PushEvent> =>
+  world.pushed.filter(([to]) => to === ticket).map(([, event]) => event)
+
+/** How many more requests of this caller the hourly budget has; takes one and gives it back. */
+export const remaining = (address = CALLER) =>
+  Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const states = yield* limiter.take(limitKey(address), "probe")
+    yield* limiter.refund(limitKey(address), "probe")
+    return (states.find(({ name }) => name === "hour")?.remaining ?? 0) + 1
+  }).pipe(Effect.catchTag("RateLimited", () => Effect.succeed(0)))
+
+/** Leases, waiting tickets and live sessions of the default campaign. */
+export const figures = (slots = 1) =>
+  FifoQueue.use((queue) =>
+    Effect.map(queue.sweep({ campaign: "business/campaign", slots, instance: "" }), ({ result }) => ({
+      leases: result.leases,
+      waiting: result.waiting,
+      live: result.live,
+    })),
+  )

@@ -1,0 +1,94 @@
+/**
+ * A real PostgreSQL server for tests. It listens on a free port of 127.0.0.1 only, keeps its files in a directory of its own
+ * below the system's temporary one, and is ended by its pid. It refuses to run as root, so there it runs as `postgres`.
+ */
+import { execFile } from "node:child_process"
+import { chown, mkdtemp, readdir, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { type Child, eventually, freePort, start } from "./process.ts"
+
+const run = promisify(execFile)
+
+export interface PostgresServer {
+  readonly port: number
+  /** a new, empty database; its connection string */
+  readonly database: () => Promise<string>
+  /** everything in a database, as SQL text */
+  readonly dump: (url: string) => Promise<string>
+  /** ends it and removes its files */
+  readonly dispose: () => Promise<void>
+}
+
+/** The directory of the server's programs: Debian keeps them out of the PATH, the newest version last. */
+const programs = async (): Promise<string> => {
+  const root = "/usr/lib/postgresql"
+  const versions = await readdir(root).catch(() => [])
+  const newest = versions.sort((a, b) => Number(a) - Number(b)).at(-1)
+  return newest === undefined ? "" : join(root, newest, "bin/")
+}
+
+/** How to run a command as somebody whom the server accepts. */
+const unprivileged = async (): Promise<{ readonly prefix: ReadonlyArray<string>; readonly uid?: number }> => {
+  if (process.getuid?.() !== 0) return { prefix: [] }
+  const { stdout } = await run("id", ["-u", "postgres"])
+  return {
+    prefix: ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups"],
+    uid: Number(stdout.trim()),
+  }
+}
+
+/** Starts one server. */
+export const startPostgres = async (): Promise<PostgresServer> => {
+  const bin = await programs()
+  const { prefix, uid } = await unprivileged()
+  const command = (name: string, args: ReadonlyArray<string>): [string, ...ReadonlyArray<string>] => {
+    const [first, ...rest] = [...prefix, bin + name, ...args]
+    if (first === undefined) throw new Error("there is always a command")
+    return [first, ...rest]
+  }
+  const dir = await mkdtemp(join(tmpdir(), "voicegate-postgres-"))
+  if (uid !== undefined) await chown(dir, uid, -1)
+  const data = join(dir, "data")
+  const [initdb, ...initdbArgs] = command("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"])
+  await run(initdb, initdbArgs, { cwd: dir })
+
+  const port = await freePort()
+  const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"]
+  const flags = settings.flatMap((setting) => ["-c", setting])
+  const [postgres, ...args] = command("postgres", ["-D", data, ...flags])
+  const child: Child = await start(postgres, args, dir)
+  const client = ["-h", "127.0.0.1", "-p", String(port), "-U", "postgres"]
+  const stop = async (): Promise<void> => {
+    // ends at once, its children with it
+    child.kill("SIGQUIT")
+    await eventually("the end of PostgreSQL", () => child.exited())
+    await child.stop()
+    await rm(dir, { recursive: true, force: true })
+  }
+  try {
+    await eventually(`PostgreSQL on port ${port}`, async () => {
+      if (child.exited()) throw new Error(child.output())
+      await run(`${bin}pg_isready`, client)
+      return true
+    })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  let databases = 0
+  return {
+    port,
+    database: async () => {
+      const name = `test_${++databases}`
+      await run(`${bin}createdb`, [...client, name])
+      return `postgres://postgres@127.0.0.1:${port}/${name}`
+    },
+    dump: async (url) => {
+      const { stdout } = await run(`${bin}pg_dump`, ["-d", url, "--inserts"], { maxBuffer: 64 * 1024 * 1024 })
+      return stdout
+    },
+    dispose: stop,
+  }
+}

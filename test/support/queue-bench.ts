@@ -1,0 +1,219 @@
+/**
+ * A queue for tests: it looks inside the store after every step, and fails the test as soon as an invariant does not hold,
+ * a signal is missing or too many, or a settlement is not what the step owes.
+ */
+import { randomUUID } from "node:crypto"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  type At,
+  FifoQueue,
+  INSTANCE_CHANNEL,
+  type Settlement,
+  type Signal,
+  type Stepped,
+  signalOf,
+} from "../../src/FifoQueue.ts"
+import { keysOf } from "../../src/queue/step.ts"
+import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import { eventually } from "./process.ts"
+import { EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
+import { probe, readState } from "./queue-probe.ts"
+
+const LETTERS: { readonly [S in TicketState]: string } = {
+  waiting: "w",
+  called: "c",
+  starting: "s",
+  live: "l",
+  ended: "E",
+  left: "L",
+  abandoned: "A",
+  missed: "M",
+  failed: "F",
+  reclaimed: "R",
+}
+
+const written = ({ kind, ticket }: Signal): string =>
+  kind._tag === "called"
+    ? `${ticket} called ${kind.startBefore} ${kind.lease}`
+    : `${ticket} ended ${LETTERS[kind.state]}`
+
+const owed = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
+
+export interface Caller {
+  readonly caller?: string
+  readonly holds?: boolean
+  readonly data?: string
+}
+
+/** Opens a campaign of its own with so many slots, seen from the instance `here`; another instance is `there`. */
+export const makeBench = Effect.fnUntraced(function* (initialSlots: number, campaign: string = randomUUID()) {
+  const store = yield* Store
+  const queue = yield* FifoQueue
+  const here = `here-${randomUUID()}`
+  const there = `there-${randomUUID()}`
+  let slots = initialSlots
+  let instance = here
+  const at = (): At => ({ campaign, slots, instance })
+
+  const tickets = new Set<string>()
+  const sessions = new Set<string>()
+  const read = Effect.suspend(() =>
+    Effect.map(store.run(probe, keysOf(campaign), [tickets.size, ...tickets, ...sessions]), readState),
+  )
+  let state = EMPTY
+
+  /** what was published to either instance, and what should have been */
+  const published: Array<string> = []
+  const expected: Array<string> = []
+  for (const each of [here, there])
+    yield* store.subscribe(INSTANCE_CHANNEL + each, (message) => published.push(message))
+  const allPublished = (what: ReadonlyArray<string>): Effect.Effect<void> =>
+    Effect.promise(() => eventually(`the messages ${what.join(", ")}`, () => published.length >= what.length))
+
+  let last: { readonly signals: ReadonlyArray<Signal>; readonly published: ReadonlyArray<Signal> } = {
+    signals: [],
+    published: [],
+  }
+  let settlements: ReadonlyArray<Settlement> = []
+
+  const step = Effect.fnUntraced(function* <A>(
+    taken: Effect.Effect<Stepped<A>, StoreUnavailable>,
+    swept: (result: A) => boolean = () => false,
+  ) {
+    const now = yield* store.now
+    const stepped = yield* taken
+    const change = { before: state, after: yield* read, now, slots, swept: swept(stepped.result) }
+    state = change.after
+    assert.deepStrictEqual(violations(change), [])
+
+    const returned = stepped.signals.map(written)
+    const signals = expectedSignals(change)
+    const others = signals.filter((signal) => !returned.includes(signal))
+    assert.deepStrictEqual([...returned, ...others].toSorted(), signals)
+    const heardBefore = expected.length
+    expected.push(...others)
+    yield* allPublished(expected)
+    const heard = published.slice(heardBefore)
+    assert.deepStrictEqual(heard.toSorted(), others)
+    last = {
+      signals: stepped.signals,
+      published: heard.map((message) => {
+        const [ticket = "", kind = "", ...value] = message.split(" ")
+        return signalOf(ticket, kind, value.join(" "))
+      }),
+    }
+
+    assert.deepStrictEqual(stepped.settlements.map(owed).toSorted(), expectedSettlements(change))
+    for (const settlement of stepped.settlements) assert.strictEqual(state.settle.get(owed(settlement)), now)
+    settlements = stepped.settlements
+    return stepped.result
+  })
+
+  const moves = {
+    at,
+    here,
+    there,
+    setSlots: (count: number) => {
+      slots = count
+    },
+    /** takes the following steps on this instance */
+    on: (which: string) => {
+      instance = which
+    },
+    /** what is in the store after the last step */
+    state: () => state,
+    /** the signals that the last step returned, and those that it published */
+    signals: () => last.signals,
+    published: () => last.published,
+    settlements: () => settlements,
+    /** the state's letter of a ticket */
+    letter: (id: string) => state.tickets.get(id)?.state,
+    /** the waiting tickets in order */
+    line: () => [...state.waiting.keys()],
+    /** the tickets that the last step called, wherever that was said */
+    called: () => [...last.signals, ...last.published].filter((s) => s.kind._tag === "called").map((s) => s.ticket),
+
+    admit: (id: string, { caller = "", holds = false, data = `data of ${id}` }: Caller = {}) => {
+      tickets.add(id)
+      return step(queue.admit(at(), { id, caller, holds, data }))
+    },
+    start: (id: string) => step(queue.start(at(), id)),
+    bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
+      for (const session of ids) sessions.add(session)
+      return step(queue.bind(at(), id, lease, { ids, data }))
+    },
+    rest: (id: string, lease: string) => step(queue.rest(at(), id, lease)),
+    fail: (id: string, lease: string) => step(queue.fail(at(), id, lease)),
+    end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
+    leave: (id: string) => step(queue.leave(at(), id)),
+    attach: (id: string, connected = true) => step(queue.attach(at(), id, connected)),
+    touch: (...ids: ReadonlyArray<string>) => step(queue.touch(at(), ids)),
+    sweep: Effect.suspend(() => step(queue.sweep(at()), ({ more }) => !more)),
+    settled: (done: ReadonlyArray<Settlement>) =>
+      Effect.andThen(
+        queue.settled(at(), done),
+        Effect.map(read, (after) => {
+          state = after
+        }),
+      ),
+    audit: (ageMillis: number, claimMillis: number) =>
+      Effect.tap(queue.audit(at(), ageMillis, claimMillis), () =>
+        Effect.map(read, (after) => {
+          assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, swept: false }), [])
+          state = after
+        }),
+      ),
+  }
+
+  /** A called ticket takes its slot; answers the lease. */
+  const begin = Effect.fnUntraced(function* (id: string) {
+    const begun = yield* moves.start(id)
+    assert.strictEqual(begun._tag, "starting")
+    return begun._tag === "starting" ? begun.lease : ""
+  })
+
+  return {
+    ...moves,
+    /** A newcomer finds a free slot and its session runs, named `session of <id>`; answers the lease. */
+    enter: Effect.fnUntraced(function* (id: string, who?: Caller) {
+      const admission = yield* moves.admit(id, who)
+      assert.strictEqual(admission._tag, "starting")
+      const lease = admission._tag === "starting" ? admission.lease : ""
+      assert.strictEqual(yield* moves.bind(id, lease, [`session of ${id}`]), "live")
+      return lease
+    }),
+    /** Newcomers who find no free slot. */
+    wait: (...ids: ReadonlyArray<string>) =>
+      Effect.forEach(
+        ids,
+        (id) => Effect.map(moves.admit(id), (admission) => assert.strictEqual(admission._tag, "waiting")),
+        { discard: true },
+      ),
+    begin,
+    /** steps that look at nothing, for many tickets */
+    unchecked: {
+      admit: (id: string) => queue.admit(at(), { id, caller: "", holds: false, data: "" }),
+      touch: (all: ReadonlyArray<string>) => Effect.map(queue.touch(at(), all), ({ result }) => result),
+    },
+    /** A called ticket starts and its session runs. */
+    run: Effect.fnUntraced(function* (id: string) {
+      const lease = yield* begin(id)
+      assert.strictEqual(yield* moves.bind(id, lease, [`session of ${id}`]), "live")
+      return lease
+    }),
+    /** Nothing was published but what was due. */
+    close: Effect.gen(function* () {
+      for (const each of [here, there]) {
+        expected.push("the end")
+        yield* store.publish(INSTANCE_CHANNEL + each, "the end")
+      }
+      yield* allPublished(expected)
+      assert.deepStrictEqual(published.toSorted(), expected.toSorted())
+    }),
+  }
+})
+
+type BenchOf<A> = A extends Effect.Effect<infer Bench, unknown, unknown> ? Bench : never
+export type Bench = BenchOf<ReturnType<typeof makeBench>>

@@ -1,0 +1,200 @@
+/**
+ * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
+ * answer with what is wrong, in words; nothing when all is well.
+ */
+import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+import type { QueueState, Record } from "./queue-probe.ts"
+
+const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
+/** The states that hold a slot. */
+const HOLDING = new Set(["c", "s", "l"])
+
+/** A state, to those that one step may lead to; terminal ones lead nowhere. */
+const NEXT: { readonly [state: string]: string } = {
+  // a newcomer
+  "-": "ws",
+  w: "wcAL",
+  // called, to missed; the starting of it and the failing of the start are two steps
+  c: "csML",
+  // to ended at once, when the end was heard before the binding: that is a failed start
+  s: "slwF",
+  l: "lER",
+}
+
+export const EMPTY: QueueState = {
+  meta: new Map(),
+  tickets: new Map(),
+  data: new Map(),
+  sessions: new Map(),
+  waiting: new Map(),
+  presence: new Map(),
+  leases: new Map(),
+  over: new Map(),
+  forget: new Map(),
+  settle: new Map(),
+}
+
+const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
+const inState = (state: QueueState, which: (state: string) => boolean): ReadonlyMap<string, Record> =>
+  new Map([...state.tickets].filter(([, ticket]) => which(ticket.state)))
+
+/** What contradicts itself within one state. */
+const standing = (state: QueueState): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const same = (what: string, actual: ReadonlyMap<string, unknown>, expected: ReadonlyMap<string, unknown>) => {
+    if (names(actual) !== names(expected)) wrong.push(`${what}: [${names(actual)}] for [${names(expected)}]`)
+  }
+  // each ticket is where its state says, and nowhere else
+  same(
+    "waiting",
+    state.waiting,
+    inState(state, (s) => s === "w"),
+  )
+  same("presence", state.presence, state.waiting)
+  same(
+    "leases",
+    state.leases,
+    inState(state, (s) => HOLDING.has(s)),
+  )
+  same(
+    "forget",
+    state.forget,
+    inState(state, (s) => TERMINAL.has(s)),
+  )
+  same(
+    "data",
+    state.data,
+    inState(state, (s) => !TERMINAL.has(s)),
+  )
+
+  const live = inState(state, (s) => s === "l")
+  if ((state.meta.get("live") ?? 0) !== live.size) wrong.push(`live is ${state.meta.get("live")} for ${live.size}`)
+  for (const [session, ticket] of state.sessions) {
+    if (!live.has(ticket)) wrong.push(`session ${session} belongs to ${ticket}, which is not live`)
+  }
+  for (const ticket of live.keys()) {
+    const { s }: { s: ReadonlyArray<string> } = JSON.parse(state.data.get(ticket) ?? '{"s":[]}')
+    for (const session of s) {
+      if (state.sessions.get(session) !== ticket) wrong.push(`session ${session} of ${ticket} leads elsewhere`)
+    }
+  }
+
+  const seqs = new Set<number>()
+  const leases = new Set<string>()
+  for (const [id, ticket] of state.tickets) {
+    if (seqs.has(ticket.seq)) wrong.push(`two tickets have the place ${ticket.seq}`)
+    seqs.add(ticket.seq)
+    if (ticket.seq > (state.meta.get("seq") ?? 0)) wrong.push(`${id} has a place that was not given yet`)
+    if (ticket.lease === "0") continue
+    if (leases.has(ticket.lease)) wrong.push(`two tickets have the lease ${ticket.lease}`)
+    leases.add(ticket.lease)
+    if (Number(ticket.lease) > (state.meta.get("lease") ?? 0)) wrong.push(`${id} has a lease that was not given yet`)
+  }
+  for (const [id, score] of state.waiting) {
+    if (state.tickets.get(id)?.seq !== score) wrong.push(`${id} waits at ${score}, not at its own place`)
+  }
+  return wrong
+}
+
+/** What one step has changed. */
+export interface Change {
+  readonly before: QueueState
+  readonly after: QueueState
+  readonly now: number
+  readonly slots: number
+  /** the step was a sweep that left nothing to another one */
+  readonly swept: boolean
+}
+
+const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "c"
+
+/** The tickets that this step called: those called now that were not, or held another lease. */
+const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
+  [...after.tickets].filter(
+    ([id, t]) => called(t) && !(called(before.tickets.get(id)) && before.tickets.get(id)?.lease === t.lease),
+  )
+
+/** The tickets that this step ended. */
+const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
+  [...after.tickets].filter(([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "-"))
+
+const moved = (change: Change): ReadonlyArray<string> => {
+  const { after, before, now, slots, swept } = change
+  const wrong: Array<string> = []
+  // I1: a slot is taken only below the number of slots
+  if (after.leases.size > slots && after.leases.size > before.leases.size) {
+    wrong.push(`I1: ${after.leases.size} leases for ${slots} slots`)
+  }
+  const taken = [...after.tickets].filter(
+    ([id, t]) => HOLDING.has(t.state) && before.tickets.get(id)?.lease !== t.lease,
+  )
+  if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
+
+  // I2: whoever was called or let in passed nobody
+  for (const [id, { seq }] of taken) {
+    for (const [other, place] of after.waiting) {
+      if (place < seq) wrong.push(`I2: ${id} passed ${other}`)
+    }
+  }
+
+  // I3: no ticket is lost, and no step leads where none may
+  for (const [id, { state, seq }] of before.tickets) {
+    const then = after.tickets.get(id)
+    if (then === undefined) {
+      if (!TERMINAL.has(state)) wrong.push(`I3: ${id} was forgotten in state ${state}`)
+      else if ((before.forget.get(id) ?? 0) >= now) wrong.push(`I3: ${id} was forgotten before its time`)
+    } else if (then.seq !== seq) {
+      wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
+    } else if (TERMINAL.has(state) ? then.state !== state : !(NEXT[state] ?? "").includes(then.state)) {
+      wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    }
+  }
+  for (const [id, { state }] of after.tickets) {
+    if (!before.tickets.has(id) && !(NEXT["-"] ?? "").includes(state)) wrong.push(`I3: ${id} began as ${state}`)
+  }
+  for (const [id] of newlyOver(change)) {
+    if (after.forget.get(id) !== now + RETENTION_MILLIS) wrong.push(`I3: ${id} is not remembered for the retention`)
+  }
+
+  // I5 and I8: a lease is new, or still the same ticket's
+  for (const [id, { lease }] of taken) {
+    if (Number(lease) <= (before.meta.get("lease") ?? 0)) wrong.push(`I8: ${id} took the old lease ${lease}`)
+  }
+  for (const counter of ["seq", "lease"]) {
+    if ((after.meta.get(counter) ?? 0) < (before.meta.get(counter) ?? 0)) wrong.push(`the counter ${counter} went back`)
+  }
+
+  // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot beside a waiting ticket
+  if (swept) {
+    for (const [id, deadline] of after.leases) if (deadline < now) wrong.push(`I4: the lease of ${id} is overdue`)
+    for (const [id, until] of after.presence) if (until < now) wrong.push(`I7: ${id} is absent and waits`)
+    const resting = (after.meta.get("rest") ?? 0) > now
+    if (!resting && after.leases.size < slots && after.waiting.size > 0)
+      wrong.push("I7: a slot is free and somebody waits")
+  }
+  return wrong
+}
+
+/** What is wrong within a state, whatever led to it. */
+export const contradictions = standing
+
+/** Everything that is wrong after a step. */
+export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
+
+/** The signals that a step owes, each as `id kind value`: one for each ticket it called or ended. */
+export const expectedSignals = (change: Change): ReadonlyArray<string> =>
+  [
+    ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
+    ...newlyOver(change)
+      .filter(([, { state }]) => state !== "L")
+      .map(([id, { state }]) => `${id} ended ${state}`),
+  ].toSorted()
+
+/** The settlements that a step causes, each as `refund|release id caller`. */
+export const expectedSettlements = (change: Change): ReadonlyArray<string> =>
+  newlyOver(change)
+    .flatMap(([id, { caller, state }]) => {
+      if (caller === "" || (state !== "F" && !caller.startsWith("+"))) return []
+      return [`${state === "F" ? "refund" : "release"} ${id} ${caller.slice(1)}`]
+    })
+    .toSorted()
