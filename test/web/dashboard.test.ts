@@ -344,11 +344,11 @@ describe("conversations, sessions and deliveries", () => {
   const conversation = (number: number): Transcript => ({
     id: `conversation-${number}`,
     businessId: number % 2 === 0 ? "business-1" : "business-2",
-    kind: "web_session",
+    kind: "web",
     clientIdentifier: `visitor-${number}`,
     startedAt: started - number * 60_000,
     endedAt: started - number * 60_000 + 30_000,
-    turns: [{ role: "agent", text: `Hello ${number}.`, saidAt: started - number * 60_000 }],
+    turns: [{ role: "agent", text: `Hello ${number}.`, at: started - number * 60_000 }],
   })
 
   it("go from page to page and back, narrow down, and open a transcript", async () => {
@@ -377,7 +377,7 @@ describe("conversations, sessions and deliveries", () => {
     await tab.getByText("Nothing is running.").waitFor()
     platform.state.live.push({
       id: "web-1",
-      kind: "web_session",
+      kind: "web",
       conversationId: "conversation-1",
       businessId: "business-1",
       campaignId: "gone",
@@ -398,7 +398,7 @@ describe("conversations, sessions and deliveries", () => {
       businessId: "business-1",
       campaignId: "campaign-1",
       sessionId: "web-1",
-      state: "failed",
+      state: "given_up",
       attempts: 36,
       nextAttemptAt: null,
       lastOutcome: "HTTP 503",

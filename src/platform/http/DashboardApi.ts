@@ -130,7 +130,11 @@ const Conversations = HttpApiGroup.make("conversations")
       success: page(Conversation),
       error: [Invalid, NotFound],
     }),
-    HttpApiEndpoint.get("read", "/conversations/:id", { params: { id }, success: Transcript, error: NotFound }),
+    HttpApiEndpoint.get("read", "/businesses/:businessId/conversations/:id", {
+      params: { businessId: id, id },
+      success: Transcript,
+      error: NotFound,
+    }),
     /** Asked for again and again while the page shows it. */
     HttpApiEndpoint.get("live", "/live", { success: Live }),
   )
@@ -143,7 +147,7 @@ const Deliveries = HttpApiGroup.make("deliveries")
       success: page(Delivery),
       error: [Invalid, NotFound],
     }),
-    /** Tries now, with the same id; what was given up is tried once more from the start. */
+    /** Tries now, with the same id; what was given up gets one more try. Refused for what was delivered. */
     HttpApiEndpoint.post("sendAgain", "/deliveries/:id/send-again", {
       params: { id },
       success: Delivery,

@@ -110,7 +110,11 @@ const PageOf = ({ name, route }: { readonly name: PageName; readonly route: Rout
     case "businesses":
       return <Businesses />
     case "conversations":
-      return route.id === undefined ? <Conversations route={route} /> : <Transcript id={route.id} />
+      return route.id === undefined ? (
+        <Conversations route={route} />
+      ) : (
+        <Transcript businessId={route.query.get("business") ?? ""} id={route.id} />
+      )
     case "live":
       return <Live />
     case "webhooks":

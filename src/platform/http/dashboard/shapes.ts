@@ -104,7 +104,7 @@ export const BusinessInput = Schema.Struct({ name: Name })
 export const Region = Schema.Struct({ id: Schema.String, name: Schema.String })
 export type Region = typeof Region.Type
 
-export const Kind = Schema.Literals(["web_session", "call"])
+export const Kind = Schema.Literals(["web", "call"])
 export type Kind = typeof Kind.Type
 
 export const Conversation = Schema.Struct({
@@ -118,7 +118,7 @@ export const Conversation = Schema.Struct({
 })
 export type Conversation = typeof Conversation.Type
 
-export const Turn = Schema.Struct({ role: Schema.String, text: Schema.String, saidAt: Time })
+export const Turn = Schema.Struct({ role: Schema.Literals(["agent", "caller"]), text: Schema.String, at: Time })
 
 export const Transcript = Schema.Struct({ ...Conversation.fields, turns: Schema.Array(Turn) })
 export type Transcript = typeof Transcript.Type
@@ -151,7 +151,7 @@ export const Live = Schema.Struct({
 })
 export type Live = typeof Live.Type
 
-export const DeliveryState = Schema.Literals(["pending", "delivered", "failed"])
+export const DeliveryState = Schema.Literals(["pending", "delivered", "given_up"])
 export type DeliveryState = typeof DeliveryState.Type
 
 /** One message of the outbox; every try of it carries this id as `webhook-id`. */

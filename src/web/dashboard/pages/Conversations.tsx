@@ -13,7 +13,7 @@ import * as words from "../words.ts"
 import { type Names, useNames } from "./names.ts"
 
 const KINDS = [
-  { value: "web_session", label: "Web session" },
+  { value: "web", label: "Web session" },
   { value: "call", label: "Telephone call" },
 ] as const
 
@@ -67,8 +67,8 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
 const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [
   {
     title: "Started",
-    cell: ({ id, startedAt }) => (
-      <a href={href("conversations", id)}>
+    cell: ({ businessId, id, startedAt }) => (
+      <a href={href("conversations", id, { business: businessId })}>
         <At of={startedAt} />
       </a>
     ),

@@ -21,7 +21,7 @@ const EVERY_MILLIS = 5_000
 const STATES = [
   { value: "pending", label: "To be sent" },
   { value: "delivered", label: "Delivered" },
-  { value: "failed", label: "Given up" },
+  { value: "given_up", label: "Given up" },
 ] as const
 
 export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element => {
@@ -91,7 +91,7 @@ const columnsOf = (
   {
     title: "State",
     cell: ({ state }) => (
-      <span class={state === "delivered" ? "mark on" : state === "failed" ? "mark bad" : "mark"}>
+      <span class={state === "delivered" ? "mark on" : state === "given_up" ? "mark bad" : "mark"}>
         {STATES.find(({ value }) => value === state)?.label ?? state}
       </span>
     ),

@@ -84,8 +84,12 @@ const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSessio
   { title: "Caller", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
   {
     title: "Conversation",
-    cell: ({ conversationId, joinedAt }) =>
-      joinedAt === null ? "Not yet" : <a href={href("conversations", conversationId)}>Transcript</a>,
+    cell: ({ businessId, conversationId, joinedAt }) =>
+      joinedAt === null ? (
+        "Not yet"
+      ) : (
+        <a href={href("conversations", conversationId, { business: businessId })}>Transcript</a>
+      ),
   },
 ]
 

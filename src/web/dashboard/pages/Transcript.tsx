@@ -10,8 +10,8 @@ import * as words from "../words.ts"
 import { kindOf } from "./Conversations.tsx"
 import { useNames } from "./names.ts"
 
-export const Transcript = ({ id }: { readonly id: string }): JSX.Element => {
-  const loaded = useLoad(() => api.conversations.read({ params: { id } }), id)
+export const Transcript = ({ businessId, id }: { readonly businessId: string; readonly id: string }): JSX.Element => {
+  const loaded = useLoad(() => api.conversations.read({ params: { businessId, id } }), id)
   const names = useNames()
   return (
     <>
@@ -25,7 +25,7 @@ export const Transcript = ({ id }: { readonly id: string }): JSX.Element => {
         </button>
       </div>
       <Show of={loaded} what="the conversation">
-        {({ businessId, clientIdentifier, endedAt, kind, startedAt, turns }) => (
+        {({ clientIdentifier, endedAt, kind, startedAt, turns }) => (
           <>
             <ul class="pairs">
               <li>
@@ -58,11 +58,11 @@ export const Transcript = ({ id }: { readonly id: string }): JSX.Element => {
             <h2>Transcript</h2>
             {turns.length === 0 && <p class="small">Nothing was said.</p>}
             <ol class="turns">
-              {turns.map(({ role, saidAt, text }, index) => (
+              {turns.map(({ at, role, text }, index) => (
                 <li key={index} class={role === "agent" ? "agent" : undefined}>
                   <p class="small">
-                    {role === "agent" ? "Agent" : role === "user" ? "Caller" : role}
-                    <span title={words.exactly(saidAt)}>{words.span(saidAt - startedAt)}</span>
+                    {role === "agent" ? "Agent" : "Caller"}
+                    <span title={words.exactly(at)}>{words.span(at - startedAt)}</span>
                   </p>
                   <p>{text}</p>
                 </li>

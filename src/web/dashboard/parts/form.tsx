@@ -1,6 +1,6 @@
 /** Parts of forms: a field with its label, hint and error, bound together for a screen reader. */
 import type { ComponentChildren, JSX } from "preact"
-import { useEffect, useId, useRef } from "preact/hooks"
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
 import type { Failure } from "../client.ts"
 import * as words from "../words.ts"
 
@@ -115,9 +115,16 @@ export const Form = ({
   readonly children: ComponentChildren
 }): JSX.Element => {
   const form = useRef<HTMLFormElement>(null)
-  useEffect(() => {
-    if (start !== undefined) form.current?.querySelector<HTMLElement>(start)?.focus()
-  }, [])
+  const started = useRef(start === undefined)
+  const begin = (): void => {
+    if (started.current || start === undefined) return
+    const control = form.current?.querySelector<HTMLElement>(start)
+    control?.focus()
+    started.current = document.activeElement === control
+  }
+  // At once, so that no key is lost; and when that is too early, because the dialog around it opens only then.
+  useLayoutEffect(begin, [])
+  useEffect(begin, [])
   useEffect(() => {
     const first = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
     const control = first?.matches("fieldset") === true ? first.querySelector<HTMLElement>("input") : first
