@@ -60,8 +60,8 @@ for (const file of files) {
 const main = join(output, "main.js")
 if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
 
-if (existsSync(join(web, "vite.config.ts"))) {
-  run("vite", "build", "--config", "src/web/vite.config.ts", "--logLevel", "warn")
+for (const config of ["vite.config.ts", "dashboard/vite.config.ts"]) {
+  if (existsSync(join(web, config))) run("vite", "build", "--config", `src/web/${config}`, "--logLevel", "warn")
 }
 
 writeFileSync(stamp, built)

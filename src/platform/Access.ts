@@ -65,7 +65,7 @@ export class Access extends Context.Service<
 >()("voicegate/platform/Access") {}
 
 /** Callers of IPv6 are told apart by their /64. */
-const networkOf = (address: string): string => {
+export const networkOf = (address: string): string => {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":").slice(0, 4).join(":")

@@ -1,10 +1,12 @@
 /**
  * The platform's side of the contract on one HTTP server: the API below `/api/v1`, its description at `/openapi.json` and
- * `/docs`, and the sessions' WebSockets. It knows the gate only through the wire. Closing the layer's scope ends what is open.
+ * `/docs`, the dashboard at `/`, and the sessions' WebSockets. It knows the gate only through the wire. Closing the layer's
+ * scope ends what is open.
  *
  * Several may run on one PostgreSQL: what must be exact is decided by the database.
  */
 import { createServer, type Server } from "node:http"
+import { fileURLToPath } from "node:url"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
@@ -14,6 +16,7 @@ import type { Migrator, SqlError } from "effect/sql"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
 import { Api } from "./http/Api.ts"
+import { dashboard } from "./http/dashboard/dashboard.ts"
 import { businesses } from "./http/handlers/businesses.ts"
 import { sessions } from "./http/handlers/sessions.ts"
 import { users } from "./http/handlers/users.ts"
@@ -39,10 +42,15 @@ export interface Options {
   readonly host?: string
   /** 0 (when absent) for a free one */
   readonly port?: number
-  /** where browsers reach the sessions' WebSockets, such as `wss://calls.example`; the bound address when absent */
+  /**
+   * where browsers reach the sessions' WebSockets, such as `wss://calls.example`; the bound address when absent. With `wss:`
+   * the dashboard's cookie is Secure too, else when a trusted proxy says that the request came over https
+   */
   readonly publicWebSocketOrigin?: string
   /** whether webhooks may go to private networks; no when absent */
   readonly privateWebhooks?: boolean
+  /** the directory of the dashboard's built page; the one beside this code when absent */
+  readonly dashboardPage?: string
   /** `DEFAULT_LIMITS` when absent */
   readonly limits?: Access.Limits
   /** the proxies whose X-Forwarded-For is believed; none when absent */
@@ -93,6 +101,10 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   ).pipe(Layer.provide(middleware))
   const api = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(groups))
   const docs = HttpApiScalar.layer(Api, { path: "/docs" })
+  const people = dashboard({
+    page: options.dashboardPage ?? fileURLToPath(new URL("../web/dashboard", import.meta.url)),
+    secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,
+  })
   const server = NodeHttpServer.layer(makeServer, {
     host: options.host ?? "127.0.0.1",
     port: options.port ?? 0,
@@ -109,15 +121,18 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   const background = Layer.mergeAll(Services.sweeping, deliver.pipe(Layer.provide(client(privateWebhooks))))
   // The state stands outside of `serve`, which builds its routes anew.
   const state = Layer.mergeAll(Access.layer(options.limits ?? Access.DEFAULT_LIMITS), LiveSessions.layer, background)
-  return HttpRouter.serve(Layer.mergeAll(api, docs, socket.route, unknownRoutes).pipe(Layer.provide(safeAnswers)), {
-    disableLogger: true,
-    disableListenLog: true,
-    middleware: (handler) =>
-      handler.pipe(
-        HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
-        Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
-      ),
-  }).pipe(
+  return HttpRouter.serve(
+    Layer.mergeAll(api, docs, people, socket.route, unknownRoutes).pipe(Layer.provide(safeAnswers)),
+    {
+      disableLogger: true,
+      disableListenLog: true,
+      middleware: (handler) =>
+        handler.pipe(
+          HttpMiddleware.xForwardedHeaders({ trustedProxies: options.trustedProxies ?? [] }),
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(MAX_BODY_BYTES)),
+        ),
+    },
+  ).pipe(
     // It listens when all else stands.
     Layer.provideMerge(platform.pipe(Layer.provideMerge(server))),
     Layer.provide(state),

@@ -152,12 +152,17 @@ const answerTo = (defect: unknown) => {
   )
 }
 
-/** What nobody expected is logged, and answered without telling what it was; nothing of the API is kept by caches. */
+/** What nobody expected is logged, and answered without telling what it was; nothing is kept by caches that does not say so itself. */
 export const safeAnswers = HttpRouter.middleware(
   (handler) =>
     handler.pipe(
       Effect.catchDefect(answerTo),
-      Effect.map(HttpServerResponse.setHeaders({ "cache-control": "no-store", "x-content-type-options": "nosniff" })),
+      Effect.map((response) =>
+        HttpServerResponse.setHeaders(response, {
+          "cache-control": response.headers["cache-control"] ?? "no-store",
+          "x-content-type-options": "nosniff",
+        }),
+      ),
     ),
   { global: true },
 )

@@ -1,0 +1,167 @@
+/**
+ * The API that the dashboard's page reads and writes through, without handlers: the page's client and the platform's
+ * handlers are both derived from it, so it imports nothing that a browser lacks.
+ *
+ * Same origin only. The session is a cookie that scripts cannot read and that other sites' requests do not carry; a
+ * request that changes something must also say that it comes from this origin (`SameOrigin`).
+ */
+import { Context, Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
+import {
+  Conflict,
+  Forbidden,
+  Invalid,
+  NotFound,
+  SignedOut,
+  SignInFailed,
+  TooManyAttempts,
+  Unavailable,
+} from "./dashboard/failures.ts"
+import {
+  Account,
+  ApiKey,
+  AuditEntry,
+  Business,
+  BusinessInput,
+  Campaign,
+  CampaignInput,
+  Conversation,
+  CreatedApiKey,
+  Credentials,
+  Delivery,
+  DeliveryState,
+  Kind,
+  Live,
+  NewApiKey,
+  page,
+  pageQuery,
+  Region,
+  Transcript,
+} from "./dashboard/shapes.ts"
+
+/** Below which path the API lies. */
+export const DASHBOARD_API_PATH = "/dashboard/api"
+
+/** Who is signed in. */
+export class SignedIn extends Context.Service<SignedIn, Account>()("voicegate/platform/dashboard/SignedIn") {}
+
+/** Proves the session's cookie. */
+export class Session extends HttpApiMiddleware.Service<Session, { provides: SignedIn }>()(
+  "voicegate/platform/dashboard/Session",
+  { error: [SignedOut, Unavailable] },
+) {}
+
+/** Refuses what another site's page sends (OWASP, Cross-Site Request Forgery Prevention: Fetch Metadata, Origin). */
+export class SameOrigin extends HttpApiMiddleware.Service<SameOrigin>()("voicegate/platform/dashboard/SameOrigin", {
+  error: Forbidden,
+}) {}
+
+/** Answers a request of the wrong form. */
+export class Forms extends HttpApiMiddleware.Service<Forms>()("voicegate/platform/dashboard/Forms", {
+  error: Invalid,
+}) {}
+
+const id = Schema.String.check(Schema.isBetweenLength(1, 256))
+
+const SessionGroup = HttpApiGroup.make("session").add(
+  HttpApiEndpoint.post("signIn", "/session", {
+    payload: Credentials,
+    success: Account,
+    error: [SignInFailed, TooManyAttempts, Unavailable],
+  }),
+  HttpApiEndpoint.get("whoAmI", "/session", { success: Account }).middleware(Session),
+  /** Ends the session here and on the platform; does nothing without one. */
+  HttpApiEndpoint.delete("signOut", "/session", { success: HttpApiSchema.NoContent, error: Unavailable }),
+)
+
+const Keys = HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.get("list", "/keys", { success: Schema.Array(ApiKey) }),
+    HttpApiEndpoint.post("create", "/keys", { payload: NewApiKey, success: CreatedApiKey, error: [Invalid, NotFound] }),
+    HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: { id }, success: ApiKey, error: NotFound }),
+  )
+  .middleware(Session)
+
+const Businesses = HttpApiGroup.make("businesses")
+  .add(
+    HttpApiEndpoint.get("list", "/businesses", { success: Schema.Array(Business) }),
+    HttpApiEndpoint.post("create", "/businesses", { payload: BusinessInput, success: Business, error: Invalid }),
+    HttpApiEndpoint.patch("rename", "/businesses/:id", {
+      params: { id },
+      payload: BusinessInput,
+      success: Business,
+      error: [Invalid, NotFound],
+    }),
+    HttpApiEndpoint.delete("remove", "/businesses/:id", {
+      params: { id },
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, Conflict],
+    }),
+    HttpApiEndpoint.get("regions", "/regions", { success: Schema.Array(Region) }),
+  )
+  .middleware(Session)
+
+const Campaigns = HttpApiGroup.make("campaigns")
+  .add(
+    HttpApiEndpoint.post("create", "/businesses/:businessId/campaigns", {
+      params: { businessId: id },
+      payload: CampaignInput,
+      success: Campaign,
+      error: [Invalid, NotFound],
+    }),
+    HttpApiEndpoint.put("edit", "/businesses/:businessId/campaigns/:id", {
+      params: { businessId: id, id },
+      payload: CampaignInput,
+      success: Campaign,
+      error: [Invalid, NotFound],
+    }),
+    HttpApiEndpoint.delete("remove", "/businesses/:businessId/campaigns/:id", {
+      params: { businessId: id, id },
+      success: HttpApiSchema.NoContent,
+      error: [NotFound, Conflict],
+    }),
+  )
+  .middleware(Session)
+
+const Conversations = HttpApiGroup.make("conversations")
+  .add(
+    HttpApiEndpoint.get("list", "/conversations", {
+      query: { ...pageQuery, businessId: Schema.optionalKey(id), kind: Schema.optionalKey(Kind) },
+      success: page(Conversation),
+      error: [Invalid, NotFound],
+    }),
+    HttpApiEndpoint.get("read", "/businesses/:businessId/conversations/:id", {
+      params: { businessId: id, id },
+      success: Transcript,
+      error: NotFound,
+    }),
+    /** Asked for again and again while the page shows it. */
+    HttpApiEndpoint.get("live", "/live", { success: Live }),
+  )
+  .middleware(Session)
+
+const Deliveries = HttpApiGroup.make("deliveries")
+  .add(
+    HttpApiEndpoint.get("list", "/deliveries", {
+      query: { ...pageQuery, businessId: Schema.optionalKey(id), state: Schema.optionalKey(DeliveryState) },
+      success: page(Delivery),
+      error: [Invalid, NotFound],
+    }),
+    /** Tries now, with the same id; what was given up gets one more try. Refused for what was delivered. */
+    HttpApiEndpoint.post("sendAgain", "/deliveries/:id/send-again", {
+      params: { id },
+      success: Delivery,
+      error: [NotFound, Conflict],
+    }),
+  )
+  .middleware(Session)
+
+const Audit = HttpApiGroup.make("audit")
+  .add(HttpApiEndpoint.get("list", "/audit", { query: pageQuery, success: page(AuditEntry), error: Invalid }))
+  .middleware(Session)
+
+export const DashboardApi = HttpApi.make("dashboard")
+  .add(SessionGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit)
+  .middleware(Forms)
+  .middleware(SameOrigin)
+  .prefix(DASHBOARD_API_PATH)

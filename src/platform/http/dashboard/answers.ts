@@ -1,0 +1,76 @@
+/** What the services refuse, as failures of the dashboard's API; and what they hold, as the page is shown it. */
+import { Effect } from "effect"
+import type { DatabaseUnavailable } from "../../data/Database.ts"
+import type { Page, PageRequest } from "../../data/page.ts"
+import type { Business, ApiKey as Key, Refused, WebCampaign } from "../../model.ts"
+import { Conflict, Invalid, NotFound, Unavailable } from "./failures.ts"
+import type * as Shapes from "./shapes.ts"
+
+interface Failures {
+  readonly invalid: Invalid
+  readonly not_found: NotFound
+  readonly conflict: Conflict
+}
+
+type Said = { readonly code: string; readonly message: string }
+
+const make: { readonly [Kind in keyof Failures]: (said: Said) => Failures[Kind] } = {
+  invalid: (said) => new Invalid(said),
+  not_found: (said) => new NotFound(said),
+  conflict: (said) => new Conflict(said),
+}
+
+export const unavailable = ({ message }: DatabaseUnavailable): Unavailable =>
+  new Unavailable({ code: "SERVICE_UNAVAILABLE", message })
+
+/** Fails as the endpoint has declared; a refusal of another kind cannot come, and would be our defect. */
+export const saying =
+  <Kind extends keyof Failures = never>(...kinds: ReadonlyArray<Kind>) =>
+  <A, R>(
+    effect: Effect.Effect<A, Refused | DatabaseUnavailable, R>,
+  ): Effect.Effect<A, Failures[Kind] | Unavailable, R> =>
+    Effect.catch(effect, (error): Effect.Effect<never, Failures[Kind] | Unavailable> => {
+      if (error._tag === "DatabaseUnavailable") return Effect.fail(unavailable(error))
+      const kind = kinds.find((each) => each === error.kind)
+      const { code, message } = error
+      return kind === undefined ? Effect.die(error) : Effect.fail(make[kind]({ code, message }))
+    })
+
+/** The keys' owner needs no telling. */
+export const showKey = ({ userId: _owner, ...key }: Key): Shapes.ApiKey => key
+
+export const showCampaign = ({ createdAt, id, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({
+  id,
+  name,
+  createdAt,
+  webhook:
+    sessionEnded === undefined
+      ? null
+      : {
+          url: sessionEnded.url,
+          headerNames: Object.keys(sessionEnded.headers),
+          signed: sessionEnded.signingSecret !== undefined,
+        },
+})
+
+export const showBusiness = (
+  { createdAt, disabled, id, name }: Business,
+  campaigns: ReadonlyArray<WebCampaign>,
+): Shapes.Business => ({ id, name, disabled, createdAt, campaigns: campaigns.map(showCampaign) })
+
+interface PageQuery {
+  readonly limit?: number
+  readonly next?: string
+  readonly previous?: string
+}
+
+export const pageRequest = ({ limit, next, previous }: PageQuery): PageRequest => ({
+  limit,
+  nextCursor: next,
+  previousCursor: previous,
+})
+
+export const mapPage = <A, B>(page: Page<A>, show: (item: A) => B): Shapes.Page<B> => ({
+  ...page,
+  items: page.items.map(show),
+})

@@ -1,0 +1,34 @@
+/** The dashboard: its page at `/` and its API below `/dashboard/api`, over the platform's services. */
+import { Layer } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import * as DashboardSessions from "../../DashboardSessions.ts"
+import * as Deliveries from "../../Deliveries.ts"
+import * as Running from "../../Running.ts"
+import { DashboardApi } from "../DashboardApi.ts"
+import { forms, sameOrigin } from "./middleware.ts"
+import { page } from "./page.ts"
+import { audit, conversations, deliveries } from "./records.ts"
+import { session, sessionHandlers } from "./session.ts"
+import { businesses, campaigns, keys } from "./things.ts"
+
+/**
+ * @param options.page the directory of the built page
+ * @param options.secure whether browsers reach this platform over TLS, whatever its own connections say
+ */
+export const dashboard = (options: { readonly page: string; readonly secure: boolean }) => {
+  const groups = Layer.mergeAll(
+    sessionHandlers(options.secure),
+    keys,
+    businesses,
+    campaigns,
+    conversations,
+    deliveries,
+    audit,
+  )
+  const api = HttpApiBuilder.layer(DashboardApi).pipe(
+    Layer.provide(groups),
+    Layer.provide([session, sameOrigin, forms]),
+    Layer.provide([DashboardSessions.layer, Deliveries.layer, Running.layer]),
+  )
+  return Layer.merge(api, page(options.page))
+}

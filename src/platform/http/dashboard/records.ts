@@ -1,0 +1,96 @@
+/** Handlers for what happened and what runs: conversations, live sessions, deliveries, the audit trail. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Audit } from "../../Audit.ts"
+import { Businesses } from "../../Businesses.ts"
+import { type Conversation, Conversations } from "../../Conversations.ts"
+import { Deliveries, type ShownDelivery } from "../../Deliveries.ts"
+import { Running } from "../../Running.ts"
+import { DashboardApi, SignedIn } from "../DashboardApi.ts"
+import { mapPage, pageRequest, saying } from "./answers.ts"
+
+const userId = Effect.map(SignedIn, ({ id }) => id)
+
+const showConversation = ({ sourceId: _source, ...conversation }: Conversation) => conversation
+
+export const conversations = HttpApiBuilder.group(
+  DashboardApi,
+  "conversations",
+  Effect.fnUntraced(function* (handlers) {
+    const businesses = yield* Businesses
+    const conversations = yield* Conversations
+    const running = yield* Running
+    return handlers.handleAll({
+      list: ({ query: { businessId, kind, ...place } }) =>
+        Effect.gen(function* () {
+          const user = yield* userId
+          const [request, filter] = [pageRequest(place), { kind }] as const
+          if (businessId === undefined) return yield* conversations.usage(user, request, filter)
+          const business = yield* businesses.find(user, businessId)
+          return yield* conversations.list(business.id, request, filter)
+        }).pipe(
+          Effect.map((page) => mapPage(page, showConversation)),
+          saying("invalid", "not_found"),
+        ),
+
+      read: ({ params }) =>
+        Effect.gen(function* () {
+          const business = yield* businesses.find(yield* userId, params.businessId)
+          const { sourceId: _source, ...transcript } = yield* conversations.find(business.id, params.id)
+          return transcript
+        }).pipe(saying("not_found")),
+
+      live: () =>
+        Effect.flatMap(userId, running.of).pipe(
+          Effect.map(({ sessions, ...figures }) => ({
+            ...figures,
+            running: sessions.length,
+            sessions: sessions.map(({ webCampaignId, ...session }) => ({ ...session, campaignId: webCampaignId })),
+          })),
+          saying(),
+        ),
+    })
+  }),
+)
+
+const showDelivery = ({ webCampaignId, webSessionId, ...delivery }: ShownDelivery) => ({
+  ...delivery,
+  campaignId: webCampaignId,
+  sessionId: webSessionId,
+})
+
+export const deliveries = HttpApiBuilder.group(
+  DashboardApi,
+  "deliveries",
+  Effect.fnUntraced(function* (handlers) {
+    const deliveries = yield* Deliveries
+    return handlers.handleAll({
+      list: ({ query: { businessId, state, ...place } }) =>
+        Effect.flatMap(userId, (id) => deliveries.list(id, pageRequest(place), { businessId, state })).pipe(
+          Effect.map((page) => mapPage(page, showDelivery)),
+          saying("invalid"),
+        ),
+
+      sendAgain: ({ params }) =>
+        Effect.flatMap(userId, (id) => deliveries.sendAgain(id, params.id)).pipe(
+          Effect.map(showDelivery),
+          saying("not_found", "conflict"),
+        ),
+    })
+  }),
+)
+
+export const audit = HttpApiBuilder.group(
+  DashboardApi,
+  "audit",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.flatMap(userId, (id) => audit.list(id, pageRequest(query))).pipe(
+          Effect.map((page) => mapPage(page, ({ userId: _owner, ...entry }) => entry)),
+          saying("invalid"),
+        ),
+    })
+  }),
+)

@@ -1,0 +1,204 @@
+/**
+ * What the dashboard shows and takes, as schemas that run in the browser too. Times are milliseconds since 1970. No answer
+ * holds a secret, except the one of a key at its creation.
+ */
+import { Schema } from "effect"
+
+const Time = Schema.Int
+const Id = Schema.String.check(Schema.isBetweenLength(1, 256))
+const Name = Schema.String.check(Schema.isBetweenLength(1, 256))
+
+/** The signed-in user. */
+export const Account = Schema.Struct({ id: Schema.String, name: Schema.String, email: Schema.String })
+export type Account = typeof Account.Type
+
+export const Credentials = Schema.Struct({
+  email: Schema.String.check(Schema.isBetweenLength(1, 320)),
+  password: Schema.String.check(Schema.isBetweenLength(1, 256)),
+})
+
+/** All businesses of the user, or the listed ones. Restricted to none is refused at creation. */
+export const KeyScope = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("Unrestricted") }),
+  Schema.Struct({
+    type: Schema.Literal("Restricted"),
+    businessIds: Schema.Array(Id).check(Schema.isMaxLength(1_000)),
+  }),
+])
+export type KeyScope = typeof KeyScope.Type
+
+/** A key without its secret; `display` is the prefix and the last four characters. */
+export const ApiKey = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  display: Schema.String,
+  scope: KeyScope,
+  userManagement: Schema.Boolean,
+  createdAt: Time,
+  expiresAt: Schema.NullOr(Time),
+  /** to the minute */
+  lastUsedAt: Schema.NullOr(Time),
+  revokedAt: Schema.NullOr(Time),
+})
+export type ApiKey = typeof ApiKey.Type
+
+export const NewApiKey = Schema.Struct({
+  name: Schema.String.check(Schema.isMaxLength(256)),
+  scope: KeyScope,
+  userManagement: Schema.Boolean,
+  expiresAt: Schema.NullOr(Time),
+})
+export type NewApiKey = typeof NewApiKey.Type
+
+/** The only answer that ever holds the secret. */
+export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })
+export type CreatedApiKey = typeof CreatedApiKey.Type
+
+/** Where session-ended goes. The values of headers and the signing secret stay on the platform. */
+export const Webhook = Schema.Struct({
+  url: Schema.String,
+  headerNames: Schema.Array(Schema.String),
+  signed: Schema.Boolean,
+})
+export type Webhook = typeof Webhook.Type
+
+/** `null` as the value of a header, and `keep` for the signing secret, leave what is stored. */
+export const WebhookInput = Schema.Struct({
+  url: Schema.String.check(Schema.isBetweenLength(1, 2_048)),
+  headers: Schema.Array(
+    Schema.Struct({
+      name: Schema.String.check(Schema.isBetweenLength(1, 256)),
+      value: Schema.NullOr(Schema.String.check(Schema.isMaxLength(4_096))),
+    }),
+  ).check(Schema.isMaxLength(32)),
+  signing: Schema.Union([
+    Schema.Struct({ type: Schema.Literals(["none", "keep"]) }),
+    /** `whsec_` and base64 (Standard Webhooks) */
+    Schema.Struct({ type: Schema.Literal("set"), secret: Schema.String.check(Schema.isMaxLength(256)) }),
+  ]),
+})
+export type WebhookInput = typeof WebhookInput.Type
+
+export const Campaign = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  webhook: Schema.NullOr(Webhook),
+  createdAt: Time,
+})
+export type Campaign = typeof Campaign.Type
+
+export const CampaignInput = Schema.Struct({ name: Name, webhook: Schema.NullOr(WebhookInput) })
+export type CampaignInput = typeof CampaignInput.Type
+
+export const Business = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  disabled: Schema.Boolean,
+  createdAt: Time,
+  campaigns: Schema.Array(Campaign),
+})
+export type Business = typeof Business.Type
+
+export const BusinessInput = Schema.Struct({ name: Name })
+
+export const Region = Schema.Struct({ id: Schema.String, name: Schema.String })
+export type Region = typeof Region.Type
+
+export const Kind = Schema.Literals(["web", "call"])
+export type Kind = typeof Kind.Type
+
+export const Conversation = Schema.Struct({
+  id: Schema.String,
+  businessId: Schema.String,
+  kind: Kind,
+  clientIdentifier: Schema.NullOr(Schema.String),
+  startedAt: Time,
+  /** null while it runs */
+  endedAt: Schema.NullOr(Time),
+})
+export type Conversation = typeof Conversation.Type
+
+export const Turn = Schema.Struct({ role: Schema.Literals(["agent", "caller"]), text: Schema.String, at: Time })
+
+export const Transcript = Schema.Struct({ ...Conversation.fields, turns: Schema.Array(Turn) })
+export type Transcript = typeof Transcript.Type
+
+/** A session or call that takes a part of the account's concurrency at this moment. */
+export const LiveSession = Schema.Struct({
+  id: Schema.String,
+  kind: Kind,
+  conversationId: Schema.String,
+  businessId: Schema.String,
+  /** null for a telephone call */
+  campaignId: Schema.NullOr(Schema.String),
+  regionId: Schema.String,
+  clientIdentifier: Schema.NullOr(Schema.String),
+  /** a web session is `waiting` until its WebSocket is opened; the last three are states of a call */
+  state: Schema.Literals(["waiting", "talking", "queued", "ringing", "active"]),
+  createdAt: Time,
+  /** since when it talks */
+  joinedAt: Schema.NullOr(Time),
+})
+export type LiveSession = typeof LiveSession.Type
+
+export const Live = Schema.Struct({
+  /** the platform's clock at this answer */
+  asOf: Time,
+  /** how many calls of all businesses may run at once, and how many do */
+  limit: Schema.Int,
+  running: Schema.Int,
+  sessions: Schema.Array(LiveSession),
+})
+export type Live = typeof Live.Type
+
+export const DeliveryState = Schema.Literals(["pending", "delivered", "given_up"])
+export type DeliveryState = typeof DeliveryState.Type
+
+/** One message of the outbox; every try of it carries this id as `webhook-id`. */
+export const Delivery = Schema.Struct({
+  id: Schema.String,
+  businessId: Schema.String,
+  campaignId: Schema.String,
+  sessionId: Schema.String,
+  state: DeliveryState,
+  attempts: Schema.Int,
+  /** null when no try is to come */
+  nextAttemptAt: Schema.NullOr(Time),
+  /** what the last try met, such as `HTTP 503`; null before the first */
+  lastOutcome: Schema.NullOr(Schema.String),
+  createdAt: Time,
+  settledAt: Schema.NullOr(Time),
+})
+export type Delivery = typeof Delivery.Type
+
+export const AuditEntry = Schema.Struct({
+  id: Schema.String,
+  /** such as `api_key.created` */
+  action: Schema.String,
+  subjectId: Schema.String,
+  /** what was decided, for people */
+  detail: Schema.String,
+  at: Time,
+})
+export type AuditEntry = typeof AuditEntry.Type
+
+/** A page of a list, newest first; a cursor is null where the list ends. */
+export const page = <S extends Schema.Constraint>(item: S) =>
+  Schema.Struct({
+    items: Schema.Array(item),
+    nextCursor: Schema.NullOr(Schema.String),
+    previousCursor: Schema.NullOr(Schema.String),
+  })
+
+export interface Page<A> {
+  readonly items: ReadonlyArray<A>
+  readonly nextCursor: string | null
+  readonly previousCursor: string | null
+}
+
+/** Which page: by at most one cursor of the list's last answer. */
+export const pageQuery = {
+  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
+  next: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1_024))),
+  previous: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1_024))),
+}

@@ -1,0 +1,103 @@
+/** Handlers for what a user makes: keys, businesses, web campaigns. The services decide; here is only the wire. */
+import { Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { ApiKeys } from "../../ApiKeys.ts"
+import { Businesses } from "../../Businesses.ts"
+import { WebCampaigns } from "../../WebCampaigns.ts"
+import { DashboardApi, SignedIn } from "../DashboardApi.ts"
+import { saying, showBusiness, showCampaign, showKey } from "./answers.ts"
+import type { Business } from "./shapes.ts"
+import { targetOf } from "./webhook-input.ts"
+
+const userId = Effect.map(SignedIn, ({ id }) => id)
+
+export const keys = HttpApiBuilder.group(
+  DashboardApi,
+  "keys",
+  Effect.fnUntraced(function* (handlers) {
+    const apiKeys = yield* ApiKeys
+    return handlers.handleAll({
+      list: () =>
+        Effect.flatMap(userId, apiKeys.list).pipe(
+          Effect.map((all) => all.map(showKey)),
+          saying(),
+        ),
+
+      create: ({ payload }) =>
+        Effect.flatMap(userId, (id) => apiKeys.create(id, payload)).pipe(
+          Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
+          saying("invalid", "not_found"),
+        ),
+
+      revoke: ({ params }) =>
+        Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(Effect.map(showKey), saying("not_found")),
+    })
+  }),
+)
+
+export const businesses = HttpApiBuilder.group(
+  DashboardApi,
+  "businesses",
+  Effect.fnUntraced(function* (handlers) {
+    const businesses = yield* Businesses
+    const campaigns = yield* WebCampaigns
+    return handlers.handleAll({
+      list: () =>
+        Effect.gen(function* () {
+          const shown: Array<Business> = []
+          for (const business of yield* businesses.list(yield* userId)) {
+            shown.push(showBusiness(business, yield* campaigns.list(business.id)))
+          }
+          return shown
+        }).pipe(saying()),
+
+      create: ({ payload }) =>
+        Effect.flatMap(userId, (id) => businesses.create(id, { name: payload.name })).pipe(
+          Effect.map((business) => showBusiness(business, [])),
+          saying("invalid"),
+        ),
+
+      rename: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const business = yield* businesses.rename(yield* userId, params.id, payload.name)
+          return showBusiness(business, yield* campaigns.list(business.id))
+        }).pipe(saying("invalid", "not_found")),
+
+      remove: ({ params }) =>
+        Effect.flatMap(userId, (id) => businesses.remove(id, params.id)).pipe(saying("not_found", "conflict")),
+
+      regions: () => saying()(businesses.regions),
+    })
+  }),
+)
+
+export const campaigns = HttpApiBuilder.group(
+  DashboardApi,
+  "campaigns",
+  Effect.fnUntraced(function* (handlers) {
+    const businesses = yield* Businesses
+    const campaigns = yield* WebCampaigns
+    const owned = (id: string) => Effect.flatMap(userId, (user) => businesses.find(user, id))
+    return handlers.handleAll({
+      create: ({ params, payload: { name, webhook } }) =>
+        Effect.gen(function* () {
+          const business = yield* owned(params.businessId)
+          const sessionEnded = webhook === null ? {} : { sessionEnded: yield* targetOf(webhook, undefined) }
+          return showCampaign(yield* campaigns.create(business, { name, ...sessionEnded }))
+        }).pipe(saying("invalid", "not_found")),
+
+      edit: ({ params, payload: { name, webhook } }) =>
+        Effect.gen(function* () {
+          const business = yield* owned(params.businessId)
+          const stored = yield* campaigns.find(business.id, params.id)
+          const sessionEnded = webhook === null ? null : yield* targetOf(webhook, stored.sessionEnded)
+          return showCampaign(yield* campaigns.change(business, params.id, { name, sessionEnded }))
+        }).pipe(saying("invalid", "not_found")),
+
+      remove: ({ params }) =>
+        Effect.flatMap(owned(params.businessId), (business) => campaigns.remove(business, params.id)).pipe(
+          saying("not_found", "conflict"),
+        ),
+    })
+  }),
+)

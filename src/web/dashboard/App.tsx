@@ -1,0 +1,125 @@
+/** The frame of the page: who is signed in decides between the form and the platform's parts. */
+import type { JSX } from "preact"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
+import type { Account } from "../../platform/http/dashboard/shapes.ts"
+import { api } from "./client.ts"
+import { Audit } from "./pages/Audit.tsx"
+import { Businesses } from "./pages/Businesses.tsx"
+import { Conversations } from "./pages/Conversations.tsx"
+import { Deliveries } from "./pages/Deliveries.tsx"
+import { Keys } from "./pages/Keys.tsx"
+import { Live } from "./pages/Live.tsx"
+import { Transcript } from "./pages/Transcript.tsx"
+import { useAction } from "./parts/action.ts"
+import { focusHeading } from "./parts/focus.ts"
+import { Problem } from "./parts/form.tsx"
+import { useLoad } from "./parts/load.ts"
+import { Show } from "./parts/Show.tsx"
+import { Wordmark } from "./parts/Wordmark.tsx"
+import { href, PAGES, type PageName, type Route, route } from "./router.ts"
+import { SignInAgain, SignInPage } from "./SignIn.tsx"
+import { session, signIn, signOut } from "./session.ts"
+import { useStore } from "./store.ts"
+import * as words from "./words.ts"
+
+export const App = (): JSX.Element => {
+  const now = useStore(session)
+  switch (now.name) {
+    case "asking":
+      return <Asking />
+    case "out":
+      return <SignInPage />
+    case "in":
+      return (
+        <>
+          <Frame key={now.account.id} account={now.account} />
+          {now.again && <SignInAgain account={now.account} />}
+        </>
+      )
+  }
+}
+
+/** Until it is known who is signed in. */
+const Asking = (): JSX.Element => {
+  const who = useLoad(() => api.session.whoAmI(), "who")
+  useEffect(() => {
+    if (who.value !== undefined) signIn(who.value)
+    else if (who.failure?.kind === "signed-out") signOut()
+  }, [who.value, who.failure])
+  return (
+    <main class="alone">
+      <h1 class="unseen">voicegate platform</h1>
+      <Show of={who} what="your account">
+        {() => null}
+      </Show>
+    </main>
+  )
+}
+
+const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
+  const shown = useStore(route)
+  const leaving = useAction()
+  const first = useRef(true)
+  const place = `${shown.page}/${shown.id ?? ""}`
+  useLayoutEffect(() => {
+    document.title = `${words.titles[shown.page]} · voicegate platform`
+    // The first page is where the browser starts to read; a later one is where the keyboard goes on.
+    if (!first.current) focusHeading()
+    first.current = false
+  }, [place])
+  return (
+    <>
+      <button type="button" class="skip" onClick={focusHeading}>
+        Skip to the content
+      </button>
+      <header class="site">
+        <Wordmark />
+        <div class="account">
+          <p title={account.email}>{account.name}</p>
+          <button
+            type="button"
+            class="quiet"
+            aria-disabled={leaving.busy}
+            onClick={() => void leaving.run(api.session.signOut(), signOut)}
+          >
+            {leaving.busy ? "Signing out …" : "Sign out"}
+          </button>
+        </div>
+      </header>
+      <Problem of={leaving.failure} />
+      <div class="frame">
+        <nav aria-label="Platform" class="tabs">
+          {PAGES.map((name) => (
+            <a key={name} href={href(name)} aria-current={name === shown.page ? "page" : undefined}>
+              {words.titles[name]}
+            </a>
+          ))}
+        </nav>
+        <main id="main" key={place}>
+          <PageOf name={shown.page} route={shown} />
+        </main>
+      </div>
+    </>
+  )
+}
+
+const PageOf = ({ name, route }: { readonly name: PageName; readonly route: Route }): JSX.Element => {
+  switch (name) {
+    case "keys":
+      return <Keys />
+    case "businesses":
+      return <Businesses />
+    case "conversations":
+      return route.id === undefined ? (
+        <Conversations route={route} />
+      ) : (
+        <Transcript businessId={route.query.get("business") ?? ""} id={route.id} />
+      )
+    case "live":
+      return <Live />
+    case "webhooks":
+      return <Deliveries route={route} />
+    case "audit":
+      return <Audit route={route} />
+  }
+}

@@ -1,0 +1,88 @@
+/** Signing in: as a page of its own, or over the page whose session ended, which goes on below it. */
+import type { JSX } from "preact"
+import { useLayoutEffect, useState } from "preact/hooks"
+import type { Account } from "../../platform/http/dashboard/shapes.ts"
+import { api } from "./client.ts"
+import { useAction } from "./parts/action.ts"
+import { announce } from "./parts/announce.ts"
+import { Dialog } from "./parts/Dialog.tsx"
+import { Field, Form, Problem } from "./parts/form.tsx"
+import { Wordmark } from "./parts/Wordmark.tsx"
+import { signIn, signOut } from "./session.ts"
+
+const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element => {
+  const [email, setEmail] = useState(known ?? "")
+  const [password, setPassword] = useState("")
+  const [errors, setErrors] = useState<{ readonly email?: string; readonly password?: string }>({})
+  const { busy, failure, run } = useAction()
+  const submit = (): void => {
+    const found = {
+      ...(email.trim() === "" ? { email: "Enter your e-mail address." } : {}),
+      ...(password === "" ? { password: "Enter your password." } : {}),
+    }
+    setErrors(found)
+    if (Object.keys(found).length > 0) return
+    void run(api.session.signIn({ payload: { email: email.trim(), password } }), (account) => {
+      announce(`Signed in as ${account.name}.`)
+      signIn(account)
+    })
+  }
+  return (
+    <Form onSubmit={submit} errors={errors} start={known === undefined ? "[type=email]" : "[type=password]"}>
+      <Field label="E-mail address" error={errors.email}>
+        {(control) => (
+          <input
+            {...control}
+            type="email"
+            autoComplete="username"
+            value={email}
+            onInput={(event) => setEmail(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Field label="Password" error={errors.password}>
+        {(control) => (
+          <input
+            {...control}
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onInput={(event) => setPassword(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Problem of={failure} />
+      <div class="actions">
+        <button type="submit" class="primary" aria-disabled={busy}>
+          {busy ? "Signing in …" : "Sign in"}
+        </button>
+        {known !== undefined && (
+          <button type="button" class="quiet" onClick={signOut}>
+            Use another account
+          </button>
+        )}
+      </div>
+    </Form>
+  )
+}
+
+export const SignInPage = (): JSX.Element => {
+  useLayoutEffect(() => {
+    document.title = "Sign in · voicegate platform"
+  }, [])
+  return (
+    <main class="alone">
+      <Wordmark />
+      <h1 tabIndex={-1}>Sign in</h1>
+      <SignInForm />
+      <p class="small">Users are made on the command line, by whoever runs this platform.</p>
+    </main>
+  )
+}
+
+export const SignInAgain = ({ account }: { readonly account: Account }): JSX.Element => (
+  <Dialog title="Your session has ended" keep onClose={signOut}>
+    <p>Sign in to go on where you were. Nothing that you entered is lost.</p>
+    <SignInForm email={account.email} />
+  </Dialog>
+)

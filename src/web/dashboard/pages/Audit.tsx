@@ -1,0 +1,45 @@
+/** Who made, changed and revoked what. */
+import type { JSX } from "preact"
+import type { AuditEntry } from "../../../platform/http/dashboard/shapes.ts"
+import { api } from "../client.ts"
+import { useLoad } from "../parts/load.ts"
+import { Pager, pageOf } from "../parts/Pager.tsx"
+import { Empty, Show } from "../parts/Show.tsx"
+import { type Column, Table } from "../parts/Table.tsx"
+import { At } from "../parts/Time.tsx"
+import type { Route } from "../router.ts"
+
+export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
+  const loaded = useLoad(() => api.audit.list({ query: pageOf(route) }), route.query.toString())
+  return (
+    <>
+      <h1 tabIndex={-1}>Audit</h1>
+      <p class="lead">What was made, changed and revoked in this account. Entries are never changed.</p>
+      <Show of={loaded} what="the audit trail">
+        {(page) => (
+          <>
+            {page.items.length === 0 ? (
+              <Empty title="Nothing was done yet." />
+            ) : (
+              <Table caption="Audit trail, newest first" items={page.items} columns={columns} />
+            )}
+            <Pager route={route} of={page} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+/** `api_key.created` as `Api key created`. */
+const wordsOf = (action: string): string => {
+  const text = action.replaceAll(/[._]/g, " ")
+  return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/^Api /, "API ")
+}
+
+const columns: ReadonlyArray<Column<AuditEntry>> = [
+  { title: "When", cell: ({ at }) => <At of={at} /> },
+  { title: "What", cell: ({ action }) => wordsOf(action) },
+  { title: "Detail", cell: ({ detail }) => detail },
+  { title: "Id", cell: ({ subjectId }) => <code>{subjectId}</code> },
+]

@@ -1,0 +1,58 @@
+/** Adds or renames a business. */
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { Business } from "../../../platform/http/dashboard/shapes.ts"
+import { api } from "../client.ts"
+import { useAction } from "../parts/action.ts"
+import { Dialog } from "../parts/Dialog.tsx"
+import { Field, Form, Problem } from "../parts/form.tsx"
+
+export const BusinessForm = ({
+  of,
+  onClose,
+  onDone,
+}: {
+  /** undefined for a new one */
+  readonly of: Business | undefined
+  readonly onClose: () => void
+  readonly onDone: (said: string) => void
+}): JSX.Element => {
+  const [name, setName] = useState(of?.name ?? "")
+  const [errors, setErrors] = useState<{ readonly name?: string }>({})
+  const { busy, failure, run } = useAction()
+  const submit = (): void => {
+    const payload = { name: name.trim() }
+    setErrors(payload.name === "" ? { name: "Enter a name." } : {})
+    if (payload.name === "") return
+    const request =
+      of === undefined ? api.businesses.create({ payload }) : api.businesses.rename({ params: { id: of.id }, payload })
+    void run(request, () => onDone(of === undefined ? `${payload.name} is added.` : `Renamed to ${payload.name}.`))
+  }
+  return (
+    <Dialog title={of === undefined ? "Add business" : "Rename business"} onClose={onClose}>
+      <Form onSubmit={submit} errors={errors}>
+        <Field label="Name" error={errors.name}>
+          {(control) => (
+            <input
+              {...control}
+              required
+              maxLength={256}
+              autoComplete="off"
+              value={name}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Problem of={failure} />
+        <div class="actions">
+          <button type="submit" class="primary" aria-disabled={busy}>
+            {busy ? "Saving …" : of === undefined ? "Add business" : "Rename"}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,212 @@
+/** Businesses and their web campaigns, with the ids that clients are configured with. */
+import { Effect } from "effect"
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { Business, Campaign } from "../../../platform/http/dashboard/shapes.ts"
+import { api, type Call } from "../client.ts"
+import { announce } from "../parts/announce.ts"
+import { Confirm } from "../parts/Confirm.tsx"
+import { Id } from "../parts/Copy.tsx"
+import { useLoad } from "../parts/load.ts"
+import { Empty, Show } from "../parts/Show.tsx"
+import { At } from "../parts/Time.tsx"
+import { BusinessForm } from "./BusinessForm.tsx"
+import { CampaignForm } from "./CampaignForm.tsx"
+
+type Open =
+  | { readonly name: "business"; readonly business: Business | undefined }
+  | { readonly name: "campaign"; readonly business: Business; readonly campaign: Campaign | undefined }
+  | { readonly name: "delete"; readonly what: string; readonly effect: string; readonly request: () => Call<void> }
+
+const all = () =>
+  Effect.all({ businesses: api.businesses.list(), regions: api.businesses.regions() }, { concurrency: 2 })
+
+export const Businesses = (): JSX.Element => {
+  const loaded = useLoad(all, "businesses")
+  const [open, setOpen] = useState<Open>()
+  const close = (): void => setOpen(undefined)
+  const done = (said: string): void => {
+    close()
+    announce(said)
+    loaded.reload()
+  }
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>Businesses</h1>
+        {loaded.value !== undefined && (
+          <button type="button" class="primary" onClick={() => setOpen({ name: "business", business: undefined })}>
+            Add business
+          </button>
+        )}
+      </div>
+      <p class="lead">
+        A client is configured with the ids of a business, of one of its web campaigns, and of a region.
+      </p>
+      <Show of={loaded} what="businesses">
+        {({ businesses, regions }) => (
+          <>
+            {businesses.length === 0 && (
+              <Empty title="No businesses yet.">
+                <p>A business holds web campaigns, and keys are restricted to it.</p>
+              </Empty>
+            )}
+            {businesses.map((business) => (
+              <Card key={business.id} of={business} open={setOpen} />
+            ))}
+            <section class="card">
+              <h2>Regions</h2>
+              <ul class="pairs">
+                {regions.map(({ id, name }) => (
+                  <li key={id}>
+                    <span>{name}</span>
+                    <Id id={id} what={`the id of ${name}`} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          </>
+        )}
+      </Show>
+      {open?.name === "business" && <BusinessForm of={open.business} onClose={close} onDone={done} />}
+      {open?.name === "campaign" && (
+        <CampaignForm business={open.business} of={open.campaign} onClose={close} onDone={done} />
+      )}
+      {open?.name === "delete" && (
+        <Confirm
+          title={`Delete “${open.what}”?`}
+          action="Delete"
+          doing="Deleting …"
+          request={open.request}
+          onClose={close}
+          onDone={() => done(`${open.what} is deleted.`)}
+        >
+          <p>{open.effect} This cannot be undone.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open) => void }): JSX.Element => (
+  <section class="card" aria-label={of.name}>
+    <div class="head">
+      <h2>
+        {of.name} {of.disabled && <span class="mark">Disabled</span>}
+      </h2>
+      <div class="buttons">
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Rename ${of.name}`}
+          onClick={() => open({ name: "business", business: of })}
+        >
+          Rename
+        </button>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Delete ${of.name}`}
+          onClick={() =>
+            open({
+              name: "delete",
+              what: of.name,
+              effect: `Its web campaigns (${of.campaigns.length}) and its conversations go with it, and keys that are restricted to it no longer reach it.`,
+              request: () => api.businesses.remove({ params: { id: of.id } }),
+            })
+          }
+        >
+          Delete
+        </button>
+      </div>
+    </div>
+    <ul class="pairs">
+      <li>
+        <span>Business id</span>
+        <Id id={of.id} what={`the id of ${of.name}`} />
+      </li>
+      <li>
+        <span>Created</span>
+        <span>
+          <At of={of.createdAt} />
+        </span>
+      </li>
+    </ul>
+    <h3>Web campaigns</h3>
+    {of.campaigns.length === 0 && <p class="small">None yet. Sessions are started for a web campaign.</p>}
+    <ul class="campaigns">
+      {of.campaigns.map((campaign) => (
+        <CampaignRow key={campaign.id} of={campaign} business={of} open={open} />
+      ))}
+    </ul>
+    <button
+      type="button"
+      class="small-button"
+      aria-label={`Add web campaign to ${of.name}`}
+      onClick={() => open({ name: "campaign", business: of, campaign: undefined })}
+    >
+      Add web campaign
+    </button>
+  </section>
+)
+
+const CampaignRow = ({
+  of,
+  business,
+  open,
+}: {
+  readonly of: Campaign
+  readonly business: Business
+  readonly open: (what: Open) => void
+}): JSX.Element => (
+  <li>
+    <div class="head">
+      <strong>{of.name}</strong>
+      <div class="buttons">
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Edit ${of.name}`}
+          onClick={() => open({ name: "campaign", business, campaign: of })}
+        >
+          Edit
+        </button>
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Delete ${of.name}`}
+          onClick={() =>
+            open({
+              name: "delete",
+              what: of.name,
+              effect: "Sessions can no longer be started for it.",
+              request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
+            })
+          }
+        >
+          Delete
+        </button>
+      </div>
+    </div>
+    <ul class="pairs">
+      <li>
+        <span>Web campaign id</span>
+        <Id id={of.id} what={`the id of ${of.name}`} />
+      </li>
+      <li>
+        <span>Session-ended webhook</span>
+        <span>{of.webhook === null ? "None" : <Hook {...of.webhook} />}</span>
+      </li>
+    </ul>
+  </li>
+)
+
+const Hook = ({ url, headerNames, signed }: NonNullable<Campaign["webhook"]>): JSX.Element => (
+  <>
+    <code>{url}</code>
+    <span class="small">
+      {signed ? "signed" : "not signed"}
+      {headerNames.length > 0 && `, with ${headerNames.join(", ")}`}
+    </span>
+  </>
+)

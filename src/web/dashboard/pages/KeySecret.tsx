@@ -1,0 +1,47 @@
+/** The one time that a key's secret is seen. Nothing keeps it: it is gone with this dialog. */
+import type { JSX } from "preact"
+import { useId, useState } from "preact/hooks"
+import type { CreatedApiKey } from "../../../platform/http/dashboard/shapes.ts"
+import { Copy } from "../parts/Copy.tsx"
+import { Dialog } from "../parts/Dialog.tsx"
+
+export const KeySecret = ({
+  created: { key, secret },
+  onClose,
+}: {
+  readonly created: CreatedApiKey
+  readonly onClose: () => void
+}): JSX.Element => {
+  const [copied, setCopied] = useState(false)
+  const id = useId()
+  return (
+    <Dialog title={`The secret of “${key.name}”`} onClose={onClose} keep={!copied}>
+      <p class="warning">
+        <strong>You will not see this secret again.</strong> Copy it now and keep it where your server reads it. A lost
+        secret cannot be shown, only replaced by a new key.
+      </p>
+      <div class="field">
+        <label for={id}>Secret</label>
+        <input
+          id={id}
+          class="secret"
+          readOnly
+          spellcheck={false}
+          autoComplete="off"
+          value={secret}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+      </div>
+      <p class="small">
+        Requests carry it as <code>Authorization: Token &lt;secret&gt;</code>. It never belongs into a web page or an
+        app.
+      </p>
+      <div class="actions">
+        <Copy loud text={secret} what="the secret" onCopied={() => setCopied(true)} />
+        <button type="button" onClick={onClose}>
+          {copied ? "Done" : "I have kept it"}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,160 @@
+/** API keys: what each may do and when it was used last; adding one, revoking one. */
+import { Effect } from "effect"
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { ApiKey, Business } from "../../../platform/http/dashboard/shapes.ts"
+import { api } from "../client.ts"
+import { announce } from "../parts/announce.ts"
+import { Confirm } from "../parts/Confirm.tsx"
+import { useLoad } from "../parts/load.ts"
+import { Empty, Show } from "../parts/Show.tsx"
+import { type Column, Table } from "../parts/Table.tsx"
+import { Ago, At, useNow } from "../parts/Time.tsx"
+import { NewKey } from "./NewKey.tsx"
+
+const all = () => Effect.all({ keys: api.keys.list(), businesses: api.businesses.list() }, { concurrency: 2 })
+
+export const Keys = (): JSX.Element => {
+  const loaded = useLoad(all, "keys")
+  const [open, setOpen] = useState<{ readonly name: "new" } | { readonly name: "revoke"; readonly key: ApiKey }>()
+  const now = useNow(30_000)
+  const close = (): void => setOpen(undefined)
+  return (
+    <>
+      <div class="head">
+        <h1 tabIndex={-1}>API Keys</h1>
+        {loaded.value !== undefined && (
+          <button type="button" class="primary" onClick={() => setOpen({ name: "new" })}>
+            Add API key
+          </button>
+        )}
+      </div>
+      <p class="lead">
+        A program that calls the platform shows a key. Keys belong on servers: never put one into a web page or an app.
+      </p>
+      <Show of={loaded} what="API keys">
+        {({ keys, businesses }) => {
+          const over = (key: ApiKey): boolean =>
+            key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)
+          const [working, ended] = [keys.filter((key) => !over(key)), keys.filter(over)]
+          const columns = columnsOf(businesses)
+          return (
+            <>
+              {working.length === 0 ? (
+                <Empty title="No API keys yet.">
+                  <p>A gate needs one that is restricted to its business, without user management.</p>
+                </Empty>
+              ) : (
+                <Table
+                  caption="API keys"
+                  items={working}
+                  columns={[...columns, revokeColumn((key) => setOpen({ name: "revoke", key }))]}
+                />
+              )}
+              {ended.length > 0 && (
+                <details>
+                  <summary>Revoked and expired ({ended.length})</summary>
+                  <Table
+                    caption="Revoked and expired API keys"
+                    items={ended}
+                    columns={[...columns, endColumn]}
+                    dim={over}
+                  />
+                </details>
+              )}
+              {open?.name === "new" && (
+                <NewKey
+                  businesses={businesses}
+                  onClose={() => {
+                    close()
+                    loaded.reload()
+                  }}
+                />
+              )}
+            </>
+          )
+        }}
+      </Show>
+      {open?.name === "revoke" && (
+        <Confirm
+          title={`Revoke “${open.key.name}”?`}
+          action="Revoke key"
+          doing="Revoking …"
+          request={() => api.keys.revoke({ params: { id: open.key.id } })}
+          onClose={close}
+          onDone={() => {
+            close()
+            announce(`The key ${open.key.name} is revoked.`)
+            loaded.reload()
+          }}
+        >
+          <p>
+            Whatever uses <code>{open.key.display}</code> is refused from now on. A revoked key cannot be brought back.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const columnsOf = (businesses: ReadonlyArray<Business>): ReadonlyArray<Column<ApiKey>> => [
+  {
+    title: "Key",
+    cell: (key) => (
+      <>
+        <strong class="name">{key.name}</strong>
+        <code class="display">{key.display}</code>
+      </>
+    ),
+  },
+  { title: "Scope", cell: (key) => <Scope of={key} businesses={businesses} /> },
+  { title: "User management", cell: (key) => (key.userManagement ? <strong>On</strong> : "Off") },
+  { title: "Last used", cell: (key) => (key.lastUsedAt === null ? "Never" : <Ago of={key.lastUsedAt} />) },
+  { title: "Expires", cell: (key) => (key.expiresAt === null ? "Never" : <At of={key.expiresAt} />) },
+  { title: "Created", cell: (key) => <At of={key.createdAt} /> },
+]
+
+const revokeColumn = (revoke: (key: ApiKey) => void): Column<ApiKey> => ({
+  title: "Actions",
+  untitled: true,
+  cell: (key) => (
+    <button type="button" class="small-button" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+      Revoke
+    </button>
+  ),
+})
+
+const endColumn: Column<ApiKey> = {
+  title: "Ended",
+  cell: (key) =>
+    key.revokedAt === null ? (
+      "Expired"
+    ) : (
+      <>
+        Revoked <At of={key.revokedAt} />
+      </>
+    ),
+}
+
+const Scope = ({
+  of,
+  businesses,
+}: {
+  readonly of: ApiKey
+  readonly businesses: ReadonlyArray<Business>
+}): JSX.Element => {
+  if (of.scope.type === "Unrestricted") return <>Unrestricted: all businesses</>
+  const { businessIds } = of.scope
+  if (businessIds.length === 0) return <>Restricted to none: its businesses were deleted</>
+  return (
+    <>
+      Restricted to{" "}
+      {businessIds.map((id, index) => (
+        <span key={id} title={id}>
+          {index > 0 && ", "}
+          {businesses.find((business) => business.id === id)?.name ?? id}
+        </span>
+      ))}
+    </>
+  )
+}

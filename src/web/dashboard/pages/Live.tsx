@@ -1,0 +1,99 @@
+/** What runs at this moment, and how much of the account's concurrency that takes. */
+import type { JSX } from "preact"
+import type { LiveSession } from "../../../platform/http/dashboard/shapes.ts"
+import { api } from "../client.ts"
+import { useLoad } from "../parts/load.ts"
+import { Empty, Show } from "../parts/Show.tsx"
+import { type Column, Table } from "../parts/Table.tsx"
+import { useNow } from "../parts/Time.tsx"
+import { href } from "../router.ts"
+import * as words from "../words.ts"
+import { kindOf } from "./Conversations.tsx"
+import { type Names, useNames } from "./names.ts"
+
+const EVERY_MILLIS = 3_000
+
+const STATES: Readonly<Record<LiveSession["state"], string>> = {
+  waiting: "Waiting to be joined",
+  talking: "Talking",
+  queued: "Queued",
+  ringing: "Ringing",
+  active: "Talking",
+}
+
+export const Live = (): JSX.Element => {
+  const loaded = useLoad(() => api.conversations.live(), "live", EVERY_MILLIS)
+  const names = useNames()
+  return (
+    <>
+      <h1 tabIndex={-1}>Live</h1>
+      <Show of={loaded} what="what is live">
+        {({ asOf, limit, running, sessions }) => (
+          <>
+            <div class="figure">
+              <p>
+                <strong>{running}</strong> of {limit} calls in use
+              </p>
+              <meter
+                min={0}
+                max={Math.max(1, limit)}
+                value={running}
+                aria-label={`${running} of ${limit} calls in use`}
+              />
+              {running >= limit && <p class="small">The limit is reached: another start is refused until one ends.</p>}
+            </div>
+            {sessions.length === 0 ? (
+              <Empty title="Nothing is running.">
+                <p>Sessions appear here by themselves.</p>
+              </Empty>
+            ) : (
+              <Table
+                caption="Sessions and calls that run now"
+                items={sessions}
+                columns={columnsOf(names, asOf - loaded.loadedAt)}
+              />
+            )}
+            <p class="small">Looked up every {words.span(EVERY_MILLIS)}.</p>
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+/** @param ahead how far the platform's clock is from this machine's, in milliseconds */
+const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSession>> => [
+  {
+    title: "State",
+    cell: ({ state }) => (
+      <span class={state === "talking" || state === "active" ? "mark on" : "mark"}>{STATES[state]}</span>
+    ),
+  },
+  { title: "For", cell: ({ createdAt, joinedAt }) => <Since at={joinedAt ?? createdAt} ahead={ahead} /> },
+  { title: "Kind", cell: ({ kind }) => kindOf(kind) },
+  {
+    title: "Campaign",
+    cell: ({ businessId, campaignId }) => (
+      <>
+        {campaignId !== null && <strong class="name">{names.campaign(campaignId)}</strong>}
+        <span>{names.business(businessId)}</span>
+      </>
+    ),
+  },
+  { title: "Region", cell: ({ regionId }) => regionId },
+  { title: "Caller", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
+  {
+    title: "Conversation",
+    cell: ({ businessId, conversationId, joinedAt }) =>
+      joinedAt === null ? (
+        "Not yet"
+      ) : (
+        <a href={href("conversations", conversationId, { business: businessId })}>Transcript</a>
+      ),
+  },
+]
+
+/** How long ago by the platform's clock, of which this machine's need only count on what has passed since the answer. */
+const Since = ({ at, ahead }: { readonly at: number; readonly ahead: number }): JSX.Element => (
+  <span class="figures">{words.span(useNow(1_000) + ahead - at)}</span>
+)

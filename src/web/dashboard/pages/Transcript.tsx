@@ -1,0 +1,76 @@
+/** One conversation, turn by turn; while it runs it grows. */
+import type { JSX } from "preact"
+import { api } from "../client.ts"
+import { Id } from "../parts/Copy.tsx"
+import { useLoad } from "../parts/load.ts"
+import { Show } from "../parts/Show.tsx"
+import { At } from "../parts/Time.tsx"
+import { href } from "../router.ts"
+import * as words from "../words.ts"
+import { kindOf } from "./Conversations.tsx"
+import { useNames } from "./names.ts"
+
+export const Transcript = ({ businessId, id }: { readonly businessId: string; readonly id: string }): JSX.Element => {
+  const loaded = useLoad(() => api.conversations.read({ params: { businessId, id } }), id)
+  const names = useNames()
+  return (
+    <>
+      <p>
+        <a href={href("conversations")}>All conversations</a>
+      </p>
+      <div class="head">
+        <h1 tabIndex={-1}>Conversation</h1>
+        <button type="button" onClick={loaded.reload} aria-disabled={loaded.loading}>
+          {loaded.loading ? "Loading …" : "Refresh"}
+        </button>
+      </div>
+      <Show of={loaded} what="the conversation">
+        {({ clientIdentifier, endedAt, kind, startedAt, turns }) => (
+          <>
+            <ul class="pairs">
+              <li>
+                <span>Conversation id</span>
+                <Id id={id} what="the id of the conversation" />
+              </li>
+              <li>
+                <span>Business</span>
+                <span>{names.business(businessId)}</span>
+              </li>
+              <li>
+                <span>Kind</span>
+                <span>{kindOf(kind)}</span>
+              </li>
+              <li>
+                <span>Caller</span>
+                <span>{clientIdentifier ?? "Unknown"}</span>
+              </li>
+              <li>
+                <span>Started</span>
+                <span>
+                  <At of={startedAt} />
+                </span>
+              </li>
+              <li>
+                <span>Lasted</span>
+                <span>{endedAt === null ? "Still running" : words.span(endedAt - startedAt)}</span>
+              </li>
+            </ul>
+            <h2>Transcript</h2>
+            {turns.length === 0 && <p class="small">Nothing was said.</p>}
+            <ol class="turns">
+              {turns.map(({ at, role, text }, index) => (
+                <li key={index} class={role === "agent" ? "agent" : undefined}>
+                  <p class="small">
+                    {role === "agent" ? "Agent" : "Caller"}
+                    <span title={words.exactly(at)}>{words.span(at - startedAt)}</span>
+                  </p>
+                  <p>{text}</p>
+                </li>
+              ))}
+            </ol>
+          </>
+        )}
+      </Show>
+    </>
+  )
+}

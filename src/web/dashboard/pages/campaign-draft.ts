@@ -1,0 +1,78 @@
+/** A web campaign while it is edited: what is typed, what is wrong with it, and what is sent. */
+import type { Campaign, CampaignInput } from "../../../platform/http/dashboard/shapes.ts"
+
+export interface HeaderDraft {
+  /** of the row on the page */
+  readonly id: number
+  readonly name: string
+  /** undefined keeps what is stored */
+  readonly value: string | undefined
+}
+
+export interface Draft {
+  readonly name: string
+  readonly hooked: boolean
+  readonly url: string
+  readonly headers: ReadonlyArray<HeaderDraft>
+  readonly signing: "none" | "keep" | "set"
+  readonly secret: string
+}
+
+export interface Errors {
+  readonly name?: string
+  readonly url?: string
+  readonly headers?: string
+  readonly secret?: string
+}
+
+/** A Standard Webhooks secret: 32 random bytes. */
+export const newSecret = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`
+}
+
+export const draftOf = (campaign: Campaign | undefined): Draft => {
+  const webhook = campaign?.webhook ?? null
+  return {
+    name: campaign?.name ?? "",
+    hooked: webhook !== null,
+    url: webhook?.url ?? "",
+    headers: (webhook?.headerNames ?? []).map((name, id) => ({ id, name, value: undefined })),
+    signing: webhook?.signed === true ? "keep" : "none",
+    secret: "",
+  }
+}
+
+/** RFC 9110, 5.6.2: token */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
+
+export const problemsOf = ({ name, hooked, url, headers, signing, secret }: Draft): Errors => {
+  const badHeader = headers.find((header) => !HEADER_NAME.test(header.name.trim()))
+  return {
+    ...(name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(hooked && !isHttp(url) ? { url: "Enter an address that begins with https:// or http://." } : {}),
+    ...(hooked && badHeader !== undefined
+      ? { headers: "A header needs a name of letters, digits and dashes, such as X-Api-Token." }
+      : {}),
+    ...(hooked && signing === "set" && !SECRET.test(secret.trim())
+      ? { secret: "A signing secret is whsec_ and at least 24 bytes in base64." }
+      : {}),
+  }
+}
+
+const isHttp = (text: string): boolean => {
+  const url = URL.parse(text.trim())
+  return url?.protocol === "https:" || url?.protocol === "http:"
+}
+
+export const payloadOf = (draft: Draft): CampaignInput => ({
+  name: draft.name.trim(),
+  webhook: draft.hooked
+    ? {
+        url: draft.url.trim(),
+        headers: draft.headers.map(({ name, value }) => ({ name: name.trim(), value: value ?? null })),
+        signing: draft.signing === "set" ? { type: "set", secret: draft.secret.trim() } : { type: draft.signing },
+      }
+    : null,
+})

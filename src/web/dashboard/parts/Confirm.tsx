@@ -1,0 +1,41 @@
+/** Asks before something that cannot be undone. */
+import type { ComponentChildren, JSX } from "preact"
+import type { Call } from "../client.ts"
+import { useAction } from "./action.ts"
+import { Dialog } from "./Dialog.tsx"
+import { Problem } from "./form.tsx"
+
+export const Confirm = <A,>({
+  title,
+  action,
+  doing,
+  request,
+  onDone,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  /** what the button says, and what it says while it is done */
+  readonly action: string
+  readonly doing: string
+  readonly request: () => Call<A>
+  readonly onDone: (value: A) => void
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}): JSX.Element => {
+  const { busy, failure, run } = useAction()
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <Problem of={failure} />
+      <div class="actions">
+        <button type="button" class="danger" aria-disabled={busy} onClick={() => void run(request(), onDone)}>
+          {busy ? doing : action}
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,58 @@
+/** Puts a text on the clipboard, and says that it did. */
+import type { JSX } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { announce } from "./announce.ts"
+
+const SHOWN_MILLIS = 2_000
+
+/** @param what is copied, for the button's name and for what is said */
+export const Copy = ({
+  text,
+  what,
+  loud = false,
+  onCopied,
+}: {
+  readonly text: string
+  readonly what: string
+  /** a button of its own, instead of one beside a text */
+  readonly loud?: boolean
+  readonly onCopied?: () => void
+}): JSX.Element => {
+  const [state, setState] = useState<"idle" | "copied" | "failed">("idle")
+  useEffect(() => {
+    if (state === "idle") return
+    const timer = window.setTimeout(() => setState("idle"), SHOWN_MILLIS)
+    return () => clearTimeout(timer)
+  }, [state])
+  const copy = async (): Promise<void> => {
+    try {
+      // Only a page on https or on this machine has a clipboard.
+      await navigator.clipboard.writeText(text)
+      setState("copied")
+      announce(`Copied ${what}.`)
+      onCopied?.()
+    } catch {
+      setState("failed")
+      announce(`The browser does not let this page copy. Select ${what} and copy it yourself.`)
+    }
+  }
+  const shown = { idle: "Copy", copied: "Copied", failed: "Copy it by hand" }[state]
+  return (
+    <button
+      type="button"
+      class={loud ? "primary copy" : "copy small-button"}
+      aria-label={state === "failed" ? undefined : `Copy ${what}`}
+      onClick={() => void copy()}
+    >
+      {shown}
+    </button>
+  )
+}
+
+/** An id, whole, with its button. */
+export const Id = ({ id, what }: { readonly id: string; readonly what: string }): JSX.Element => (
+  <span class="id">
+    <code>{id}</code>
+    <Copy text={id} what={what} />
+  </span>
+)

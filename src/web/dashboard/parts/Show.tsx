@@ -1,0 +1,67 @@
+/** A loaded value, or what there is to say while there is none. */
+import type { ComponentChildren, JSX } from "preact"
+import * as words from "../words.ts"
+import type { Loaded } from "./load.ts"
+
+/** @param what is being loaded, for the text while it is */
+export const Show = <A,>({
+  of,
+  what,
+  children,
+}: {
+  readonly of: Loaded<A>
+  readonly what: string
+  readonly children: (value: A) => ComponentChildren
+}): JSX.Element => {
+  if (of.value !== undefined) {
+    return (
+      <>
+        {of.failure !== undefined && (
+          <p class="notice" role="alert">
+            Not up to date. {words.failure(of.failure)}
+            {of.failure.kind === "unreachable" && " Trying again by itself."}
+          </p>
+        )}
+        {children(of.value)}
+      </>
+    )
+  }
+  if (of.failure === undefined) {
+    return (
+      <div class="state" role="status">
+        <p>Loading {what} …</p>
+        <div class="indeterminate" aria-hidden="true" />
+      </div>
+    )
+  }
+  return (
+    <div class="state" role="alert">
+      <p>
+        <strong>Could not load {what}.</strong>
+      </p>
+      <p>
+        {words.failure(of.failure)}
+        {of.failure.kind === "unreachable" && " This page tries again by itself."}
+      </p>
+      <button type="button" onClick={of.reload} aria-disabled={of.loading}>
+        {of.loading ? "Trying …" : "Try now"}
+      </button>
+    </div>
+  )
+}
+
+/** A list with nothing in it: why, and what to do. */
+export const Empty = ({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}): JSX.Element => (
+  <div class="state">
+    <p>
+      <strong>{title}</strong>
+    </p>
+    {children}
+  </div>
+)

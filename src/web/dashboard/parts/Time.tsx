@@ -1,0 +1,29 @@
+/** A time: how long ago on the page, the exact one on hover. */
+import type { JSX } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import * as words from "../words.ts"
+
+/** This machine's clock, drawn again now and then. */
+export const useNow = (everyMillis: number): number => {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), everyMillis)
+    return () => clearInterval(timer)
+  }, [everyMillis])
+  return now
+}
+
+export const Ago = ({ of }: { readonly of: number }): JSX.Element => {
+  const now = useNow(15_000)
+  return (
+    <time dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
+      {words.ago(of, now)}
+    </time>
+  )
+}
+
+export const At = ({ of }: { readonly of: number }): JSX.Element => (
+  <time dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
+    {words.at(of)}
+  </time>
+)

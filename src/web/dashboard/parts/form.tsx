@@ -1,0 +1,145 @@
+/** Parts of forms: a field with its label, hint and error, bound together for a screen reader. */
+import type { ComponentChildren, JSX } from "preact"
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
+import type { Failure } from "../client.ts"
+import * as words from "../words.ts"
+
+/** What a field gives the control inside it. */
+export interface Control {
+  readonly id: string
+  readonly "aria-describedby": string | undefined
+  readonly "aria-invalid": boolean
+}
+
+export const Field = ({
+  label,
+  hint,
+  error,
+  children,
+}: {
+  readonly label: string
+  readonly hint?: ComponentChildren
+  readonly error?: string | undefined
+  readonly children: (control: Control) => ComponentChildren
+}): JSX.Element => {
+  const id = useId()
+  const described = [...(hint === undefined ? [] : [`${id}-hint`]), ...(error === undefined ? [] : [`${id}-error`])]
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, "aria-describedby": described.join(" ") || undefined, "aria-invalid": error !== undefined })}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="small">
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} class="error">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A choice of several controls under one name. */
+export const Group = ({
+  label,
+  error,
+  children,
+}: {
+  readonly label: string
+  readonly error?: string | undefined
+  readonly children: ComponentChildren
+}): JSX.Element => {
+  const id = useId()
+  return (
+    <fieldset aria-describedby={error === undefined ? undefined : id} aria-invalid={error !== undefined}>
+      <legend>{label}</legend>
+      {children}
+      {error !== undefined && (
+        <p id={id} class="error">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  )
+}
+
+/** A radio button or a tick, with what it means. */
+export const Choice = ({
+  label,
+  hint,
+  ...input
+}: {
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+  readonly type: "radio" | "checkbox"
+  readonly name?: string
+  readonly checked: boolean
+  readonly onChange: (event: { readonly currentTarget: HTMLInputElement }) => void
+}): JSX.Element => {
+  const id = useId()
+  return (
+    <div class="choice">
+      <input id={id} aria-describedby={hint === undefined ? undefined : `${id}-hint`} {...input} />
+      <label for={id}>{label}</label>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="small">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Why what was asked for was not done. */
+export const Problem = ({ of }: { readonly of: Failure | undefined }): JSX.Element | null =>
+  of === undefined ? null : (
+    <p class="error" role="alert">
+      {words.failure(of)}
+    </p>
+  )
+
+/** A form that the page handles itself; `errors` changing brings the focus to the first field that has one. */
+export const Form = ({
+  onSubmit,
+  errors,
+  start,
+  children,
+}: {
+  readonly onSubmit: () => void
+  readonly errors: object
+  /** what has the focus at first; left to the browser when absent */
+  readonly start?: string
+  readonly children: ComponentChildren
+}): JSX.Element => {
+  const form = useRef<HTMLFormElement>(null)
+  const started = useRef(start === undefined)
+  const begin = (): void => {
+    if (started.current || start === undefined) return
+    const control = form.current?.querySelector<HTMLElement>(start)
+    control?.focus()
+    started.current = document.activeElement === control
+  }
+  // At once, so that no key is lost; and when that is too early, because the dialog around it opens only then.
+  useLayoutEffect(begin, [])
+  useEffect(begin, [])
+  useEffect(() => {
+    const first = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
+    const control = first?.matches("fieldset") === true ? first.querySelector<HTMLElement>("input") : first
+    control?.focus()
+  }, [errors])
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      {children}
+    </form>
+  )
+}

@@ -1,0 +1,36 @@
+/** One value that the parts of the page watch together. */
+import { useEffect, useState } from "preact/hooks"
+
+export interface Store<A> {
+  readonly get: () => A
+  readonly set: (value: A) => void
+  readonly subscribe: (listener: () => void) => () => void
+}
+
+export const createStore = <A>(initial: A): Store<A> => {
+  let value = initial
+  const listeners = new Set<() => void>()
+  return {
+    get: () => value,
+    set: (next) => {
+      if (Object.is(next, value)) return
+      value = next
+      for (const listener of [...listeners]) listener()
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+export const useStore = <A>(store: Store<A>): A => {
+  const [value, setValue] = useState<A>(store.get)
+  useEffect(() => {
+    const update = (): void => setValue(() => store.get())
+    // it may have changed between the first drawing and now
+    update()
+    return store.subscribe(update)
+  }, [store])
+  return value
+}

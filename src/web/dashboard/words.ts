@@ -1,0 +1,62 @@
+/** What the page says of failures, times and states. */
+import type { Failure } from "./client.ts"
+import type { PageName } from "./router.ts"
+
+export const titles: Readonly<Record<PageName, string>> = {
+  keys: "API Keys",
+  businesses: "Businesses",
+  conversations: "Conversations",
+  live: "Live",
+  webhooks: "Webhooks",
+  audit: "Audit",
+}
+
+export const failure = (failure: Failure): string => {
+  switch (failure.kind) {
+    case "refused":
+      return failure.retryAfterSeconds === undefined
+        ? sentence(failure.message)
+        : `${sentence(failure.message)} You can try again in ${span(failure.retryAfterSeconds * 1_000)}.`
+    case "unreachable":
+      return "The platform does not answer. It may be restarting, or you are offline."
+    case "broken":
+      return "The platform answered with something this page does not understand. Reload the page to get the current one."
+    case "signed-out":
+      return "You are signed out."
+  }
+}
+
+/** With a capital at the start and a full stop at the end. */
+const sentence = (text: string): string => {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`
+}
+
+const dateTime = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" })
+const dateTimeSeconds = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" })
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" })
+
+export const at = (millis: number): string => dateTime.format(millis)
+export const exactly = (millis: number): string => dateTimeSeconds.format(millis)
+
+const UNITS: ReadonlyArray<readonly [Intl.RelativeTimeFormatUnit, number]> = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+]
+
+/** Such as `3 minutes ago`. */
+export const ago = (millis: number, now: number): string => {
+  const away = millis - now
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(away) >= each) ?? ["second", 1_000]
+  return Math.abs(away) < 10_000 ? "just now" : relative.format(Math.round(away / length), unit)
+}
+
+/** A duration in its two largest units, such as `3 min 20 s`. */
+export const span = (millis: number): string => {
+  const seconds = Math.max(0, Math.round(millis / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600)
+    return seconds % 60 === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
+}

@@ -1,0 +1,292 @@
+/** The dashboard's API on the real platform, as a client that is no browser: what is refused, and what is never told. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { IpNetwork } from "effect/net"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { ATTEMPTS_PER_MINUTE } from "../../src/platform/http/dashboard/session.ts"
+import * as Platform from "../../src/platform/Platform.ts"
+import { Users } from "../../src/platform/Users.ts"
+import { prepare } from "../platform/support.ts"
+
+const PASSWORD = "correct horse battery"
+
+let directory: string
+let page: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "voicegate-page-"))
+  page = join(directory, "page")
+  await mkdir(page)
+  await writeFile(join(directory, "beside.txt"), "not of the page")
+  await writeFile(join(page, "index.html"), "<!doctype html><title>page</title>")
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** A platform with somebody who can sign in, and two who own businesses (`prepare`). Stopped with the scope. */
+const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
+  const context = yield* Layer.build(Platform.layer({ privateWebhooks: true, dashboardPage: page, ...options }))
+  const { origin } = Context.get(context, Platform.Platform)
+  const users = Context.get(context, Users)
+  const add = (id: string, email: string) =>
+    users.create({ id, name: id, email, password: Redacted.make(PASSWORD), callConcurrency: 2 })
+  const send = (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const response = await fetch(origin + path, {
+        method,
+        headers: { origin, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const isJson = response.headers.get("content-type")?.includes("json") === true
+      return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+    })
+  const signIn = (email: string, password = PASSWORD, headers: Readonly<Record<string, string>> = {}) =>
+    send("POST", "/dashboard/api/session", { email, password }, headers)
+  /** The requests of somebody who is signed in. */
+  const asUser = Effect.fnUntraced(function* (email: string) {
+    const { headers } = yield* signIn(email)
+    const cookie = (headers.get("set-cookie") ?? "").split(";", 1)[0] ?? ""
+    return (method: string, path: string, body?: unknown) => send(method, `/dashboard/api${path}`, body, { cookie })
+  })
+  return { context, origin, users, add, send, signIn, asUser }
+})
+
+const code = ({ json }: Answer): unknown => json.code
+
+describe("signing in to the dashboard", () => {
+  it.effect("gives a cookie that scripts and other sites never see, and keeps only its digest", () =>
+    Effect.gen(function* () {
+      const { add, context, signIn } = yield* running()
+      yield* add("ada", "Ada@Example.test")
+      const answer = yield* signIn("ada@example.test")
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.json, { id: "ada", name: "ada", email: "ada@example.test" })
+      const cookie = answer.headers.get("set-cookie") ?? ""
+      assert.match(cookie, /^voicegate_session=[A-Za-z0-9_-]{43}; /)
+      assert.include(cookie, "HttpOnly")
+      assert.include(cookie, "SameSite=Strict")
+      assert.include(cookie, "Path=/dashboard/api")
+      assert.notInclude(cookie, "Secure")
+      const token = /=([^;]+)/.exec(cookie)?.[1] ?? ""
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const rows = yield* sql`SELECT * FROM dashboard_sessions`
+      assert.lengthOf(rows, 1)
+      assert.notInclude(JSON.stringify(rows), token)
+    }),
+  )
+
+  it.effect("marks the cookie Secure where browsers come over TLS", () =>
+    Effect.gen(function* () {
+      const behind = yield* running({ trustedProxies: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] })
+      yield* behind.add("ada", "ada@example.test")
+      const forwarded = { "x-forwarded-for": "198.51.100.7", "x-forwarded-proto": "https" }
+      const told = yield* behind.signIn("ada@example.test", PASSWORD, forwarded)
+      assert.include(told.headers.get("set-cookie") ?? "", "Secure")
+      const known = yield* running({ publicWebSocketOrigin: "wss://calls.example.test" })
+      yield* known.add("ada", "ada@example.test")
+      const always = yield* known.signIn("ada@example.test")
+      assert.include(always.headers.get("set-cookie") ?? "", "Secure")
+    }),
+  )
+
+  it.effect("answers alike for a wrong password and an unknown address", () =>
+    Effect.gen(function* () {
+      const { add, signIn } = yield* running()
+      yield* add("ada", "ada@example.test")
+      const [wrong, unknown] = [yield* signIn("ada@example.test", "wrong"), yield* signIn("eve@example.test")]
+      assert.strictEqual(wrong.status, 401)
+      assert.strictEqual(wrong.text, unknown.text)
+      assert.isNull(wrong.headers.get("set-cookie"))
+    }),
+  )
+
+  it.effect("is limited by account and by address, and told when it may be tried again", () =>
+    Effect.gen(function* () {
+      const { add, signIn } = yield* running({ trustedProxies: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] })
+      yield* add("ada", "ada@example.test")
+      const from = (address: string) => ({ "x-forwarded-for": address, "x-forwarded-proto": "http" })
+      const tries = yield* Effect.forEach(
+        Array.from({ length: ATTEMPTS_PER_MINUTE }, (_, index) => from(`2001:db8:1:1::${index + 1}`)),
+        (headers) => Effect.map(signIn("ada@example.test", "wrong", headers), ({ status }) => status),
+        { concurrency: 2 },
+      )
+      assert.deepStrictEqual(new Set(tries), new Set([401]))
+      const account = yield* signIn("ADA@example.test", PASSWORD, from("198.51.100.99"))
+      assert.strictEqual(account.status, 429)
+      assert.strictEqual(account.headers.get("retry-after"), "60")
+      assert.strictEqual(account.json.retryAfterSeconds, 60)
+      const network = yield* signIn("eve@example.test", PASSWORD, from("2001:db8:1:1:9::9"))
+      assert.strictEqual(network.status, 429)
+      assert.strictEqual((yield* signIn("eve@example.test", PASSWORD, from("2001:db8:1:2::1"))).status, 401)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* signIn("ada@example.test", PASSWORD, from("198.51.100.99"))).status, 200)
+    }),
+  )
+
+  it.effect("ends with signing out, and when the user is disabled", () =>
+    Effect.gen(function* () {
+      const { add, asUser, users } = yield* running()
+      yield* add("ada", "ada@example.test")
+      const status = (ask: (method: string, path: string) => Effect.Effect<Answer>) =>
+        Effect.map(ask("GET", "/session"), (answer) => answer.status)
+      const first = yield* asUser("ada@example.test")
+      assert.strictEqual(yield* status(first), 200)
+      const out = yield* first("DELETE", "/session")
+      assert.strictEqual(out.status, 204)
+      assert.match(out.headers.get("set-cookie") ?? "", /^voicegate_session=; Max-Age=0/)
+      assert.strictEqual(yield* status(first), 401)
+      const second = yield* asUser("ada@example.test")
+      yield* users.setDisabled("ada", true)
+      assert.strictEqual(yield* status(second), 401)
+    }),
+  )
+})
+
+describe("the dashboard's API", () => {
+  it.effect("refuses what does not come from a page of its own origin", () =>
+    Effect.gen(function* () {
+      const { origin, send } = yield* running()
+      const body = { email: "ada@example.test", password: "x" }
+      const sent = (headers: Readonly<Record<string, string>>) =>
+        Effect.map(send("POST", "/dashboard/api/session", body, headers), ({ status }) => status)
+      assert.strictEqual(yield* sent({}), 401)
+      assert.strictEqual(yield* sent({ origin: "https://evil.example" }), 403)
+      assert.strictEqual(yield* sent({ origin: "null" }), 403)
+      assert.strictEqual(yield* sent({ origin: `${origin}.evil.example` }), 403)
+      assert.strictEqual(yield* sent({ "sec-fetch-site": "cross-site" }), 403)
+      assert.strictEqual(yield* sent({ "sec-fetch-site": "same-site" }), 403)
+      assert.strictEqual(yield* sent({ "sec-fetch-site": "same-origin", origin: "https://tls.example" }), 401)
+      const neither = yield* Effect.promise(() => fetch(`${origin}/dashboard/api/session`, { method: "DELETE" }))
+      assert.strictEqual(neither.status, 403)
+    }),
+  )
+
+  it.effect("is closed to whoever is not signed in, and to API keys", () =>
+    Effect.gen(function* () {
+      const { context, send } = yield* running()
+      const { keys } = yield* Effect.provideContext(prepare(), context)
+      const headers = { authorization: `Token ${Redacted.value(keys.users)}` }
+      for (const path of [
+        "/session",
+        "/keys",
+        "/businesses",
+        "/regions",
+        "/conversations",
+        "/live",
+        "/deliveries",
+        "/audit",
+      ]) {
+        assert.strictEqual((yield* send("GET", `/dashboard/api${path}`)).status, 401, path)
+        assert.strictEqual((yield* send("GET", `/dashboard/api${path}`, undefined, headers)).status, 401, path)
+      }
+    }),
+  )
+
+  it.effect("tells nobody of somebody else's businesses, keys and conversations", () =>
+    Effect.gen(function* () {
+      const { add, asUser, context } = yield* running()
+      yield* Effect.provideContext(prepare(), context)
+      yield* add("eve", "eve@example.test")
+      const eve = yield* asUser("eve@example.test")
+      assert.deepStrictEqual((yield* eve("GET", "/businesses")).text, "[]")
+      assert.deepStrictEqual((yield* eve("GET", "/keys")).text, "[]")
+      const scope = { type: "Restricted", businessIds: ["b1"] }
+      const foreign = { name: "k", scope, userManagement: false, expiresAt: null }
+      const answers = [
+        yield* eve("POST", "/keys", foreign),
+        yield* eve("PATCH", "/businesses/b1", { name: "mine" }),
+        yield* eve("DELETE", "/businesses/b1"),
+        yield* eve("POST", "/businesses/b1/campaigns", { name: "c", webhook: null }),
+        yield* eve("PUT", "/businesses/b1/campaigns/c1", { name: "c", webhook: null }),
+        yield* eve("DELETE", "/businesses/b1/campaigns/c1"),
+        yield* eve("GET", "/conversations?businessId=b1"),
+        yield* eve("GET", "/businesses/b1/conversations/any"),
+      ]
+      assert.deepStrictEqual(
+        answers.map(({ status, json }) => [status, json.code]),
+        answers.map(() => [404, "BUSINESS_NOT_FOUND"]),
+      )
+      assert.strictEqual((yield* eve("POST", "/keys/any/revoke")).status, 404)
+      assert.strictEqual((yield* eve("POST", "/deliveries/any/send-again")).status, 404)
+    }),
+  )
+
+  it.effect("refuses a restricted key without a business and one that is over already", () =>
+    Effect.gen(function* () {
+      const { add, asUser } = yield* running()
+      yield* add("ada", "ada@example.test")
+      const ada = yield* asUser("ada@example.test")
+      const key = { name: "k", scope: { type: "Unrestricted" }, userManagement: false, expiresAt: null }
+      const none = yield* ada("POST", "/keys", { ...key, scope: { type: "Restricted", businessIds: [] } })
+      assert.deepStrictEqual([none.status, code(none)], [400, "BUSINESSES_REQUIRED"])
+      const omitted = yield* ada("POST", "/keys", { ...key, scope: { type: "Restricted" } })
+      assert.deepStrictEqual([omitted.status, code(omitted)], [400, "INVALID_FORMAT"])
+      const nameless = yield* ada("POST", "/keys", { ...key, name: " " })
+      assert.deepStrictEqual([nameless.status, code(nameless)], [400, "NAME_INVALID"])
+      const over = yield* ada("POST", "/keys", { ...key, expiresAt: -1 })
+      assert.deepStrictEqual([over.status, code(over)], [400, "EXPIRY_INVALID"])
+      const made = yield* ada("POST", "/keys", key)
+      assert.strictEqual(made.status, 200)
+      const secret = String(made.json.secret)
+      const listed = yield* ada("GET", "/keys")
+      assert.notInclude(listed.text, secret)
+      assert.notInclude((yield* ada("GET", "/audit")).text, secret)
+    }),
+  )
+
+  it.effect("keeps a webhook's secrets for the address that they were typed for, and shows none", () =>
+    Effect.gen(function* () {
+      const { add, asUser } = yield* running()
+      yield* add("ada", "ada@example.test")
+      const ada = yield* asUser("ada@example.test")
+      const business = String((yield* ada("POST", "/businesses", { name: "Shop" })).json.id)
+      const webhook = {
+        url: "https://gate.example/hook",
+        headers: [{ name: "X-Api-Token", value: "hook-token-value" }],
+        signing: { type: "set", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" },
+      }
+      const campaigns = `/businesses/${business}/campaigns`
+      const made = yield* ada("POST", campaigns, { name: "Web", webhook })
+      const shown = { url: webhook.url, headerNames: ["X-Api-Token"], signed: true }
+      assert.deepStrictEqual(made.json.webhook, shown)
+      const path = `${campaigns}/${String(made.json.id)}`
+      const kept = { ...webhook, headers: [{ name: "X-Api-Token", value: null }], signing: { type: "keep" } }
+      const moved = { ...kept, url: "https://gate.example/other" }
+      const edited = yield* ada("PUT", path, { name: "Web", webhook: moved })
+      assert.deepStrictEqual(edited.json.webhook, { ...shown, url: moved.url })
+      const elsewhere = yield* ada("PUT", path, { name: "Web", webhook: { ...kept, url: "https://evil.example/" } })
+      assert.deepStrictEqual([elsewhere.status, code(elsewhere)], [400, "SECRETS_NOT_KEPT"])
+      const missing = { ...kept, headers: [{ name: "X-Other", value: null }] }
+      assert.strictEqual(code(yield* ada("PUT", path, { name: "Web", webhook: missing })), "HEADER_VALUE_MISSING")
+      assert.notInclude((yield* ada("GET", "/businesses")).text, "hook-token-value")
+      const none = yield* ada("PUT", path, { name: "Web", webhook: null })
+      assert.isNull(none.json.webhook)
+    }),
+  )
+
+  it.effect("is kept by no cache, and its page allows nothing but its own files", () =>
+    Effect.gen(function* () {
+      const { send } = yield* running()
+      assert.strictEqual((yield* send("GET", "/dashboard/api/session")).headers.get("cache-control"), "no-store")
+      const index = yield* send("GET", "/")
+      assert.include(index.text, "<title>page</title>")
+      assert.strictEqual(index.headers.get("cache-control"), "no-cache")
+      assert.match(index.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/)
+      assert.strictEqual(index.headers.get("x-frame-options"), "DENY")
+      assert.strictEqual(index.headers.get("referrer-policy"), "no-referrer")
+      for (const path of ["/assets/none.js", "/assets/..%2f..%2fbeside.txt", "/beside.txt"]) {
+        assert.strictEqual((yield* send("GET", path)).status, 404, path)
+      }
+    }),
+  )
+})

@@ -1,0 +1,141 @@
+/** What the dashboard adds to the platform's data: sessions of people, what runs, deliveries. On both databases. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Calls } from "../../src/platform/Calls.ts"
+import * as DashboardSessions from "../../src/platform/DashboardSessions.ts"
+import * as Deliveries from "../../src/platform/Deliveries.ts"
+import * as Running from "../../src/platform/Running.ts"
+import { Users } from "../../src/platform/Users.ts"
+import { Webhooks } from "../../src/platform/Webhooks.ts"
+import { WebSessions } from "../../src/platform/WebSessions.ts"
+import { onEachEngine, servicesOf } from "../platform/engines.ts"
+import { prepare } from "../platform/support.ts"
+
+onEachEngine("the dashboard's data", (engine) => {
+  const given = <A, E>(
+    effect: Effect.Effect<
+      A,
+      E,
+      | DashboardSessions.DashboardSessions
+      | Deliveries.Deliveries
+      | Running.Running
+      | Calls
+      | SqlClient.SqlClient
+      | Users
+      | Webhooks
+      | WebSessions
+      | Layer.Success<ReturnType<typeof servicesOf>>
+    >,
+  ) =>
+    Effect.flatMap(engine.database, (database) =>
+      effect.pipe(
+        Effect.provide(
+          Layer.mergeAll(DashboardSessions.layer, Deliveries.layer, Running.layer).pipe(
+            Layer.provideMerge(servicesOf(database)),
+          ),
+        ),
+      ),
+    )
+
+  it.effect("finds a session until its time, its end, or its user's; and stores a digest only", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const sessions = yield* DashboardSessions.DashboardSessions
+        const token = yield* sessions.begin("u1")
+        const other = yield* sessions.begin("u2")
+        const ada = { id: "u1", name: "Ada", email: "" }
+        assert.deepStrictEqual(yield* sessions.find(token), ada)
+        assert.isUndefined(yield* sessions.find(Redacted.make(`${Redacted.value(token)}x`)))
+        const sql = yield* SqlClient.SqlClient
+        assert.notInclude(JSON.stringify(yield* sql`SELECT * FROM dashboard_sessions`), Redacted.value(token))
+        yield* sessions.end(other)
+        yield* sessions.end(other)
+        assert.isUndefined(yield* sessions.find(other))
+        yield* (yield* Users).setDisabled("u1", true)
+        assert.isUndefined(yield* sessions.find(token))
+        yield* (yield* Users).setDisabled("u1", false)
+        yield* TestClock.adjust(DashboardSessions.SESSION_LIFETIME_MILLIS - 1)
+        assert.deepStrictEqual(yield* sessions.find(token), ada)
+        yield* TestClock.adjust(1)
+        assert.isUndefined(yield* sessions.find(token))
+        yield* sessions.begin("u1")
+        assert.lengthOf(yield* sql`SELECT * FROM dashboard_sessions`, 1)
+      }),
+    ),
+  )
+
+  it.effect("shows what runs, as it is counted against the account's limit, and nobody else's", () =>
+    given(
+      Effect.gen(function* () {
+        const { shop, webCampaign } = yield* prepare()
+        const running = yield* Running.Running
+        const sessions = yield* WebSessions
+        const states = Effect.map(running.of("u1"), (all) => all.sessions.map(({ kind, state }) => [kind, state]))
+        assert.deepStrictEqual(yield* states, [])
+        const { session, token } = yield* sessions.initiate({
+          business: shop,
+          campaign: webCampaign,
+          regionId: "eu",
+          clientIdentifier: "me",
+          configuration: {},
+        })
+        assert.deepStrictEqual(yield* states, [["web", "waiting"]])
+        yield* sessions.join(session.webSessionId, Redacted.value(token))
+        yield* TestClock.adjust(1)
+        yield* (yield* Calls).initiate({ business: shop, regionId: "eu", toNumber: "+4930901820" })
+        const first = yield* running.of("u1")
+        assert.strictEqual(first.limit, 2)
+        assert.strictEqual(first.sessions.length, yield* sessions.running("u1"))
+        assert.deepInclude(first.sessions[0], { kind: "call", state: "queued", clientIdentifier: "+4930901820" })
+        assert.deepInclude(first.sessions[1], { kind: "web", state: "talking", webCampaignId: "c1" })
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual((yield* states)[0], ["call", "ringing"])
+        yield* TestClock.adjust("3 seconds")
+        assert.deepStrictEqual((yield* states)[0], ["call", "active"])
+        yield* TestClock.adjust("20 seconds")
+        assert.deepStrictEqual(yield* states, [["web", "talking"]])
+        yield* sessions.end(session.webSessionId)
+        assert.deepStrictEqual(yield* states, [])
+        assert.deepStrictEqual((yield* running.of("u2")).sessions, [])
+      }),
+    ),
+  )
+
+  it.effect("sends again what waits or was given up, not what was delivered, and only for its user", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const deliveries = yield* Deliveries.Deliveries
+        const webhooks = yield* Webhooks
+        const message = { userId: "u1", businessId: "b1", webCampaignId: "c1", webSessionId: "w1", body: "{}" }
+        yield* webhooks.enqueue(message)
+        const settle = (taken: boolean) =>
+          Effect.gen(function* () {
+            const [claimed] = yield* webhooks.claim(1)
+            if (claimed === undefined) return yield* Effect.die("nothing was due")
+            return yield* webhooks.settle(claimed, taken, taken ? "HTTP 200" : "HTTP 503")
+          })
+        assert.strictEqual(yield* settle(false), "pending")
+        assert.lengthOf(yield* webhooks.claim(1), 0)
+        const [waiting] = (yield* deliveries.list("u1", {}, { state: "pending" })).items
+        const id = waiting?.id ?? ""
+        assert.deepInclude(waiting, { attempts: 1, lastOutcome: "HTTP 503", nextAttemptAt: 1_000 })
+        assert.deepInclude(yield* Effect.flip(deliveries.sendAgain("u2", id)), { code: "DELIVERY_NOT_FOUND" })
+        assert.deepInclude(yield* deliveries.sendAgain("u1", id), { id, nextAttemptAt: 0 })
+        yield* TestClock.adjust("1 day")
+        assert.strictEqual(yield* settle(false), "given_up")
+        assert.lengthOf(yield* webhooks.claim(1), 0)
+        const [over] = (yield* deliveries.list("u1", {}, { state: "given_up", businessId: "b1" })).items
+        assert.deepInclude(over, { id, attempts: 2, nextAttemptAt: null })
+        yield* deliveries.sendAgain("u1", id)
+        assert.strictEqual(yield* settle(true), "delivered")
+        assert.deepInclude(yield* Effect.flip(deliveries.sendAgain("u1", id)), { code: "DELIVERED_ALREADY" })
+        assert.lengthOf((yield* deliveries.list("u1", {}, { businessId: "b2" })).items, 0)
+        assert.lengthOf((yield* deliveries.list("u2", {}, {})).items, 0)
+      }),
+    ),
+  )
+})

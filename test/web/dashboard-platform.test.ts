@@ -1,0 +1,174 @@
+/** The built dashboard on the real platform, in a real browser: a key's whole life, and what its caller leaves behind. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import type { Browser, Page } from "playwright-core"
+import { build } from "vite"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { WebSocket } from "ws"
+import { Businesses } from "../../src/platform/Businesses.ts"
+import * as Platform from "../../src/platform/Platform.ts"
+import { Users } from "../../src/platform/Users.ts"
+import config from "../../src/web/dashboard/vite.config.ts"
+import { launchBrowser } from "../support/browser.ts"
+import { eventually } from "../support/process.ts"
+
+const EMAIL = "ada@example.test"
+const PASSWORD = "correct horse battery"
+
+let page: string
+let browser: Browser
+let origin: string
+const scope = Scope.makeUnsafe()
+
+beforeAll(async () => {
+  page = await mkdtemp(join(tmpdir(), "voicegate-dashboard-"))
+  const platform = Effect.gen(function* () {
+    const context = yield* Layer.buildWithScope(Platform.layer({ privateWebhooks: true, dashboardPage: page }), scope)
+    const ada = { id: "ada", name: "Ada", email: EMAIL, password: Redacted.make(PASSWORD), callConcurrency: 2 }
+    yield* Context.get(context, Users).create(ada)
+    yield* Context.get(context, Businesses).create("ada", { id: "other", name: "Other" })
+    yield* Context.get(context, Businesses).putRegion({ id: "eu", name: "Europe" })
+    return Context.get(context, Platform.Platform).origin
+  })
+  await build({ ...config, configFile: false, logLevel: "warn", build: { ...config.build, outDir: page } })
+  origin = await Effect.runPromise(platform)
+  browser = await launchBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await rm(page, { recursive: true, force: true })
+})
+
+const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
+const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
+
+interface Answer {
+  readonly status: number
+  readonly code: unknown
+  readonly data: unknown
+}
+
+/** A request of the REST API with a key. */
+const ask = async (secret: string, path: string, body?: unknown): Promise<Answer> => {
+  const response = await fetch(`${origin}/api/v1/${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Token ${secret}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const answer: unknown = await response.json()
+  return { status: response.status, code: field(answer, "code"), data: field(answer, "data") }
+}
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? new Map(Object.entries(value)).get(name) : undefined
+
+const audio = { sampleRate: 16_000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
+
+it("makes a business, a campaign and a restricted key, which works within its business until it is revoked", async () => {
+  const complaints: Array<string> = []
+  const received: Array<string> = []
+  const receiver = createServer((request, response) => {
+    received.push(String(request.headers["webhook-id"]))
+    response.writeHead(received.length === 1 ? 503 : 200).end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
+  const address = receiver.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+  await context.grantPermissions(["clipboard-read", "clipboard-write"])
+  context.setDefaultTimeout(10_000)
+  const tab = await context.newPage()
+  tab.on("pageerror", (error) => complaints.push(String(error)))
+  tab.on("console", (message) => {
+    if (message.type() === "error" && !message.text().includes("Failed to load resource"))
+      complaints.push(message.text())
+  })
+  try {
+    await tab.goto(`${origin}/#/businesses`)
+    await tab.getByLabel("E-mail address").fill(EMAIL)
+    await tab.getByLabel("Password").fill(PASSWORD)
+    await click(tab, "Sign in")
+    await click(tab, "Add business")
+    await tab.getByRole("textbox", { name: "Name" }).fill("Bakery")
+    await tab.keyboard.press("Enter")
+    await click(tab, "Copy the id of Bakery")
+    const businessId = String(await tab.evaluate("navigator.clipboard.readText()"))
+
+    await click(tab, "Add web campaign to Bakery")
+    await tab.getByRole("textbox", { name: "Name", exact: true }).fill("Widget")
+    await tab.getByRole("checkbox", { name: /Tell a server/ }).check()
+    await tab.getByLabel("Address").fill(`http://127.0.0.1:${port}/hook`)
+    await tab.keyboard.press("Enter")
+    await click(tab, "Copy the id of Widget")
+    const webCampaignId = String(await tab.evaluate("navigator.clipboard.readText()"))
+
+    await visit(tab, "API Keys")
+    await click(tab, "Add API key")
+    await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
+    await tab.getByRole("checkbox", { name: "Bakery" }).check()
+    await click(tab, "Make the key")
+    await click(tab, "Copy the secret")
+    const secret = String(await tab.evaluate("navigator.clipboard.readText()"))
+    await click(tab, "Done")
+    const row = tab.getByRole("row", { name: /Gate/ })
+    await row.getByText(secret.slice(-4)).waitFor()
+    await row.getByText("Never").first().waitFor()
+
+    expect(await ask(secret, `business/${businessId}`)).toMatchObject({ status: 200, data: { name: "Bakery" } })
+    expect(await ask(secret, "business/other")).toMatchObject({ status: 403 })
+    const user = await ask(secret, "user")
+    expect(user.status).toBe(403)
+    expect(user.code).toMatch(/API_ACCESS_MANAGEMENT_RESTRICTION$/)
+
+    const started = await ask(secret, `business/${businessId}/websession/initiate`, {
+      transportType: 0,
+      webCampaignId,
+      regionId: "eu",
+      clientIdentifier: "visitor-1",
+      audioInputConfiguration: audio,
+      audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
+    })
+    expect(started.status).toBe(200)
+    const socketUrl = String(field(started.data, "sessionWebSocketURL"))
+    await visit(tab, "Live")
+    await tab.getByText("1 of 2 calls in use").waitFor()
+    await tab.getByText("Waiting to be joined").waitFor()
+    const socket = new WebSocket(socketUrl)
+    await new Promise((resolve, reject) => socket.once("message", resolve).once("error", reject))
+    await tab.getByText("Talking").waitFor()
+    await visit(tab, "Transcript")
+    await tab.getByText("visitor-1").waitFor()
+    await tab.locator(".turns li").first().waitFor()
+    socket.close()
+
+    await visit(tab, "Webhooks")
+    await tab.getByText("Delivered", { exact: true }).and(tab.locator(".mark")).waitFor()
+    await eventually("both tries", () => received.length === 2)
+    expect(received[0]).toBe(received[1])
+
+    await visit(tab, "API Keys")
+    await row.getByText(/just now|seconds ago/).waitFor()
+    await click(tab, "Revoke Gate")
+    await click(tab, "Revoke key")
+    await tab.getByText("Revoked and expired (1)").waitFor()
+    expect(await ask(secret, `business/${businessId}`)).toMatchObject({ status: 401, code: "API_KEY_INVALID" })
+
+    await visit(tab, "Audit")
+    await tab.getByText("API key revoked").waitFor()
+    await tab.getByText("API key created").waitFor()
+    expect(await tab.content()).not.toContain(secret)
+    await click(tab, "Sign out")
+    await tab.getByRole("heading", { name: "Sign in" }).waitFor()
+    expect(complaints).toEqual([])
+  } finally {
+    await context.close()
+    receiver.close()
+    receiver.closeAllConnections()
+  }
+})

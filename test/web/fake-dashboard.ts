@@ -1,0 +1,342 @@
+/**
+ * The dashboard's API (`DashboardApi`) with nothing behind it but arrays, and its built page, on one port: what a browser
+ * needs to try the page. Tests steer it and look inside. It makes no secret worth having.
+ */
+import { randomBytes } from "node:crypto"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Exit, Layer, Scope } from "effect"
+import { HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { DashboardApi, Session, SignedIn } from "../../src/platform/http/DashboardApi.ts"
+import { clearCookie, readCookie, setCookie } from "../../src/platform/http/dashboard/cookie.ts"
+import { Conflict, Invalid, NotFound, SignedOut, SignInFailed } from "../../src/platform/http/dashboard/failures.ts"
+import { forms, sameOrigin } from "../../src/platform/http/dashboard/middleware.ts"
+import { page } from "../../src/platform/http/dashboard/page.ts"
+import type {
+  Account,
+  ApiKey,
+  AuditEntry,
+  Business,
+  Campaign,
+  CampaignInput,
+  Delivery,
+  LiveSession,
+  Page,
+  Transcript,
+} from "../../src/platform/http/dashboard/shapes.ts"
+
+export const PASSWORD = "correct horse battery staple"
+const ADA: Account = { id: "user-ada", name: "Ada Lovelace", email: "ada@example.test" }
+
+/** What a test may change and look at. */
+export interface State {
+  readonly sessions: Set<string>
+  /** a session of somebody who signed in before: what the cookie holds */
+  readonly newSession: () => string
+  readonly keys: Array<ApiKey>
+  readonly secrets: Array<string>
+  readonly businesses: Array<Business>
+  /** what was sent for campaigns, by campaign */
+  readonly campaignInputs: Map<string, CampaignInput>
+  readonly conversations: Array<Transcript>
+  readonly live: Array<LiveSession>
+  readonly deliveries: Array<Delivery>
+  readonly audit: Array<AuditEntry>
+  /** every answer takes this long */
+  delayMillis: number
+  limit: number
+}
+
+export interface FakeDashboard {
+  readonly url: string
+  readonly state: State
+  /** answers nothing below the API until `true`: connections break */
+  readonly allowRequests: (allowed: boolean) => void
+  readonly stop: () => Promise<void>
+}
+
+const find = <A extends { readonly id: string }>(list: ReadonlyArray<A>, id: string, what: string) => {
+  const index = list.findIndex((each) => each.id === id)
+  const item = list[index]
+  return item === undefined
+    ? Effect.fail(new NotFound({ code: "NOT_FOUND", message: `no such ${what}` }))
+    : Effect.succeed({ index, item })
+}
+
+const pageOf = <A>(all: ReadonlyArray<A>, query: { limit?: number; next?: string; previous?: string }): Page<A> => {
+  const limit = query.limit ?? 20
+  const start = query.previous === undefined ? Number(query.next ?? 0) : Math.max(0, Number(query.previous) - limit)
+  const end = start + limit
+  return {
+    items: all.slice(start, end),
+    nextCursor: end < all.length ? String(end) : null,
+    previousCursor: start > 0 ? String(start) : null,
+  }
+}
+
+/** Starts it on a free port of 127.0.0.1. */
+export const startFakeDashboard = async (options: {
+  /** where the built page is */
+  readonly page: string
+  readonly businesses?: ReadonlyArray<Business>
+}): Promise<FakeDashboard> => {
+  const state: State = {
+    sessions: new Set(),
+    newSession: () => {
+      const token = randomBytes(32).toString("base64url")
+      state.sessions.add(token)
+      return token
+    },
+    keys: [],
+    secrets: [],
+    businesses: [...(options.businesses ?? [])],
+    campaignInputs: new Map(),
+    conversations: [],
+    live: [],
+    deliveries: [],
+    audit: [],
+    delayMillis: 0,
+    limit: 5,
+  }
+  const record = (action: string, subjectId: string, detail: string) =>
+    state.audit.unshift({ id: `audit-${state.audit.length}`, action, subjectId, detail, at: Date.now() })
+
+  const guard = Layer.succeed(
+    Session,
+    Effect.fnUntraced(function* (handler) {
+      const cookie = yield* readCookie
+      yield* Effect.sleep(state.delayMillis)
+      if (cookie === undefined || !state.sessions.has(cookie)) return yield* new SignedOut()
+      return yield* Effect.provideService(handler, SignedIn, ADA)
+    }),
+  )
+
+  const session = HttpApiBuilder.group(DashboardApi, "session", (handlers) =>
+    handlers.handleAll({
+      signIn: Effect.fnUntraced(function* ({ payload }) {
+        yield* Effect.sleep(state.delayMillis)
+        if (payload.email !== ADA.email || payload.password !== PASSWORD) {
+          return yield* new SignInFailed({
+            code: "SIGN_IN_FAILED",
+            message: "the e-mail address or the password is wrong",
+          })
+        }
+        yield* setCookie(state.newSession(), false, 3_600_000)
+        return ADA
+      }),
+      whoAmI: () => Effect.map(SignedIn, (account) => account),
+      signOut: Effect.fnUntraced(function* () {
+        state.sessions.delete((yield* readCookie) ?? "")
+        yield* clearCookie(false)
+      }),
+    }),
+  )
+
+  const keys = HttpApiBuilder.group(DashboardApi, "keys", (handlers) =>
+    handlers.handleAll({
+      list: () => Effect.sync(() => state.keys),
+      create: Effect.fnUntraced(function* ({ payload }) {
+        if (payload.scope.type === "Restricted" && payload.scope.businessIds.length === 0) {
+          return yield* new Invalid({
+            code: "BUSINESSES_REQUIRED",
+            message: "a restricted key needs at least one business",
+          })
+        }
+        const secret = `vgp_${randomBytes(24).toString("hex")}`
+        const key: ApiKey = {
+          ...payload,
+          id: `key-${state.keys.length + 1}`,
+          display: `vgp_…${secret.slice(-4)}`,
+          createdAt: Date.now(),
+          lastUsedAt: null,
+          revokedAt: null,
+        }
+        state.keys.unshift(key)
+        state.secrets.push(secret)
+        record("api_key.created", key.id, `${key.name} (${key.display})`)
+        return { key, secret }
+      }),
+      revoke: Effect.fnUntraced(function* ({ params }) {
+        const { index, item } = yield* find(state.keys, params.id, "key")
+        const revoked = { ...item, revokedAt: Date.now() }
+        state.keys[index] = revoked
+        record("api_key.revoked", item.id, `${item.name} (${item.display})`)
+        return revoked
+      }),
+    }),
+  )
+
+  const businesses = HttpApiBuilder.group(DashboardApi, "businesses", (handlers) =>
+    handlers.handleAll({
+      list: () => Effect.sync(() => state.businesses),
+      create: ({ payload }) =>
+        Effect.sync(() => {
+          const made: Business = {
+            id: `business-${randomBytes(4).toString("hex")}`,
+            name: payload.name,
+            disabled: false,
+            createdAt: Date.now(),
+            campaigns: [],
+          }
+          state.businesses.push(made)
+          return made
+        }),
+      rename: Effect.fnUntraced(function* ({ params, payload }) {
+        const { index, item } = yield* find(state.businesses, params.id, "business")
+        const renamed = { ...item, name: payload.name }
+        state.businesses[index] = renamed
+        return renamed
+      }),
+      remove: Effect.fnUntraced(function* ({ params }) {
+        const { index, item } = yield* find(state.businesses, params.id, "business")
+        if (state.live.some(({ businessId }) => businessId === item.id)) {
+          return yield* new Conflict({ code: "BUSINESS_BUSY", message: "a session of this business still runs" })
+        }
+        state.businesses.splice(index, 1)
+      }),
+      regions: () => Effect.succeed([{ id: "local", name: "This machine" }]),
+    }),
+  )
+
+  const campaignOf = (id: string, { name, webhook }: CampaignInput): Campaign => ({
+    id,
+    name,
+    webhook:
+      webhook === null
+        ? null
+        : {
+            url: webhook.url,
+            headerNames: webhook.headers.map((header) => header.name),
+            signed: webhook.signing.type !== "none",
+          },
+    createdAt: Date.now(),
+  })
+  const withCampaigns = (index: number, change: (before: ReadonlyArray<Campaign>) => ReadonlyArray<Campaign>) => {
+    const business = state.businesses[index]
+    if (business !== undefined) state.businesses[index] = { ...business, campaigns: change(business.campaigns) }
+  }
+
+  const campaigns = HttpApiBuilder.group(DashboardApi, "campaigns", (handlers) =>
+    handlers.handleAll({
+      create: Effect.fnUntraced(function* ({ params, payload }) {
+        const { index } = yield* find(state.businesses, params.businessId, "business")
+        const made = campaignOf(`campaign-${randomBytes(4).toString("hex")}`, payload)
+        state.campaignInputs.set(made.id, payload)
+        withCampaigns(index, (before) => [...before, made])
+        return made
+      }),
+      edit: Effect.fnUntraced(function* ({ params, payload }) {
+        const { index, item } = yield* find(state.businesses, params.businessId, "business")
+        yield* find(item.campaigns, params.id, "web campaign")
+        const edited = campaignOf(params.id, payload)
+        state.campaignInputs.set(edited.id, payload)
+        withCampaigns(index, (before) => before.map((each) => (each.id === edited.id ? edited : each)))
+        return edited
+      }),
+      remove: Effect.fnUntraced(function* ({ params }) {
+        const { index, item } = yield* find(state.businesses, params.businessId, "business")
+        yield* find(item.campaigns, params.id, "web campaign")
+        withCampaigns(index, (before) => before.filter(({ id }) => id !== params.id))
+      }),
+    }),
+  )
+
+  const conversations = HttpApiBuilder.group(DashboardApi, "conversations", (handlers) =>
+    handlers.handleAll({
+      list: ({ query }) =>
+        Effect.sync(() => {
+          const { businessId = undefined, kind = undefined, ...place } = query
+          const some = state.conversations.filter(
+            (each) =>
+              (businessId === undefined || each.businessId === businessId) &&
+              (kind === undefined || each.kind === kind),
+          )
+          return pageOf(some, place)
+        }),
+      read: ({ params }) => Effect.map(find(state.conversations, params.id, "conversation"), ({ item }) => item),
+      live: () =>
+        Effect.sync(() => ({
+          asOf: Date.now(),
+          limit: state.limit,
+          running: state.live.length,
+          sessions: state.live,
+        })),
+    }),
+  )
+
+  const deliveries = HttpApiBuilder.group(DashboardApi, "deliveries", (handlers) =>
+    handlers.handleAll({
+      list: ({ query }) =>
+        Effect.sync(() => {
+          const { businessId, state: wanted, ...place } = query
+          const some = state.deliveries.filter(
+            (each) =>
+              (businessId === undefined || each.businessId === businessId) &&
+              (wanted === undefined || each.state === wanted),
+          )
+          return pageOf(some, place)
+        }),
+      sendAgain: Effect.fnUntraced(function* ({ params }) {
+        const { index, item } = yield* find(state.deliveries, params.id, "delivery")
+        const sent: Delivery = {
+          ...item,
+          state: "delivered",
+          attempts: item.attempts + 1,
+          lastOutcome: "HTTP 200",
+          nextAttemptAt: null,
+          settledAt: Date.now(),
+        }
+        state.deliveries[index] = sent
+        return sent
+      }),
+    }),
+  )
+
+  const audit = HttpApiBuilder.group(DashboardApi, "audit", (handlers) =>
+    handlers.handleAll({ list: ({ query }) => Effect.sync(() => pageOf(state.audit, query)) }),
+  )
+
+  const groups = Layer.mergeAll(session, keys, businesses, campaigns, conversations, deliveries, audit)
+  const api = HttpApiBuilder.layer(DashboardApi).pipe(Layer.provide(groups), Layer.provide([guard, sameOrigin, forms]))
+
+  let server: Server | undefined
+  let allowed = true
+  const app = HttpRouter.serve(Layer.mergeAll(api, page(options.page)), {
+    disableLogger: true,
+    disableListenLog: true,
+  }).pipe(
+    Layer.provide(
+      NodeHttpServer.layer(
+        () => {
+          server = createServer()
+          // Heard before the router: a connection that breaks is never answered.
+          server.prependListener("request", ({ url, socket }) => {
+            if (!allowed && url?.startsWith("/dashboard/") === true) socket.destroy()
+          })
+          return server
+        },
+        { host: "127.0.0.1", port: 0, disablePreemptiveShutdown: true },
+      ),
+    ),
+  )
+  const scope = Scope.makeUnsafe()
+  await Effect.runPromise(Layer.buildWithScope(app, scope))
+  const address = server?.address()
+  if (address === null || address === undefined || typeof address === "string") throw new Error("no port")
+  const { port }: AddressInfo = address
+
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    state,
+    allowRequests: (value) => {
+      allowed = value
+      if (!value) server?.closeAllConnections()
+    },
+    stop: async () => {
+      server?.closeAllConnections()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    },
+  }
+}
