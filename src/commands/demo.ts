@@ -16,6 +16,7 @@ import { server } from "./serve.ts"
 
 const SLOTS = 2
 const REGION = "local"
+const EMAIL = "demo@example.com"
 
 /** The page allows nothing but its own files, and WebSockets to the gate and the platform. */
 const PAGE_HEADERS = {
@@ -54,32 +55,34 @@ const freePort = (wanted: number): Effect.Effect<number> => {
   )
 }
 
-const announce = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { url } = yield* Server.GateServer
-    const { origin } = yield* Platform.Platform
-    yield* Effect.sync(() =>
-      process.stdout.write(
-        [
-          "",
-          `  voicegate demo   ${url}/`,
-          "",
-          `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
-          `  The wire         ${url}/docs`,
-          `  Local platform   ${origin}/`,
-          "  Stop with Ctrl-C.",
-          "",
-          "",
-        ].join("\n"),
-      ),
-    )
-  }),
-)
+const announce = (password: Redacted.Redacted<string>) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { url } = yield* Server.GateServer
+      const { origin } = yield* Platform.Platform
+      yield* Effect.sync(() =>
+        process.stdout.write(
+          [
+            "",
+            `  voicegate demo   ${url}/`,
+            "",
+            `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
+            `  The wire         ${url}/docs`,
+            `  Local platform   ${origin}/   sign in as ${EMAIL} with ${Redacted.value(password)}`,
+            "  Stop with Ctrl-C.",
+            "",
+            "",
+          ].join("\n"),
+        ),
+      )
+    }),
+  )
 
 /** Runs the demo until it is stopped; `port` is where its page is wanted. */
 export const demo = (wanted: number) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
+    const password = Redacted.make(randomBytes(9).toString("base64url"))
     const webhookToken = Redacted.make(randomBytes(24).toString("base64url"))
     const platform = Platform.layer({ privateWebhooks: true })
     const settings = Layer.unwrap(
@@ -89,6 +92,7 @@ export const demo = (wanted: number) =>
           name: "Demo",
           regionId: REGION,
           callConcurrency: SLOTS,
+          signIn: { email: EMAIL, password },
           sessionEnded: {
             url: `http://127.0.0.1:${port}/api/webhook/session-ended`,
             headers: { "X-Api-Token": webhookToken },
@@ -110,6 +114,10 @@ export const demo = (wanted: number) =>
       }),
     )
     return yield* Layer.launch(
-      announce.pipe(Layer.provide(server({ routes: page })), Layer.provide(settings), Layer.provide(platform)),
+      announce(password).pipe(
+        Layer.provide(server({ routes: page })),
+        Layer.provide(settings),
+        Layer.provide(platform),
+      ),
     )
   })
