@@ -15,6 +15,7 @@ import {
   NeedsUserManagement,
 } from "./Authorization.ts"
 import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
+import { fieldsOf } from "./form-errors.ts"
 
 /** Exactly the word Token, one space, and the key. */
 const HEADER = /^Token (\S+)$/
@@ -114,9 +115,7 @@ const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors, (erro
   // An answer that does not fit its own schema is our defect, not the caller's.
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.die(error)
-    : Effect.fail(
-        new BadRequest(failure("INVALID_FORMAT", `the ${error.kind.toLowerCase()} is not of the documented form`)),
-      ),
+    : Effect.fail(new BadRequest(failure("INVALID_FORMAT", fieldsOf(error)))),
 )
 
 /** All that the API's endpoints declare. */

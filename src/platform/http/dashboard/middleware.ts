@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { Forms, SameOrigin } from "../DashboardApi.ts"
+import { fieldsOf } from "../form-errors.ts"
 import { Forbidden, Invalid } from "./failures.ts"
 
 const CHANGES_NOTHING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
@@ -34,7 +35,5 @@ export const forms: Layer.Layer<Forms> = HttpApiMiddleware.layerSchemaErrorTrans
   // An answer that does not fit its own schema is our defect, not the caller's.
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.die(error)
-    : Effect.fail(
-        new Invalid({ code: "INVALID_FORMAT", message: `the ${error.kind.toLowerCase()} is not of the expected form` }),
-      ),
+    : Effect.fail(new Invalid({ code: "INVALID_FORMAT", message: fieldsOf(error) })),
 )

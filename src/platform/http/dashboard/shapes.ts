@@ -2,7 +2,7 @@
  * What the dashboard shows and takes, as schemas that run in the browser too. Times are milliseconds since 1970. No answer
  * holds a secret, except the one of a key at its creation.
  */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 
 const Time = Schema.Int
 const Id = Schema.String.check(Schema.isBetweenLength(1, 256))
@@ -45,8 +45,10 @@ export type ApiKey = typeof ApiKey.Type
 export const NewApiKey = Schema.Struct({
   name: Schema.String.check(Schema.isMaxLength(256)),
   scope: KeyScope,
-  userManagement: Schema.Boolean,
-  expiresAt: Schema.NullOr(Time),
+  /** off unless said */
+  userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
+  /** never unless said */
+  expiresAt: Schema.NullOr(Time).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 })
 export type NewApiKey = typeof NewApiKey.Type
 
@@ -87,7 +89,11 @@ export const Campaign = Schema.Struct({
 })
 export type Campaign = typeof Campaign.Type
 
-export const CampaignInput = Schema.Struct({ name: Name, webhook: Schema.NullOr(WebhookInput) })
+export const CampaignInput = Schema.Struct({
+  name: Name,
+  /** none unless said */
+  webhook: Schema.NullOr(WebhookInput).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
+})
 export type CampaignInput = typeof CampaignInput.Type
 
 export const Business = Schema.Struct({
