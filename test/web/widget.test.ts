@@ -1,0 +1,393 @@
+/** The built widget in a real browser, on the demo's page, against the real gate and the local platform. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { Resampler } from "../../src/web/widget/resample.ts"
+import { launchBrowser } from "../support/browser.ts"
+import { eventually } from "../support/process.ts"
+import { type Built, buildWeb, type Options, type Rig, startRig } from "./rig.ts"
+import { announced, click, level, place, screen, see, type Visitor, visit } from "./visitor.ts"
+
+let built: Built
+let browser: Browser
+let rig: Rig
+let visitor: Visitor
+
+beforeAll(async () => {
+  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await built?.remove()
+})
+
+afterEach(async () => {
+  await visitor.context.close()
+  await rig.stop()
+  expect(visitor.complaints).toEqual([])
+})
+
+/** A gate, a platform and a visitor of their own. */
+const begin = async (options: Options = {}, browsing: Parameters<typeof visit>[1] = {}): Promise<void> => {
+  rig = await startRig(built, options)
+  visitor = await visit(browser, browsing)
+}
+
+const open = (path = ""): Promise<Page> => visitor.open(rig.url + path)
+
+/** A tab in a call, or waiting when the slots are taken. */
+const talk = async (shows: "In call" | "Your place in the queue"): Promise<Page> => {
+  const tab = await open()
+  await click(tab, "Start talking")
+  await screen(tab, shows)
+  return tab
+}
+
+/** What went over the session's WebSocket, both ways. */
+const overhear = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
+  const heard = { sent: [] as Buffer[], received: [] as Buffer[] }
+  tab.on("websocket", (socket) => {
+    if (!socket.url().includes("/session/") || socket.url().endsWith("/events")) return
+    socket.on("framesent", ({ payload }) => heard.sent.push(Buffer.from(payload)))
+    socket.on("framereceived", ({ payload }) => {
+      if (typeof payload !== "string") heard.received.push(payload)
+    })
+  })
+  return heard
+}
+
+/** Keeps what goes to the loudspeaker in `played`, 128 samples at a time; to be run before the page. */
+const recordPlayed = `
+  window.played = []
+  const connect = AudioNode.prototype.connect
+  AudioNode.prototype.connect = function (to, ...rest) {
+    if (to instanceof AudioDestinationNode && this.numberOfInputs === 0 && window.played.rate === undefined) {
+      window.played.rate = this.context.sampleRate
+      const recorder = this.context.createScriptProcessor(4096, 1, 1)
+      recorder.onaudioprocess = ({ inputBuffer }) => window.played.push([...inputBuffer.getChannelData(0)])
+      connect.call(this, recorder)
+      connect.call(recorder, to)
+    }
+    return connect.call(this, to, ...rest)
+  }`
+
+const samplesOf = (frames: ReadonlyArray<Buffer>): Float32Array => {
+  const bytes = Buffer.concat(frames)
+  return Float32Array.from({ length: bytes.length >> 1 }, (_, index) => bytes.readInt16LE(index * 2) / 0x8000)
+}
+
+/** How alike two signals are, at best over all shifts up to `most` samples: 1 is the same. */
+const likeness = (a: Float32Array, b: Float32Array, most: number): number => {
+  let best = 0
+  for (let shift = 0; shift < most; shift++) {
+    let [ab, aa, bb] = [0, 0, 0]
+    for (let index = 0; index < a.length; index++) {
+      const [x, y] = [a[index] ?? 0, b[index + shift] ?? 0]
+      ab += x * y
+      aa += x * x
+      bb += y * y
+    }
+    best = Math.max(best, ab / Math.sqrt(aa * bb || 1))
+  }
+  return best
+}
+
+describe("a call", () => {
+  it("sends the microphone in frames of 20 ms, fifty a second, and plays back exactly what comes", async () => {
+    await begin()
+    await visitor.context.addInitScript(recordPlayed)
+    const tab = await open()
+    const wire = overhear(tab)
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await see(tab, "Hello. I repeat what you say.")
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+    const [before, began] = [wire.sent.length, performance.now()]
+    await eventually("a hundred frames", () => wire.sent.length >= before + 100)
+    const seconds = (performance.now() - began) / 1_000
+    expect(seconds).toBeGreaterThan(1.6)
+    expect(seconds).toBeLessThan(3)
+    await eventually("the echo's sound", async () => (await level(tab, "Agent")) > 0.3)
+    await eventually("three seconds of echo", () => wire.received.length >= 150)
+    await click(tab, "Hang up")
+    await screen(tab, "Call ended")
+
+    expect(new Set(wire.sent.map((frame) => frame.length))).toEqual(new Set([640]))
+    const [sent, received] = [Buffer.concat(wire.sent), Buffer.concat(wire.received)]
+    expect(received.length).toBeGreaterThan(90_000)
+    expect(received.equals(sent.subarray(0, received.length))).toBe(true)
+    const speech = samplesOf(wire.sent)
+    expect(Math.max(...speech)).toBeGreaterThan(0.1)
+
+    const { played, rate } = await tab.evaluate<{ played: Array<Array<number>>; rate: number }>(
+      "({ played: window.played, rate: window.played.rate })",
+    )
+    const loudspeaker = new Resampler(rate, 16_000).push(Float32Array.from(played.flat()))
+    // From the first beep on, 1.5 s: what the loudspeaker got is what came over the wire, wherever it begins.
+    const came = samplesOf(wire.received)
+    const beep = came.findIndex((sample) => Math.abs(sample) > 0.05)
+    const similar = likeness(came.slice(beep, beep + 24_000), loudspeaker.slice(beep), 40_000)
+    console.log(`      received and played: likeness ${similar.toFixed(4)} over 1.5 s`)
+    expect(similar).toBeGreaterThan(0.97)
+  })
+
+  it("sends silence while muted, and says so once", async () => {
+    await begin()
+    const tab = await open()
+    const wire = overhear(tab)
+    await click(tab, "Start talking")
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+    await click(tab, "Mute")
+    await announced(tab, /^Muted$/)
+    expect(await tab.getByRole("button", { name: "Mute" }).getAttribute("aria-pressed")).toBe("true")
+    await eventually("silence", async () => (await level(tab, "You")) === 0)
+    const mutedAt = wire.sent.length
+    await eventually("frames while muted", () => wire.sent.length > mutedAt + 25)
+    expect(samplesOf(wire.sent.slice(mutedAt)).every((sample) => sample === 0)).toBe(true)
+    await click(tab, "Mute")
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+  })
+
+  it("speaks the format that the page asks for", async () => {
+    await begin()
+    const tab = await open()
+    const wire = overhear(tab)
+    const request = tab.waitForRequest("**/api/session/request")
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("audio", "mulaw 8000")')
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await eventually("the echo's sound", async () => (await level(tab, "Agent")) > 0.3)
+    expect(new Set(wire.sent.map((frame) => frame.length))).toEqual(new Set([160]))
+    const { audioConfiguration } = (await request).postDataJSON()
+    expect(audioConfiguration).toMatchObject({ inputEncodingType: 3, inputSampleRate: 8_000, outputBitsPerSample: 8 })
+  })
+
+  it("says that the line is down, goes on when it is back, and can be called again when it was cut", async () => {
+    await begin()
+    const tab = await talk("In call")
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+    rig.callLine.set("frozen")
+    await visitor.context.setOffline(true)
+    await see(tab, /^Your connection is down/)
+    await announced(tab, /^Your connection is down/)
+    rig.callLine.set("open")
+    await visitor.context.setOffline(false)
+    await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+    await screen(tab, "In call")
+    rig.callLine.set("cut")
+    await screen(tab, "The call was cut off")
+    rig.callLine.set("open")
+    await eventually("the platform noticed", () => rig.webhooks.length === 1)
+    await click(tab, "Talk again")
+    await screen(tab, "In call")
+  })
+
+  it("can be had by keyboard alone, from the queue to hanging up", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const tab = await open()
+    const focused = () => tab.evaluate("document.activeElement.shadowRoot?.activeElement?.textContent ?? ''")
+    const tabTo = async (name: string) => {
+      for (let presses = 0; presses < 12 && (await focused()) !== name; presses++) await tab.keyboard.press("Tab")
+      expect(await focused()).toBe(name)
+    }
+    await tabTo("Start talking")
+    await tab.keyboard.press("Enter")
+    await screen(tab, "Your place in the queue")
+    expect(await focused()).toBe("Your place in the queue")
+    hangUp()
+    await screen(tab, "Your turn")
+    expect(await focused()).toBe("Your turn")
+    await tabTo("Start the call")
+    await tab.keyboard.press("Enter")
+    await screen(tab, "In call")
+    await tabTo("Mute")
+    await tab.keyboard.press("Space")
+    await announced(tab, "Muted")
+    await tab.keyboard.press("Shift+Tab")
+    expect(await focused()).toBe("Hang up")
+    await tab.keyboard.press("Space")
+    await screen(tab, "Call ended")
+    expect(await focused()).toBe("Call ended")
+  })
+})
+
+describe("the queue", () => {
+  it("gives one slot to one of two tabs, shows the other its place, and calls it when the slot opens", async () => {
+    await begin()
+    const first = await talk("In call")
+    const second = await talk("Your place in the queue")
+    await place(second, 1)
+    await see(second, "You are next.")
+    const third = await talk("Your place in the queue")
+    await place(third, 2)
+    await see(third, "One person is ahead of you.")
+    await announced(third, "Place 2 in the queue. One person is ahead of you.")
+    const title = await second.title()
+
+    await click(first, "Hang up")
+    await screen(second, "Your turn")
+    expect(await second.title()).toBe(`● Your turn – ${title}`)
+    await announced(second, "It is your turn. Start the call now.")
+    await see(second, /for 0:(30|2\d)\./)
+    await place(third, 1)
+    await click(second, "Start the call")
+    await screen(second, "In call")
+    expect(await second.title()).toBe(title)
+    await click(second, "Hang up")
+    await screen(third, "Your turn")
+  })
+
+  it("keeps the place over a reload, and the turn", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await second.reload()
+    await place(second, 1)
+    await place(third, 2)
+    hangUp()
+    await screen(second, "Your turn")
+    await second.reload()
+    await screen(second, "Your turn")
+    await click(second, "Start the call")
+    await screen(second, "In call")
+    await eventually("speech", async () => (await level(second, "You")) > 0.3)
+  })
+
+  it("gives a duplicated tab a visit of its own instead of the same place", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const [copy] = await Promise.all([
+      visitor.context.waitForEvent("page"),
+      second.evaluate("void window.open(location.href)"),
+    ])
+    await screen(copy, "Talk to us")
+    await place(second, 1)
+  })
+
+  it("is left with one tap", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await place(third, 2)
+    await click(second, "Leave the queue")
+    await screen(second, "Talk to us")
+    await announced(second, "You left the queue.")
+    await place(third, 1)
+    await second.reload()
+    await screen(second, "Talk to us")
+  })
+
+  it("keeps the place when the network is cut, and shows what happened meanwhile", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await see(third, "Live")
+    await place(third, 2)
+    rig.gateLine.set("cut")
+    await see(third, /^Connection lost/)
+    await announced(third, /Connection lost/)
+    await second.close()
+    rig.gateLine.set("open")
+    await see(third, "Live")
+    await place(third, 2)
+  })
+
+  it("says so when the turn was missed", async () => {
+    await begin({ settings: { Queue: { StartWindowSeconds: 2 } } })
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    await screen(second, "You missed your turn")
+    await click(second, "Talk again")
+    await screen(second, "In call")
+  })
+
+  it("goes back to its place when the agent is busy at the start", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    await rig.holdPastGate()
+    await click(second, "Start the call")
+    await screen(second, "Your place in the queue")
+    await second.locator("voice-agent .notice").waitFor()
+    await place(second, 1)
+  })
+
+  it("starts by itself where the page wants that", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    await second.evaluate('document.querySelector("voice-agent").setAttribute("auto-start", "")')
+    await click(second, "Leave the queue")
+    await click(second, "Start talking")
+    await place(second, 1)
+    hangUp()
+    await screen(second, "In call")
+    await eventually("speech", async () => (await level(second, "You")) > 0.3)
+  })
+
+  it("calls a hidden tab back with a notification that the caller has asked for", async () => {
+    await begin()
+    await visitor.context.addInitScript(`
+      window.notified = []
+      window.Notification = class {
+        static permission = "default"
+        static requestPermission = async () => (Notification.permission = "granted")
+        constructor(title, { body }) { window.notified.push(title + ": " + body) }
+        close() {}
+      }
+      Object.defineProperty(Document.prototype, "hidden", { get: () => true })`)
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    await click(second, "Notify me")
+    await see(second, /^You will get a notification/)
+    hangUp()
+    await screen(second, "Your turn")
+    expect(await second.evaluate("window.notified")).toEqual([
+      "Your turn: An agent is free. Come back to start the call.",
+    ])
+  })
+
+  it("is told of within moments of the webhook", async () => {
+    await begin()
+    const rounds = 12
+    const hangUp = await rig.hold()
+    const tab = await open()
+    // As many widgets as rounds, one behind the other; each starts when it is called, hangs up, and so calls the next.
+    await tab.evaluate(`
+      document.querySelector("voice-agent").remove()
+      window.called = []
+      for (let count = 0; count < ${rounds}; count++) {
+        const widget = document.createElement("voice-agent")
+        widget.addEventListener("statechange", ({ detail }) => {
+          if (detail.name === "your-turn" && !detail.starting) {
+            const shown = widget.shadowRoot.querySelector("h2").textContent
+            if (shown === "Your turn") window.called.push(performance.timeOrigin + performance.now())
+            widget.agent.start()
+          }
+          if (detail.name === "in-call") widget.agent.leave()
+        })
+        document.querySelector("main").append(widget)
+        widget.agent.begin()
+      }`)
+    await eventually("all wait", async () => (await tab.locator(".place").count()) === rounds)
+    hangUp()
+    const called = () => tab.evaluate<Array<number>>("window.called")
+    await eventually("all were called", async () => (await called()).length === rounds)
+    const delays = (await called()).map((at, round) => at - (rig.webhooks[round] ?? Number.NaN)).sort((a, b) => a - b)
+    const [median = Number.NaN, worst = Number.NaN] = [delays[rounds / 2], delays.at(-1)]
+    console.log(
+      `      webhook to “your turn”: median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${rounds}`,
+    )
+    expect(delays.every((delay) => delay > 0)).toBe(true)
+    expect(worst).toBeLessThan(1_000)
+  })
+})
