@@ -239,7 +239,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
     webhooks,
     hold: async () => talk((await postJson(`http://127.0.0.1:${portOf(server)}/api/session/request`, {})).webSocketUrl),
     holdPastGate: async () => {
-      const audio = { sampleRate: 16_000, bitsPerSample: 16, audioEncodingType: 1 }
+      const audio = { sampleRate: 16_000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
       const { data } = await postJson(
         `${baseUrl}business/${BUSINESS}/websession/initiate`,
         {

@@ -46,7 +46,7 @@ describe("the widget", () => {
   it("tells a caller behind a VPN that this connection may not call", async () => {
     const vpn = new URL("../fixtures/ip/vpn.txt", import.meta.url).pathname
     const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
-    const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "198.51.100.7" } })
+    const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "8.8.8.8" } })
     await click(tab, "Start talking")
     await screen(tab, "This connection may not call")
   })
@@ -86,7 +86,7 @@ describe("the widget", () => {
     const tab = await begin()
     await tab.evaluate('document.querySelector("voice-agent").setAttribute("region", "<b>mars</b>")')
     await click(tab, "Start talking")
-    await screen(tab, "The agent is not available")
+    await screen(tab, "The call was not accepted")
     await see(tab, /^regionId: /)
     expect(await tab.locator("voice-agent b").count()).toBe(0)
   })

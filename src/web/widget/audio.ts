@@ -4,6 +4,7 @@
  */
 import worklet from "virtual:worklet"
 import { type AudioFormat, bytesPerSample } from "./format.ts"
+import { Unreachable } from "./gate-client.ts"
 import { formatOf, gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { MicrophoneProblem } from "./state.ts"
 import type { Captured } from "./worklet.ts"
@@ -88,7 +89,7 @@ export interface Sound {
 
 /**
  * Loads what a call needs, so that a slot is only taken when there will be sound. Call it from a tap, or the browser may
- * keep the sound back. Fails with `NoSound`.
+ * keep the sound back. Fails with `NoSound` or `Unreachable`.
  */
 export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   const context = new AudioContext({ latencyHint: "interactive" })
@@ -96,9 +97,9 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   context.resume().catch(ignore)
   try {
     await loadWorklet(context, options)
-  } catch (cause) {
+  } catch (error) {
     await context.close()
-    throw new NoSound("no-sound", cause)
+    throw error
   }
   context.suspend().catch(ignore)
   const [input, output] = [formatOf(options.input), formatOf(options.output)]
@@ -135,10 +136,21 @@ const node = (context: AudioContext, name: string, format: AudioFormat, options:
  * too. Where the widget came from elsewhere, `blob:` in `script-src` does.
  */
 const loadWorklet = async (context: AudioContext, options: VoiceAgentOptions): Promise<void> => {
+  const address = options.worklet ?? gateUrl(options, "widget/audio.js")
   try {
-    await context.audioWorklet.addModule(options.worklet ?? gateUrl(options, "widget/audio.js"))
+    await context.audioWorklet.addModule(address)
   } catch {
     const blob = URL.createObjectURL(new Blob([worklet], { type: "text/javascript" }))
-    await context.audioWorklet.addModule(blob).finally(() => URL.revokeObjectURL(blob))
+    try {
+      await context.audioWorklet.addModule(blob)
+    } catch (cause) {
+      // Was it forbidden, or only out of reach?
+      await fetch(address).catch(() => {
+        throw new Unreachable("the worklet cannot be loaded", { cause })
+      })
+      throw new NoSound("no-sound", cause)
+    } finally {
+      URL.revokeObjectURL(blob)
+    }
   }
 }

@@ -143,22 +143,21 @@ export const createScreen = (name: VoiceAgentState["name"], tools: Tools): Scree
         })
       const label = (key: string): HTMLElement => h("span", { "aria-hidden": "true" }, say(key))
       const [said, heard] = [meter("in-call.you"), meter("in-call.agent")]
-      const list = h("ol", {
-        class: "messages",
-        role: "log",
-        "aria-live": "off",
-        "aria-label": say("in-call.messages"),
-        tabindex: 0,
-        hidden: true,
-        part: "messages",
-      })
+      const list = h("ol")
+      const messages = h(
+        "div",
+        { class: "messages", part: "messages", tabindex: 0, role: "log", "aria-live": "off" },
+        list,
+      )
+      messages.ariaLabel = say("in-call.messages")
+      messages.hidden = true
       return {
         nodes: [
           h("div", { class: "row" }, title(say("in-call.title")), timer),
           h("div", { class: "meters" }, label("in-call.you"), said, label("in-call.agent"), heard),
           notice,
           actions(button("in-call.hang-up", "leave", "strong"), mute),
-          list,
+          messages,
         ],
         update: (state) => {
           if (state.name !== name) return
@@ -174,10 +173,10 @@ export const createScreen = (name: VoiceAgentState["name"], tools: Tools): Scree
         said: createMeter(said),
         heard: createMeter(heard),
         message: (content) => {
-          list.hidden = false
+          messages.hidden = false
           list.append(h("li", {}, content))
           if (list.children.length > MOST_MESSAGES) list.firstElementChild?.remove()
-          list.scrollTop = list.scrollHeight
+          messages.scrollTop = messages.scrollHeight
         },
       }
     }
@@ -204,7 +203,8 @@ export const createScreen = (name: VoiceAgentState["name"], tools: Tools): Scree
           if (state.name !== name) return
           const [what, why] = words.refused(state, say)
           setText(heading, what)
-          setText(body, why)
+          // The issues say the same, each at its field.
+          setText(body, state.issues.length > 0 ? "" : why)
           issues.replaceChildren(...state.issues.map((issue) => h("li", {}, issue)))
           issues.hidden = state.issues.length === 0
         },

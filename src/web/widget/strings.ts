@@ -81,6 +81,8 @@ export const defaultStrings = {
   "refused.rate_limited.title": "Too many calls for now",
   "refused.queue_full.title": "The queue is full",
   "refused.invalid_request.title": "The call was not accepted",
+  "refused.unknown_campaign.title": "The call was not accepted",
+  "refused.region_not_allowed.title": "The call was not accepted",
   "refused.other.title": "The agent is not available",
   "refused.other": "{message}",
   "refused.retry-in": "You can try again in {time}.",

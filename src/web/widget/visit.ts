@@ -2,8 +2,9 @@
  * One visit, from the wish to talk to the end of the call. The microphone is asked for before a place is taken. Whatever
  * was taken and is no longer wanted is given back: a place is left, a session that nobody talks to is closed.
  */
-import { NoSound, openSound, openSource, type Sound, type Source } from "./audio.ts"
+import { NoSound } from "./audio.ts"
 import { type Call, openCall } from "./call.ts"
+import { Equipment, type Ready } from "./equipment.ts"
 import { follow } from "./events.ts"
 import { type Answer, Gate, Refusal, type Session } from "./gate-client.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
@@ -15,12 +16,6 @@ export interface Visitor {
   readonly message: (text: string) => void
   readonly said: (loudness: number) => void
   readonly heard: (loudness: number) => void
-}
-
-/** All that a call needs of this machine. */
-interface Ready {
-  readonly source: Source
-  readonly sound: Sound
 }
 
 /** Milliseconds before a gate that did not answer is asked again: the first time, and at most. */
@@ -42,12 +37,10 @@ export class Visit {
   private readonly visitor: Visitor
   private readonly gate: Gate
   private readonly memory: string
+  private readonly equipment: Equipment
   private readonly visit = new AbortController()
   private readonly following = new AbortController()
   private state: VoiceAgentState = { name: "idle", notice: undefined }
-  private preparing: Promise<Ready> | undefined
-  private source: Source | undefined
-  private sound: Sound | undefined
   private ticket: string | undefined
   private place: Place = { position: 1, queueLength: undefined, estimatedWait: undefined }
   private link = true
@@ -61,6 +54,9 @@ export class Visit {
     this.visitor = visitor
     this.gate = new Gate(options)
     this.memory = memoryOf(options)
+    this.equipment = new Equipment(options, () => {
+      if (this.state.name === "in-call") this.show({ ...this.state, microphone: false })
+    })
   }
 
   private get over(): boolean {
@@ -73,73 +69,46 @@ export class Visit {
   }
 
   /** Begins anew. Without a microphone the visit stops there, with nothing taken. */
-  async begin(): Promise<void> {
-    this.show({ name: "checking-microphone" })
-    try {
-      await this.prepare()
-    } catch (error) {
-      if (!this.over) this.show({ name: "no-microphone", problem: problemOf(error) })
-      return
-    }
-    if (!this.over) await this.ask(undefined)
+  begin(): Promise<void> {
+    return this.persist(async () => {
+      this.show({ name: "checking-microphone" })
+      await this.equipment.open()
+      if (!this.over) await this.ask(undefined)
+    })
   }
 
   /** Takes up a ticket after a reload; false when another tab has it. */
   async resume(ticket: string): Promise<boolean> {
     if (!(await tickets.claim(ticket, this.visit.signal))) return false
     // The place comes first; without a microphone it is asked for again when it is this visitor's turn.
-    this.prepare().catch(() => {})
-    await this.ask(ticket)
+    this.equipment.open().catch(() => {})
+    await this.persist(() => this.ask(ticket))
     return true
   }
 
-  /** Sees to it that there is sound; once at a time. */
-  private prepare(): Promise<Ready> {
-    this.preparing ??= this.open().finally(() => {
-      this.preparing = undefined
-    })
-    return this.preparing
-  }
-
-  private async open(): Promise<Ready> {
-    const opening = this.sound === undefined ? openSound(this.options) : Promise.resolve(this.sound)
-    const [sound, source] = await Promise.allSettled([opening, this.source ?? openSource(this.options.source)])
-    if (sound.status === "fulfilled") this.sound = sound.value
-    if (source.status === "fulfilled" && this.source !== source.value) {
-      this.source = source.value
-      source.value.onLost(() => this.lose(source.value))
-    }
-    if (this.over) this.silence()
-    if (source.status === "rejected") throw source.reason
-    if (sound.status === "rejected") throw sound.reason
-    return { source: source.value, sound: sound.value }
-  }
-
-  private lose(source: Source): void {
-    if (this.over || this.source !== source) return
-    if (this.state.name === "in-call") this.show({ ...this.state, microphone: false })
-    else if (!this.joined) this.source = undefined
-  }
-
-  /** Asks for a session until the gate answers. */
-  private async ask(resumed: string | undefined): Promise<void> {
-    for (let failures = 0; ; failures++) {
-      this.show({ name: "connecting", to: "gate" })
+  /** Does something again for as long as nobody answers. */
+  private async persist(task: () => Promise<void>): Promise<void> {
+    for (let failures = 0; !this.over; failures++) {
       try {
-        const answer = await this.gate.request(resumed, never)
-        if (this.over) this.discard(answer)
-        else if (answer.status === "started") await this.connect(answer.session)
-        else await this.wait(answer.ticket, answer.place, resumed)
-        return
+        return await task()
       } catch (error) {
         if (this.over) return
         if (error instanceof Refusal) return this.refuse(error)
+        if (error instanceof NoSound) return this.show({ name: "no-microphone", problem: error.problem })
       }
       const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** failures)
       this.show({ name: "offline", retryAt: Date.now() + pause })
       await this.pause(pause)
-      if (this.over) return
     }
+  }
+
+  /** Asks for a session. */
+  private async ask(resumed: string | undefined): Promise<void> {
+    this.show({ name: "connecting", to: "gate" })
+    const answer = await this.gate.request(resumed, never)
+    if (this.over) this.discard(answer)
+    else if (answer.status === "started") await this.connect(answer.session)
+    else await this.wait(answer.ticket, answer.place, resumed)
   }
 
   private pause(millis: number): Promise<void> {
@@ -207,9 +176,9 @@ export class Visit {
       if (this.state.name === "your-turn") this.show({ ...called, starting: false, notice: { code, message: "" } })
     }
     try {
-      await this.prepare()
+      await this.equipment.open()
     } catch (error) {
-      return backTo(problemOf(error))
+      return backTo(error instanceof NoSound ? error.problem : "no-answer")
     }
     if (this.over || this.state.name !== "your-turn") return
     try {
@@ -237,7 +206,7 @@ export class Visit {
     let ready: Ready
     try {
       // There already, but for a reload while the call was being started.
-      ready = await this.prepare()
+      ready = await this.equipment.open()
     } catch {
       this.discard({ status: "started", session })
       this.end("no-sound", "")
@@ -268,7 +237,7 @@ export class Visit {
 
   setMuted(muted: boolean): void {
     if (this.state.name !== "in-call") return
-    this.source?.setMuted(muted)
+    this.equipment.setMuted(muted)
     this.show({ ...this.state, muted })
   }
 
@@ -308,13 +277,8 @@ export class Visit {
   private finish(): void {
     this.visit.abort()
     this.following.abort()
-    this.silence()
+    this.equipment.close()
     if (this.ticket !== undefined) tickets.forget(this.memory, this.ticket)
-  }
-
-  private silence(): void {
-    this.source?.stop()
-    this.sound?.close()
   }
 
   /** Gives back what an answer holds that nobody waits for any more. */
@@ -327,5 +291,3 @@ export class Visit {
     socket.onopen = () => socket.close()
   }
 }
-
-const problemOf = (error: unknown): NoSound["problem"] => (error instanceof NoSound ? error.problem : "missing")
