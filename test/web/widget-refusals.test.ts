@@ -140,6 +140,21 @@ describe("the widget", () => {
     expect(requests.count).toBe(1)
   })
 
+  it("takes no slot when the browser itself refuses the microphone", async () => {
+    const tab = await begin()
+    await tab.route(rig.url, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), "permissions-policy": "microphone=()" } })
+    })
+    await tab.reload()
+    const requests = counting(tab)
+    await click(tab, "Start talking")
+    await screen(tab, "The microphone is blocked")
+    expect(requests.count).toBe(0)
+    // Chromium reports the violated policy
+    visitor.complaints.splice(0)
+  })
+
   it("takes no slot while the browser asks for the microphone", async () => {
     const tab = await begin()
     const requests = counting(tab)

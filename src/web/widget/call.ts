@@ -29,6 +29,8 @@ const MOST_UNSENT = 2
 /** So much unsent speech means that the line is down; after so long the call is lost. In seconds. */
 const STALLED = 1
 const LOST_AFTER = 10
+/** A machine that went offline may still reach an agent on itself, which is then heard. In seconds. */
+const SILENT = 2
 /** The close code of a connection that broke (RFC 6455 §7.1.5). */
 const ABNORMAL = 1006
 
@@ -39,7 +41,9 @@ export const openCall = (session: Session, sound: Sound, source: Source, listene
   let over = false
   let opened = false
   let link = true
-  let secondsDown = 0
+  const begunOnline = navigator.onLine
+  let secondsStalled = 0
+  let secondsSilent = 0
 
   const end = (how: CallEnd): void => {
     if (over) return
@@ -52,13 +56,16 @@ export const openCall = (session: Session, sound: Sound, source: Source, listene
 
   // A broken line is noticed late by the browser, or never; but what is said stays unsent.
   const watch = window.setInterval(() => {
-    const down = opened && (!navigator.onLine || socket.bufferedAmount > STALLED * sound.bytesPerSecond)
-    secondsDown = down ? secondsDown + 1 : 0
-    if (opened && link === down) {
-      link = !down
+    if (!opened) return
+    secondsSilent++
+    const stalled = socket.bufferedAmount > STALLED * sound.bytesPerSecond
+    secondsStalled = stalled ? secondsStalled + 1 : 0
+    const offline = begunOnline && !navigator.onLine && secondsSilent > SILENT
+    if (link === (stalled || offline)) {
+      link = !link
       listener.link(link)
     }
-    if (secondsDown >= LOST_AFTER) end("lost")
+    if (secondsStalled >= LOST_AFTER) end("lost")
   }, 1_000)
 
   socket.onopen = () => {
@@ -75,6 +82,7 @@ export const openCall = (session: Session, sound: Sound, source: Source, listene
   }
   socket.onmessage = ({ data }: MessageEvent<unknown>) => {
     if (over) return
+    secondsSilent = 0
     if (data instanceof ArrayBuffer) sound.play(data)
     else if (typeof data === "string") listener.message(text(parse(data).text) ?? data)
   }
