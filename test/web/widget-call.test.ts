@@ -130,7 +130,8 @@ describe("a call", () => {
     const came = fromFirstBeep(samplesOf(wire.received), 100).slice(0, 4_800)
     const similar = likeness(came, fromFirstBeep(loudspeaker, 200))
     console.log(`      received and played: likeness ${similar.toFixed(4)} over 0.3 s`)
-    expect(similar).toBeGreaterThan(0.97)
+    // half a sample of delay, which shifts by whole samples cannot undo, costs up to 0.02 at the beep's pitch
+    expect(similar).toBeGreaterThan(0.95)
   })
 
   it("sends silence while muted, and says so once", async () => {
