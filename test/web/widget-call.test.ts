@@ -130,7 +130,7 @@ describe("a call", () => {
     const came = fromFirstBeep(samplesOf(wire.received), 100).slice(0, 4_800)
     const similar = likeness(came, fromFirstBeep(loudspeaker, 200))
     console.log(`      received and played: likeness ${similar.toFixed(4)} over 0.3 s`)
-    // half a sample of delay, which shifts by whole samples cannot undo, costs up to 0.02 at the beep's pitch
+    // half a sample of delay, which shifts by whole samples cannot undo, costs this beep up to 0.02 (measured)
     expect(similar).toBeGreaterThan(0.95)
   })
 
