@@ -18,7 +18,7 @@ const SLOTS = 2
 const REGION = "local"
 const EMAIL = "demo@example.com"
 
-/** The page allows nothing but its own files, and WebSockets to the gate and the platform. */
+/** The pages allow nothing but their own files, and WebSockets to the gate and the platform. */
 const PAGE_HEADERS = {
   "content-security-policy":
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -26,17 +26,22 @@ const PAGE_HEADERS = {
   "permissions-policy": "microphone=(self)",
 }
 
-const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
-  Effect.gen(function* () {
-    const files = yield* HttpStaticServer.make({ root: fileURLToPath(new URL("../web/demo", import.meta.url)) })
-    const answer = files.pipe(
-      Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
-      Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
-    )
-    yield* router.add("GET", "/", answer)
-    yield* router.add("GET", "/assets/*", answer)
-  }),
-).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
+/** The demo's pages as they were built: the widget's, and one in plain JavaScript on the headless client. */
+export const pages = (
+  directory = new URL("../web/demo", import.meta.url),
+): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
+  HttpRouter.use((router) =>
+    Effect.gen(function* () {
+      const files = yield* HttpStaticServer.make({ root: fileURLToPath(directory) })
+      const answer = files.pipe(
+        Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
+        Effect.map(HttpServerResponse.setHeaders(PAGE_HEADERS)),
+      )
+      for (const path of ["/", "/headless.html", "/headless.js", "/headless.css", "/assets/*"] as const) {
+        yield* router.add("GET", path, answer)
+      }
+    }),
+  ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
 /** The wanted port, or a free one when somebody has it already. */
 const freePort = (wanted: number): Effect.Effect<number> => {
@@ -115,7 +120,7 @@ export const demo = (wanted: number) =>
     )
     return yield* Layer.launch(
       announce(password).pipe(
-        Layer.provide(server({ routes: page })),
+        Layer.provide(server({ routes: pages() })),
         Layer.provide(settings),
         Layer.provide(platform),
       ),

@@ -21,6 +21,7 @@ import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
 import { makePush } from "./push.ts"
 import { routedOutcome, routes } from "./router.ts"
 import * as Routes from "./routes.ts"
+import { makeStatic } from "./static.ts"
 
 export class Listeners extends Context.Service<
   Listeners,
@@ -101,6 +102,7 @@ export const layer = ({
       const log = yield* AccessLog
       const push = yield* makePush(basePath)
       const hub = yield* makeHub(basePath)
+      const serveStatic = yield* makeStatic
       const trusted = trustedProxies(Security.TrustedProxies)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
@@ -151,6 +153,10 @@ export const layer = ({
             })
           })
 
+          if (serveStatic(path, request, response)) {
+            outcome = "script"
+            return
+          }
           const origin = request.headers.origin
           const verdict = judgeOrigin(origin, request.headers.host)
           if (verdict === "foreign" && (path.startsWith("/api/session") || path === NEGOTIATE_PATH))

@@ -1,53 +1,24 @@
-/** The demo page: puts visits and the view together. A tab makes one visit at a time. */
-import type { SourceKind } from "./audio.ts"
-import { forget, recall } from "./ticket-store.ts"
-import { createView } from "./view.ts"
-import { Visit } from "./visit.ts"
+/** The demo page around the widget: a test tone for machines without a microphone, and the page's own address. */
+import type {} from "../widget/index.ts"
 
-let visit: Visit | undefined
-let muted = false
-
-const newVisit = (): Visit => {
-  visit?.leave()
-  const mine: Visit = new Visit({
-    // A visit that was replaced has nothing to show any more.
-    show: (state) => {
-      if (visit !== mine) return
-      muted = state.name === "in-call" && state.muted
-      view.show(state)
-    },
-    message: view.message,
-    said: view.said,
-    heard: view.heard,
-  })
-  visit = mine
-  return mine
+/** A soft pulsing tone. */
+const tone = async (): Promise<MediaStream> => {
+  const context = new AudioContext()
+  const destination = new MediaStreamAudioDestinationNode(context)
+  const pulse = new GainNode(context, { gain: 0.12 })
+  const carrier = new OscillatorNode(context, { frequency: 392 })
+  const swell = new OscillatorNode(context, { frequency: 0.7 })
+  swell.connect(new GainNode(context, { gain: 0.12 })).connect(pulse.gain)
+  carrier.connect(pulse).connect(destination)
+  for (const oscillator of [carrier, swell]) oscillator.start()
+  await context.resume()
+  return destination.stream
 }
 
-const begin = (kind: SourceKind): void => void newVisit().begin(kind)
-
-const idle = (): void => {
-  visit?.leave()
-  visit = undefined
-  view.show({ name: "idle" })
-}
-
-const actions: Readonly<Record<string, () => void>> = {
-  begin: () => begin("microphone"),
-  "begin-tone": () => begin("tone"),
-  start: () => void visit?.start(undefined),
-  "start-tone": () => void visit?.start("tone"),
-  mute: () => visit?.setMuted(!muted),
-  "hang-up": () => visit?.hangUp(),
-  retry: () => visit?.retry(),
-  cancel: idle,
-}
-
-const view = createView((action) => actions[action]?.())
-
-const remembered = recall()
-if (remembered === undefined) view.show({ name: "idle" })
-else if (!(await newVisit().resume(remembered))) {
-  forget()
-  idle()
-}
+await customElements.whenDefined("voice-agent")
+const widget = document.querySelector("voice-agent")
+const wanted = document.querySelector<HTMLInputElement>("#tone")
+wanted?.addEventListener("change", () => {
+  if (widget !== null) widget.source = wanted.checked ? tone : undefined
+})
+for (const element of document.querySelectorAll("[data-origin]")) element.textContent = location.origin

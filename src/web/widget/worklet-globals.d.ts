@@ -8,4 +8,13 @@ declare abstract class AudioWorkletProcessor {
   abstract process(inputs: ReadonlyArray<ReadonlyArray<Float32Array>>, outputs: Array<Array<Float32Array>>): boolean
 }
 
-declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void
+declare function registerProcessor<Options>(
+  name: string,
+  processor: new (options: Options) => AudioWorkletProcessor,
+): void
+
+/** The built `worklet.ts` as text: vite.config.ts makes it. */
+declare module "virtual:worklet" {
+  const code: string
+  export default code
+}

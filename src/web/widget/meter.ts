@@ -8,18 +8,18 @@ const FLOOR = 60
 /** How much of the scale the bar falls in a second. */
 const FALL = 1.6
 
-/** Draws into `bar`; `element` is a `<meter>` with the same value for assistive technology. */
-export const createMeter = (element: HTMLElement, bar: HTMLElement): Meter => {
+/** Keeps `element`, of role meter, at the level; its style draws the bar from `--level`. */
+export const createMeter = (element: HTMLElement): Meter => {
   let shown = 0
   let target = 0
   let last = 0
   let running = false
 
   const draw = (now: number): void => {
-    shown = Math.max(target, shown - (FALL * (now - last)) / 1_000)
+    shown = Math.max(target, shown - (FALL * Math.max(0, now - last)) / 1_000)
     last = now
-    element.setAttribute("value", shown.toFixed(2))
-    bar.style.transform = `scaleX(${shown.toFixed(3)})`
+    element.ariaValueNow = shown.toFixed(2)
+    element.style.setProperty("--level", shown.toFixed(3))
     running = shown > 0
     if (running) requestAnimationFrame(draw)
   }

@@ -2,8 +2,9 @@
  * What the gate pushes for one ticket. The connection is made again for as long as it is wanted, at growing intervals, and
  * while it is down the ticket's state is asked for instead, so nothing that happened meanwhile is missed.
  */
-import { localTime, type Place, placeOf, Refusal, type Session, status, type Ticket } from "./gate-client.ts"
+import { type Gate, placeOf, Refusal, type Session } from "./gate-client.ts"
 import { parse, text } from "./json.ts"
+import type { Place } from "./state.ts"
 
 export interface Listener {
   /** Whether events arrive at present. */
@@ -24,7 +25,7 @@ const LONGEST_PAUSE = 8_000
 const POLICY_VIOLATION = 1008
 
 /** Follows a ticket until `signal` aborts or it is over. Call what it answers to ask for the ticket's state at once. */
-export const follow = (ticket: Ticket, listener: Listener, signal: AbortSignal): (() => void) => {
+export const follow = (gate: Gate, ticket: string, listener: Listener, signal: AbortSignal): (() => void) => {
   let socket: WebSocket | undefined
   let timer: number | undefined
   let failures = 0
@@ -38,7 +39,7 @@ export const follow = (ticket: Ticket, listener: Listener, signal: AbortSignal):
 
   const connect = (): void => {
     window.clearTimeout(timer)
-    const current = new WebSocket(socketAddress(ticket.eventsUrl))
+    const current = new WebSocket(gate.eventsUrl(ticket))
     socket = current
     current.onopen = () => {
       failures = 0
@@ -64,7 +65,7 @@ export const follow = (ticket: Ticket, listener: Listener, signal: AbortSignal):
     pushed++
     const message = text(event.message) ?? ""
     if (event.type === "position") listener.place(placeOf(event))
-    else if (event.type === "start_call") listener.called(localTime(text(event.startBefore) ?? ""))
+    else if (event.type === "start_call") listener.called(gate.localTime(event.startBefore))
     else if (event.type === "ended") over(text(event.reason) ?? "", message)
     else if (event.type === "error") listener.failed(text(event.code) ?? "", message)
     else if (event.type === "reconnect") socket?.close()
@@ -77,7 +78,7 @@ export const follow = (ticket: Ticket, listener: Listener, signal: AbortSignal):
   const ask = async (): Promise<void> => {
     const before = pushed
     try {
-      const now = await status(ticket.id, signal)
+      const now = await gate.status(ticket, signal)
       if (signal.aborted || pushed !== before) return
       if (now.state === "waiting") listener.place(now.place)
       else if (now.state === "called") listener.called(now.startBefore)
@@ -105,10 +106,4 @@ export const follow = (ticket: Ticket, listener: Listener, signal: AbortSignal):
   signal.addEventListener("abort", stop, { once: true })
   connect()
   return () => void ask()
-}
-
-const socketAddress = (address: string): string => {
-  const url = new URL(address, location.href)
-  url.protocol = url.protocol.replace(/^http/, "ws")
-  return url.href
 }

@@ -1,0 +1,42 @@
+/** A page with a face of its own on the headless client. */
+import { createVoiceAgent } from "/widget.js"
+
+const agent = createVoiceAgent({ gate: "/", metadata: { page: "headless" } })
+const element = (id) => document.getElementById(id)
+
+/** What each state says; whatever else there is to know is in the state. */
+const sentences = {
+  idle: () => "Nobody is talking.",
+  "checking-microphone": () => "Please allow the microphone.",
+  "no-microphone": ({ problem }) => `No microphone: ${problem}.`,
+  connecting: () => "Connecting.",
+  waiting: ({ place }) => `Place ${place.position} in the queue.`,
+  "your-turn": ({ startBefore }) => `Your turn, until ${new Date(startBefore).toLocaleTimeString()}.`,
+  "in-call": () => "In call. What you say comes back a second later.",
+  ended: ({ reason }) => `Over: ${reason}.`,
+  refused: ({ message }) => message,
+  offline: () => "The gate does not answer; trying again.",
+}
+const OVER = ["idle", "no-microphone", "ended", "refused"]
+
+const show = (state) => {
+  element("state").textContent = sentences[state.name](state)
+  element("begin").disabled = !OVER.includes(state.name)
+  element("leave").disabled = OVER.includes(state.name)
+  element("start").disabled = state.name !== "your-turn" || state.starting
+}
+
+agent.on("state", show)
+agent.on("level", ({ heard }) => {
+  element("heard").value = Math.sqrt(heard)
+})
+agent.on("message", (text) => {
+  const item = document.createElement("li")
+  item.textContent = text
+  element("messages").append(item)
+})
+for (const action of ["begin", "start", "leave"]) element(action).addEventListener("click", () => agent[action]())
+
+show(agent.state)
+// after a reload, the place this tab had
+await agent.resume()

@@ -1,0 +1,23 @@
+/**
+ * Form fields that the page puts into the element: their values go along with the call, under their names, to the dynamic
+ * variables, or with `data-to="metadata"` to the metadata.
+ */
+
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
+
+const fieldsIn = (element: Element): ReadonlyArray<Field> => [
+  ...element.querySelectorAll<Field>("input[name], select[name], textarea[name]"),
+]
+
+/** Whether all are as they have to be; tells the caller of the first that is not. */
+export const areValid = (element: Element): boolean => fieldsIn(element).every((field) => field.reportValidity())
+
+export const valuesOf = (element: Element, to: "variables" | "metadata"): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    fieldsIn(element)
+      .filter((field) => (field.dataset.to === "metadata") === (to === "metadata"))
+      .filter((field) => !field.disabled && (!("checked" in field) || !isChoice(field) || field.checked))
+      .map((field) => [field.name, field.value]),
+  )
+
+const isChoice = ({ type }: Field): boolean => type === "checkbox" || type === "radio"

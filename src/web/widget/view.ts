@@ -1,0 +1,76 @@
+/**
+ * Shows a visit in a shadow root: one screen at a time, and what a screen reader is told. What ticks (countdowns, the
+ * call's timer, the meters) is redrawn by itself and never announced.
+ */
+import { h } from "./dom.ts"
+import { createScreen, type Screen, type Tools } from "./screens.ts"
+import type { VoiceAgentState } from "./state.ts"
+import css from "./style.css?inline"
+import * as words from "./words.ts"
+
+export interface View {
+  readonly show: (state: VoiceAgentState) => void
+  /** Makes the screen anew, as after a change of language. */
+  readonly redraw: () => void
+  readonly message: (text: string) => void
+  readonly level: (level: { readonly said: number; readonly heard: number }) => void
+  /** Stops what ticks. */
+  readonly close: () => void
+}
+
+/** How often times are redrawn, in milliseconds. */
+const TICK = 250
+
+let sheet: CSSStyleSheet | undefined
+/** A constructed sheet, which a content security policy without inline styles allows. */
+const style = (): CSSStyleSheet => {
+  if (sheet === undefined) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(css)
+  }
+  return sheet
+}
+
+export const createView = (root: ShadowRoot, tools: Tools): View => {
+  const panel = h("section", { class: "panel", part: "panel" })
+  const status = h("p", { role: "status", class: "unseen" })
+  root.adoptedStyleSheets = [style()]
+  root.replaceChildren(panel, status)
+  let state: VoiceAgentState = { name: "idle", notice: undefined }
+  let screen: Screen | undefined
+  let shown: VoiceAgentState["name"] | undefined
+
+  const draw = (): void => {
+    if (shown !== state.name || screen === undefined) {
+      // Somebody who works by keyboard goes on in the new screen, not at the top of the page.
+      const hadFocus = root.activeElement !== null
+      shown = state.name
+      screen = createScreen(state.name, tools)
+      panel.ariaLabel = tools.say("label")
+      panel.replaceChildren(...screen.nodes)
+      if (hadFocus) panel.querySelector<HTMLElement>("h2")?.focus()
+    }
+    screen.update(state)
+    screen.tick(state, Date.now())
+    const told = words.announcement(state, tools.say)
+    if (status.textContent !== told) status.textContent = told
+  }
+
+  const ticking = window.setInterval(() => screen?.tick(state, Date.now()), TICK)
+  return {
+    show: (next) => {
+      state = next
+      draw()
+    },
+    redraw: () => {
+      screen = undefined
+      draw()
+    },
+    message: (text) => screen?.message?.(text),
+    level: ({ heard, said }) => {
+      screen?.said?.(said)
+      screen?.heard?.(heard)
+    },
+    close: () => window.clearInterval(ticking),
+  }
+}

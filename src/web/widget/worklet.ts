@@ -1,0 +1,72 @@
+/**
+ * Runs on the audio thread, where all work on samples is done. `voicegate-capture` takes what the microphone gives at the
+ * device's rate and posts it in frames of 20 ms in the session's format, each with its loudness; `voicegate-playback` plays
+ * the bytes posted to it and posts the loudness of what is heard.
+ */
+import { type AudioFormat, Decoder, encode, Framer, frameSamples, loudness } from "./format.ts"
+import { JitterBuffer } from "./jitter.ts"
+import { Resampler } from "./resample.ts"
+
+export interface ProcessorOptions {
+  readonly processorOptions: AudioFormat
+}
+
+/** What is posted for each frame. */
+export interface Captured {
+  readonly frame: ArrayBuffer
+  /** 0 to 1 */
+  readonly loudness: number
+}
+
+/** How often the loudness of what is played is posted, in seconds. */
+const REPORT_EVERY = 0.05
+
+class Capture extends AudioWorkletProcessor {
+  private readonly format: AudioFormat
+  private readonly resampler: Resampler
+  private readonly framer: Framer
+
+  constructor({ processorOptions }: ProcessorOptions) {
+    super()
+    this.format = processorOptions
+    this.resampler = new Resampler(sampleRate, processorOptions.sampleRate)
+    this.framer = new Framer(frameSamples(processorOptions))
+  }
+
+  /** Writes nothing to the output, which is only there so that it is run. */
+  process(inputs: ReadonlyArray<ReadonlyArray<Float32Array>>): boolean {
+    // Without a source there is no channel; with one it is mono, because the node asks for that.
+    const channel = inputs[0]?.[0]
+    if (channel === undefined) return true
+    for (const samples of this.framer.push(this.resampler.push(channel))) {
+      const captured: Captured = { frame: encode(samples, this.format), loudness: loudness(samples) }
+      this.port.postMessage(captured, [captured.frame])
+    }
+    return true
+  }
+}
+
+class Playback extends AudioWorkletProcessor {
+  private readonly buffer = new JitterBuffer(sampleRate)
+  private readonly report = new Framer(Math.round(sampleRate * REPORT_EVERY))
+
+  constructor({ processorOptions }: ProcessorOptions) {
+    super()
+    const decoder = new Decoder(processorOptions)
+    const resampler = new Resampler(processorOptions.sampleRate, sampleRate)
+    this.port.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      this.buffer.push(resampler.push(decoder.push(data)))
+    }
+  }
+
+  process(_inputs: ReadonlyArray<ReadonlyArray<Float32Array>>, outputs: Array<Array<Float32Array>>): boolean {
+    const channel = outputs[0]?.[0]
+    if (channel === undefined) return true
+    this.buffer.pull(channel)
+    for (const samples of this.report.push(channel)) this.port.postMessage(loudness(samples))
+    return true
+  }
+}
+
+registerProcessor("voicegate-capture", Capture)
+registerProcessor("voicegate-playback", Playback)

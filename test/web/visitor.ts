@@ -1,0 +1,49 @@
+/** A visitor at a widget: tabs that keep account of what went wrong in them, and what is to be seen and done there. */
+import type { Browser, BrowserContext, Page } from "playwright-core"
+
+export interface Visitor {
+  readonly context: BrowserContext
+  /** errors of scripts, and what a content security policy forbade, in any tab */
+  readonly complaints: Array<string>
+  readonly open: (url: string) => Promise<Page>
+}
+
+export const visit = async (browser: Browser, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Visitor> => {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, ...options })
+  context.setDefaultTimeout(10_000)
+  const complaints: Array<string> = []
+  return {
+    context,
+    complaints,
+    open: async (url) => {
+      const tab = await context.newPage()
+      tab.on("pageerror", (error) => complaints.push(String(error)))
+      tab.on("console", (message) => {
+        // Chromium reports every refusal and lost connection as an error; the tests cause those.
+        const expected = /Failed to load resource|WebSocket connection/.test(message.text())
+        if (message.type() === "error" && !expected) complaints.push(message.text())
+      })
+      await tab.goto(url)
+      return tab
+    },
+  }
+}
+
+export const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
+
+/** Waits until a screen of the widget with this title is shown. */
+export const screen = (tab: Page, name: string): Promise<void> =>
+  tab.locator("voice-agent").getByRole("heading", { level: 2, name, exact: true }).waitFor()
+
+export const see = (tab: Page, text: string | RegExp): Promise<void> =>
+  tab.locator("voice-agent .panel").getByText(text).waitFor()
+
+export const place = (tab: Page, number: number): Promise<void> =>
+  tab.locator(".place", { hasText: new RegExp(`^${number}$`) }).waitFor()
+
+export const announced = (tab: Page, text: string | RegExp): Promise<void> =>
+  tab.getByRole("status").getByText(text).waitFor()
+
+/** What a meter of the call shows, 0 to 1. */
+export const level = async (tab: Page, name: string): Promise<number> =>
+  Number(await tab.getByRole("meter", { name }).getAttribute("aria-valuenow"))

@@ -1,0 +1,223 @@
+/** The queue as the built widget shows it in a real browser, against the real gate and the local platform. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { launchBrowser } from "../support/browser.ts"
+import { eventually } from "../support/process.ts"
+import { type Built, buildWeb, type Options, type Rig, startRig } from "./rig.ts"
+import { announced, click, level, place, screen, see, type Visitor, visit } from "./visitor.ts"
+
+let built: Built
+let browser: Browser
+let rig: Rig
+let visitor: Visitor
+
+beforeAll(async () => {
+  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await built?.remove()
+})
+
+afterEach(async () => {
+  await visitor.context.close()
+  await rig.stop()
+  expect(visitor.complaints).toEqual([])
+})
+
+/** A gate, a platform and a visitor of their own. */
+const begin = async (options: Options = {}): Promise<void> => {
+  rig = await startRig(built, options)
+  visitor = await visit(browser)
+}
+
+const open = (): Promise<Page> => visitor.open(rig.url)
+
+/** A tab in a call, or waiting when the slots are taken. */
+const talk = async (shows: "In call" | "Your place in the queue"): Promise<Page> => {
+  const tab = await open()
+  await click(tab, "Start talking")
+  await screen(tab, shows)
+  return tab
+}
+
+describe("the queue", () => {
+  it("gives one slot to one of two tabs, shows the other its place, and calls it when the slot opens", async () => {
+    await begin()
+    const first = await talk("In call")
+    const second = await talk("Your place in the queue")
+    await place(second, 1)
+    await see(second, "You are next.")
+    const third = await talk("Your place in the queue")
+    await place(third, 2)
+    await see(third, "One person is ahead of you.")
+    await announced(third, "Place 2 in the queue. One person is ahead of you.")
+    const title = await second.title()
+
+    await click(first, "Hang up")
+    await screen(second, "Your turn")
+    expect(await second.title()).toBe(`● Your turn – ${title}`)
+    await announced(second, "It is your turn. Start the call now.")
+    await see(second, /for 0:(30|2\d)\./)
+    await place(third, 1)
+    await click(second, "Start the call")
+    await screen(second, "In call")
+    expect(await second.title()).toBe(title)
+    await click(second, "Hang up")
+    await screen(third, "Your turn")
+  })
+
+  it("keeps the place over a reload, and the turn", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await second.reload()
+    await place(second, 1)
+    await place(third, 2)
+    hangUp()
+    await screen(second, "Your turn")
+    await second.reload()
+    await screen(second, "Your turn")
+    await click(second, "Start the call")
+    await screen(second, "In call")
+    await eventually("speech", async () => (await level(second, "You")) > 0.3)
+  })
+
+  it("gives a duplicated tab a visit of its own instead of the same place", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const [copy] = await Promise.all([
+      visitor.context.waitForEvent("page"),
+      second.evaluate("void window.open(location.href)"),
+    ])
+    await screen(copy, "Talk to us")
+    await place(second, 1)
+  })
+
+  it("is left with one tap", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await place(third, 2)
+    await click(second, "Leave the queue")
+    await screen(second, "Talk to us")
+    await announced(second, "You left the queue.")
+    await place(third, 1)
+    await second.reload()
+    await screen(second, "Talk to us")
+  })
+
+  it("keeps the place when the network is cut, and shows what happened meanwhile", async () => {
+    await begin()
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await see(third, "Live")
+    await place(third, 2)
+    rig.gateLine.set("cut")
+    await see(third, /^Connection lost/)
+    await announced(third, /Connection lost/)
+    await second.close()
+    rig.gateLine.set("open")
+    await see(third, "Live")
+    await place(third, 2)
+  })
+
+  it("says so when the turn was missed", async () => {
+    await begin({ settings: { Queue: { StartWindowSeconds: 2 } } })
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    await screen(second, "You missed your turn")
+    await click(second, "Talk again")
+    await screen(second, "In call")
+  })
+
+  it("goes back to its place when the agent is busy at the start", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    await rig.holdPastGate()
+    await click(second, "Start the call")
+    await screen(second, "Your place in the queue")
+    await second.locator("voice-agent .notice").waitFor()
+    await place(second, 1)
+  })
+
+  it("starts by itself where the page wants that", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    await second.evaluate('document.querySelector("voice-agent").setAttribute("auto-start", "")')
+    await click(second, "Leave the queue")
+    await click(second, "Start talking")
+    await place(second, 1)
+    hangUp()
+    await screen(second, "In call")
+    await eventually("speech", async () => (await level(second, "You")) > 0.3)
+  })
+
+  it("calls a hidden tab back with a notification that the caller has asked for", async () => {
+    await begin()
+    await visitor.context.addInitScript(`
+      window.notified = []
+      window.Notification = class {
+        static permission = "default"
+        static requestPermission = async () => (Notification.permission = "granted")
+        constructor(title, { body }) { window.notified.push(title + ": " + body) }
+        close() {}
+      }
+      Object.defineProperty(Document.prototype, "hidden", { get: () => true })`)
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    await click(second, "Notify me")
+    await see(second, /^You will get a notification/)
+    hangUp()
+    await screen(second, "Your turn")
+    expect(await second.evaluate("window.notified")).toEqual([
+      "Your turn: An agent is free. Come back to start the call.",
+    ])
+  })
+
+  it("is told of within moments of the webhook", async () => {
+    await begin()
+    const rounds = 12
+    const hangUp = await rig.hold()
+    const tab = await open()
+    // As many widgets as rounds, one behind the other; each starts when it is called, hangs up, and so calls the next.
+    await tab.evaluate(`
+      document.querySelector("voice-agent").remove()
+      window.called = []
+      for (let count = 0; count < ${rounds}; count++) {
+        const widget = document.createElement("voice-agent")
+        widget.addEventListener("statechange", ({ detail }) => {
+          if (detail.name === "your-turn" && !detail.starting) {
+            const shown = widget.shadowRoot.querySelector("h2").textContent
+            if (shown === "Your turn") window.called.push(performance.timeOrigin + performance.now())
+            widget.agent.start()
+          }
+          if (detail.name === "in-call") widget.agent.leave()
+        })
+        document.querySelector("main").append(widget)
+        widget.agent.begin()
+      }`)
+    await eventually("all wait", async () => (await tab.locator(".place").count()) === rounds)
+    hangUp()
+    const called = () => tab.evaluate<Array<number>>("window.called")
+    await eventually("all were called", async () => (await called()).length === rounds)
+    const delays = (await called()).map((at, round) => at - (rig.webhooks[round] ?? Number.NaN)).sort((a, b) => a - b)
+    const [median = Number.NaN, worst = Number.NaN] = [delays[rounds / 2], delays.at(-1)]
+    console.log(
+      `      webhook to “your turn”: median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${rounds}`,
+    )
+    expect(delays.every((delay) => delay > 0)).toBe(true)
+    expect(worst).toBeLessThan(1_000)
+  })
+})

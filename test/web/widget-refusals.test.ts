@@ -1,0 +1,216 @@
+/** The widget when there is no call to be had: refusals of the real gate, no microphone, no network, no permission. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { launchBrowser } from "../support/browser.ts"
+import { eventually } from "../support/process.ts"
+import { type Built, buildWeb, type Options, type Rig, startRig } from "./rig.ts"
+import { click, screen, see, type Visitor, visit } from "./visitor.ts"
+
+let built: Built
+let browser: Browser
+let rig: Rig
+let visitor: Visitor
+
+beforeAll(async () => {
+  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await built?.remove()
+})
+
+afterEach(async () => {
+  await visitor.context.close()
+  await rig.stop()
+  expect(visitor.complaints).toEqual([])
+})
+
+/** A page of a visitor at a gate of its own. */
+const begin = async (options: Options = {}, browsing: Parameters<typeof visit>[1] = {}): Promise<Page> => {
+  rig = await startRig(built, options)
+  visitor = await visit(browser, browsing)
+  return visitor.open(rig.url)
+}
+
+/** Requests for sessions that the page makes from now on. */
+const counting = (tab: Page): { count: number } => {
+  const requests = { count: 0 }
+  tab.on("request", (request) => {
+    if (request.url().endsWith("/api/session/request")) requests.count++
+  })
+  return requests
+}
+
+describe("the widget", () => {
+  it("tells a caller behind a VPN that this connection may not call", async () => {
+    const vpn = new URL("../fixtures/ip/vpn.txt", import.meta.url).pathname
+    const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
+    const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "8.8.8.8" } })
+    await click(tab, "Start talking")
+    await screen(tab, "This connection may not call")
+  })
+
+  it("tells a caller who called too often when to try again", async () => {
+    const tab = await begin({ settings: { Security: { RateLimitHourly: 1 } } })
+    await click(tab, "Start talking")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    await click(tab, "Talk again")
+    await screen(tab, "Too many calls for now")
+    await see(tab, /^You can try again in (59:\d\d|60 minutes|1:00:00|1 hour)\.$/)
+    expect(await tab.getByRole("button", { name: "Try again" }).getAttribute("aria-disabled")).toBe("true")
+  })
+
+  it("lets a caller try again when the time has come", async () => {
+    const tab = await begin()
+    let refusals = 1
+    await tab.route("**/api/session/request", (route) =>
+      refusals-- > 0
+        ? route.fulfill({
+            status: 429,
+            contentType: "application/problem+json",
+            headers: { "retry-after": "1" },
+            body: JSON.stringify({ code: "rate_limited", detail: "At most 20 calls an hour from one address." }),
+          })
+        : route.continue(),
+    )
+    await click(tab, "Start talking")
+    await see(tab, "At most 20 calls an hour from one address.")
+    await see(tab, "You can try again now.")
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+  })
+
+  it("lists what was wrong with a request, as text and not as markup", async () => {
+    const tab = await begin()
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("region", "<b>mars</b>")')
+    await click(tab, "Start talking")
+    await screen(tab, "The call was not accepted")
+    await see(tab, /^regionId: /)
+    expect(await tab.locator("voice-agent b").count()).toBe(0)
+  })
+
+  it("says that the queue is full", async () => {
+    const tab = await begin({ settings: { Queue: { MaxLength: 1 } } })
+    await rig.hold()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    const other = await visitor.open(rig.url)
+    await click(other, "Start talking")
+    await screen(other, "The queue is full")
+  })
+
+  it("asks again by itself while the gate does not answer, and at once on a tap", async () => {
+    const tab = await begin()
+    rig.gateLine.set("cut")
+    await click(tab, "Start talking")
+    await screen(tab, "No connection")
+    rig.gateLine.set("open")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    rig.gateLine.set("cut")
+    await click(tab, "Talk again")
+    await screen(tab, "No connection")
+    rig.gateLine.set("open")
+    await click(tab, "Try now")
+    await screen(tab, "In call")
+  })
+
+  it("takes no slot when the microphone is denied, and goes on when it is allowed", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    await tab.evaluate(`
+      const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      let denials = 1
+      navigator.mediaDevices.getUserMedia = (wanted) => {
+        window.wanted = wanted
+        return denials-- > 0 ? Promise.reject(new DOMException("denied", "NotAllowedError")) : ask(wanted)
+      }`)
+    await click(tab, "Start talking")
+    await screen(tab, "The microphone is blocked")
+    expect(requests.count).toBe(0)
+    expect(await tab.evaluate("window.wanted.audio")).toMatchObject({
+      echoCancellation: true,
+      noiseSuppression: true,
+      autoGainControl: true,
+    })
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+    expect(requests.count).toBe(1)
+  })
+
+  it("takes no slot when the browser itself refuses the microphone", async () => {
+    const tab = await begin()
+    await tab.route(rig.url, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), "permissions-policy": "microphone=()" } })
+    })
+    await tab.reload()
+    const requests = counting(tab)
+    await click(tab, "Start talking")
+    await screen(tab, "The microphone is blocked")
+    expect(requests.count).toBe(0)
+    // Chromium reports the violated policy
+    visitor.complaints.splice(0)
+  })
+
+  it("takes no slot while the browser asks for the microphone", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    await tab.evaluate("navigator.mediaDevices.getUserMedia = () => new Promise(() => {})")
+    await click(tab, "Start talking")
+    await screen(tab, "Allow the microphone")
+    await click(tab, "Cancel")
+    await screen(tab, "Talk to us")
+    expect(requests.count).toBe(0)
+  })
+
+  it("takes no slot where neither gate nor page may give it its worklet", async () => {
+    const tab = await begin()
+    const requests = counting(tab)
+    // what a security policy without the gate and without blob: amounts to
+    await tab.evaluate('AudioWorklet.prototype.addModule = () => Promise.reject(new DOMException("no", "AbortError"))')
+    await click(tab, "Start talking")
+    await screen(tab, "No sound on this page")
+    expect(requests.count).toBe(0)
+  })
+
+  it("gives back a session that was cancelled while it was asked for", async () => {
+    const tab = await begin()
+    await tab.route("**/api/session/request", async (route) => {
+      const response = await route.fetch()
+      await click(tab, "Cancel")
+      await route.fulfill({ response })
+    })
+    await click(tab, "Start talking")
+    await screen(tab, "Talk to us")
+    await eventually("the slot is free again", () => rig.webhooks.length === 1)
+    const hangUp = await rig.hold()
+    hangUp()
+  })
+
+  it("gives back its place and the microphone when it is taken out of the page", async () => {
+    const tab = await begin()
+    await rig.hold()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    const gone = tab.waitForResponse((response) => response.request().method() === "DELETE")
+    await tab.evaluate('document.querySelector("voice-agent").remove()')
+    expect((await gone).status()).toBe(204)
+  })
+
+  it("says that there is no microphone, and calls with a tone instead where the page offers one", async () => {
+    const tab = await begin()
+    await tab.evaluate(
+      'navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("none", "NotFoundError"))',
+    )
+    await click(tab, "Start talking")
+    await screen(tab, "No microphone found")
+    await tab.getByLabel("Use a test tone instead of the microphone").check()
+    await click(tab, "Try again")
+    await screen(tab, "In call")
+    const heard = tab.getByRole("meter", { name: "Agent" })
+    await eventually("the tone's echo", async () => Number(await heard.getAttribute("aria-valuenow")) > 0.3)
+  })
+})
