@@ -43,6 +43,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       BlockDatacenter: false,
       WebhookApiToken: [],
       WebhookSigningSecret: [],
+      ConsoleToken: undefined,
       AllowedOrigins: [],
       TrustedProxies: [],
     },
