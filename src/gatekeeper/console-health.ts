@@ -54,7 +54,7 @@ export const makeHealth = (
       )
       return Effect.gen(function* () {
         const now = yield* store.now
-        if (!running && now - last.at >= everyMillis) {
+        if (!running && (last.state === "checking" || now - last.at >= everyMillis)) {
           running = true
           yield* Effect.forkIn(refresh, scope)
         }
