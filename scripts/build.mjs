@@ -60,8 +60,8 @@ for (const file of files) {
 const main = join(output, "main.js")
 if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
 
-if (existsSync(join(web, "vite.config.ts"))) {
-  run("vite", "build", "--config", "src/web/vite.config.ts", "--logLevel", "warn")
+for (const config of ["src/web/vite.config.ts", "src/web/console/vite.config.ts"]) {
+  if (existsSync(join(root, config))) run("vite", "build", "--config", config, "--logLevel", "warn")
 }
 
 writeFileSync(stamp, built)

@@ -43,6 +43,8 @@ export interface Look {
   readonly draining: boolean
   /** tickets accepted since the store began */
   readonly accepted: number
+  /** when the first in line came (ms); 0 when nobody waits */
+  readonly firstAcceptedAt: number
   readonly slotPage: ReadonlyArray<HeldSlot>
   readonly linePage: ReadonlyArray<WaitingTicket>
 }
@@ -127,7 +129,7 @@ const waitingOf = (row: Reply): WaitingTicket => {
 }
 
 const lookOf = ([figures, slots, line]: ReadonlyArray<Reply>): Look => {
-  const [waiting, present, held, live, averageMillis, restUntil, paused, draining, accepted] = list(figures)
+  const [waiting, present, held, live, averageMillis, restUntil, paused, draining, accepted, first] = list(figures)
   return {
     waiting: integer(waiting),
     present: integer(present),
@@ -138,6 +140,7 @@ const lookOf = ([figures, slots, line]: ReadonlyArray<Reply>): Look => {
     paused: paused === 1,
     draining: draining === 1,
     accepted: integer(accepted),
+    firstAcceptedAt: integer(first),
     slotPage: list(slots).map(heldOf),
     linePage: list(line).map(waitingOf),
   }

@@ -70,7 +70,8 @@ const operation = (name: string, lua: string, memory: (step: Operation) => Reply
  * The figures of a campaign, and a page each of its slots (by deadline) and of its line.
  *
  * ARGV 6 first slot · 7 slots at most · 8 first place · 9 places at most
- * Result `[[waiting, present, slots held, live, average ms, resting until, paused, draining, accepted so far],
+ * Result `[[waiting, present, slots held, live, average ms, resting until, paused, draining, accepted so far, first in
+ * line accepted at],
  * [[hash, state, lease, taken at, deadline, accepted at, connected]…], [[hash, seq, accepted at, present until]…]]`
  */
 export const look = operation(
@@ -88,9 +89,10 @@ for _, id in ipairs(page('ZRANGE', WAITING, ARGV[8], ARGV[9])) do
   line[#line + 1] = {hash(id), t[2], t[7] or '0', call('ZSCORE', PRESENCE, id) or '0'}
 end
 local present = call('ZCOUNT', PRESENCE, int(now), '+inf')
+local first = call('ZRANGE', WAITING, 0, 0)[1]
 return reply({
   {call('ZCARD', WAITING), present, call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), num(META, 'rest'),
-    num(META, 'paused'), num(META, 'draining'), num(META, 'seq')},
+    num(META, 'paused'), num(META, 'draining'), num(META, 'seq'), first and load(first)[7] or '0'},
   held, line
 })
 `,
@@ -112,7 +114,8 @@ return reply({
     }
     const figures = ["live", "avg", "rest", "paused", "draining", "seq"].map((field) => s.num(field))
     const present = s.db.zcountFrom(s.presence, s.now)
-    return s.reply([[s.db.zcard(s.waiting), present, s.db.zcard(s.leases), ...figures], held, line])
+    const first = s.load(s.db.zat(s.waiting, 0) ?? "")?.[6] ?? "0"
+    return s.reply([[s.db.zcard(s.waiting), present, s.db.zcard(s.leases), ...figures, first], held, line])
   },
 )
 

@@ -1,7 +1,6 @@
 /** A gate with a console over a real server: the embedded store, a platform in memory, no limits. */
 import { createServer } from "node:http"
 import { Effect, Layer, type Scope } from "effect"
-import { FifoQueue } from "../../src/FifoQueue.ts"
 import * as Gate from "../../src/Gate.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PageRoot } from "../../src/http/console/routes.ts"
@@ -61,7 +60,7 @@ const concerns = Layer.mergeAll(
 export interface GateUnderTest {
   readonly url: string
   readonly gatekeeper: Gatekeeper["Service"]
-  readonly queue: FifoQueue["Service"]
+  readonly store: Store["Service"]
   /** makes the store fail until it is false again */
   readonly setAway: (away: boolean) => void
 }
@@ -99,7 +98,7 @@ export const startGate = ({
     Layer.provideMerge(Gate.layerNoDeps),
     Layer.provide(concerns),
     Layer.provide(PushChannel.layerShared),
-    Layer.provide(makeStore(state)),
+    Layer.provideMerge(makeStore(state)),
     Layer.provide(settings),
     Layer.provide(pageRoot === undefined ? Layer.empty : Layer.succeed(PageRoot, pageRoot)),
   )
@@ -123,7 +122,7 @@ export const startGate = ({
         return {
           url: `http://127.0.0.1:${port}${basePath}`,
           gatekeeper: yield* Gatekeeper,
-          queue: yield* FifoQueue,
+          store: yield* Store,
           setAway: (away: boolean) => {
             state.away = away
           },

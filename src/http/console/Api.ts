@@ -17,6 +17,7 @@ const Figures = Schema.Struct({
   paused: Schema.Boolean,
   draining: Schema.Boolean,
   accepted: Count,
+  firstAcceptedAt: Count,
   slotPage: Schema.Array(
     Schema.Struct({
       ticket: Schema.String,

@@ -27,6 +27,7 @@ export const operator = (test: QueueTest): void => {
         paused: false,
         draining: false,
         accepted: 0,
+        firstAcceptedAt: 0,
         slotPage: [],
         linePage: [],
       })
@@ -44,7 +45,14 @@ export const operator = (test: QueueTest): void => {
       yield* q.end("session of second-secret-ticket")
       yield* q.attach("third-secret-ticket")
       const seen = yield* q.operator.look()
-      assert.deepInclude(seen, { waiting: 1, present: 1, held: 2, live: 1, accepted: 4 })
+      assert.deepInclude(seen, {
+        waiting: 1,
+        present: 1,
+        held: 2,
+        live: 1,
+        accepted: 4,
+        firstAcceptedAt: began + 2_000,
+      })
       assert.deepStrictEqual(seen.slotPage, [
         {
           ticket: hash("third-secret-ticket"),
