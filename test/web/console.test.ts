@@ -196,6 +196,7 @@ describe.concurrent("the console", () => {
     visiting(1, 0, async ({ gate, signIn }) => {
       const tab = await signIn()
       await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+      await heading(tab, "Paused")
       const ticket = await gate.ticket()
       await confirm(tab, "Call next now", "Call the next one now?", "Call")
       await said(tab, `${hash(ticket)} was called.`)

@@ -83,7 +83,7 @@ const createPlot = (
       ...size(),
       legend: { show: false },
       cursor: { show: false },
-      padding: [8, 4, 0, 0],
+      padding: [8, 20, 0, 0],
       scales: {
         x: { range: (_, min, max) => [min, max + 60] },
         y: { range: (_, __, max) => [0, Math.max(4, (max ?? 0) * 1.1)] },

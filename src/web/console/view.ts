@@ -67,8 +67,10 @@ export const createScreen = (history: History): Screen => {
       setCode(cell(row, 1), ticket.ticket)
       setText(cell(row, 2), ticket.acceptedAt === 0 ? "unknown" : words.span(now - ticket.acceptedAt))
       const left = ticket.presentUntil - now
-      if (left < 0) setMark(cell(row, 3), "bad", "Absent")
-      else setMark(cell(row, 3), "good", `Present, ${words.span(left)} left`)
+      const [mark = cell(row, 3).appendChild(make("span")), more = cell(row, 3).appendChild(make("span", "", "more"))] =
+        cell(row, 3).querySelectorAll("span")
+      setMark(mark, left < 0 ? "bad" : "good", left < 0 ? "Absent" : "Present")
+      setText(more, left < 0 ? "" : `, ${words.span(left)} left`)
       nameButton(row, ticket.ticket)
       if (row.button === undefined) return
       row.button.dataset.seq = String(ticket.seq)
