@@ -60,7 +60,7 @@ for (const file of files) {
 const main = join(output, "main.js")
 if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
 
-for (const config of ["vite.config.ts", "dashboard/vite.config.ts"]) {
+for (const config of ["vite.config.ts", "dashboard/vite.config.ts", "console/vite.config.ts"]) {
   if (existsSync(join(web, config))) run("vite", "build", "--config", `src/web/${config}`, "--logLevel", "warn")
 }
 

@@ -8,6 +8,8 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { admit } from "./queue/admit.ts"
+import { operatorKeysOf } from "./queue/console.ts"
+import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import * as ends from "./queue/end.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
@@ -61,6 +63,8 @@ export type Admission =
   | { readonly _tag: "starting"; readonly lease: string }
   | ({ readonly _tag: "waiting" } & Place)
   | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
+  /** an operator lets no newcomer in */
+  | { readonly _tag: "draining" }
 
 /** Where a ticket is, as its holder may ask. `data` is what was bound to it. */
 export type Standing =
@@ -71,8 +75,15 @@ export type Standing =
   | { readonly _tag: "over"; readonly state: TicketState }
   | { readonly _tag: "unknown" }
 
+/** `calledAt` and `acceptedAt` in ms since 1970; 0 where the ticket's record does not say. */
 export type Start =
-  | { readonly _tag: "starting"; readonly lease: string; readonly data: string }
+  | {
+      readonly _tag: "starting"
+      readonly lease: string
+      readonly data: string
+      readonly calledAt: number
+      readonly acceptedAt: number
+    }
   | ({ readonly _tag: "waiting" } & Place)
   | { readonly _tag: "busy" }
   | { readonly _tag: "live"; readonly data: string }
@@ -151,6 +162,8 @@ export class FifoQueue extends Context.Service<
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /** What an operator sees and does. */
+    readonly operator: OperatorQueue
   }
 >()("voicegate/FifoQueue") {}
 
@@ -175,6 +188,7 @@ const states: Record<string, TicketState> = {
   M: "missed",
   F: "failed",
   R: "reclaimed",
+  X: "removed",
 }
 
 const stateOf = (letter: Reply | undefined): TicketState => {
@@ -204,7 +218,7 @@ export const signalOf = (ticket: string, kind: string, value: string): Signal =>
 
 /** Reads a signal as scripts publish it; undefined for one that a newer instance may know and this one does not. */
 export const readSignal = (message: string): Signal | undefined => {
-  const match = /^(\S+) (?:(called) (\d+ \d+)|(ended) ([ELAMFR]))$/.exec(message)
+  const match = /^(\S+) (?:(called) (\d+ \d+)|(ended) ([ELAMFRX]))$/.exec(message)
   if (match === null) return undefined
   const [, ticket = "", called, when, , state] = match
   return called === undefined ? signalOf(ticket, "ended", state ?? "") : signalOf(ticket, called, when ?? "")
@@ -264,17 +278,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       at: At,
       args: (now: number) => ReadonlyArray<string | number>,
       read: (result: ReadonlyArray<Reply>) => A,
+      keys = keysFor(at.campaign),
     ): Step<A> =>
       Effect.flatMap(store.now, (now) =>
         Effect.map(
-          store.run(script, keysFor(at.campaign), [
-            now,
-            at.slots,
-            at.instance,
-            INSTANCE_CHANNEL,
-            windowMillis,
-            ...args(now),
-          ]),
+          store.run(script, keys, [now, at.slots, at.instance, INSTANCE_CHANNEL, windowMillis, ...args(now)]),
           (reply) => {
             const [result, signals, settlements] = list(reply)
             return {
@@ -311,6 +319,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
                 return { _tag: "starting", lease: text(reply[1]) }
               case "full":
                 return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
+              case "draining":
+                return { _tag: "draining" }
               default:
                 return placeOf(reply)
             }
@@ -322,7 +332,16 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           at,
           (now) => [id, now + START_LEASE_MILLIS],
           (reply): Start => {
-            if (reply[0] === "starting") return { _tag: "starting", lease: text(reply[1]), data: text(reply[2]) }
+            if (reply[0] === "starting") {
+              const [, lease, data, calledAt, acceptedAt] = reply
+              return {
+                _tag: "starting",
+                lease: text(lease),
+                data: text(data),
+                calledAt: integer(calledAt),
+                acceptedAt: integer(acceptedAt),
+              }
+            }
             if (reply[0] === "busy") return { _tag: "busy" }
             const standing = standingOf(reply)
             return standing._tag === "called" || standing._tag === "starting" ? { _tag: "busy" } : standing
@@ -417,6 +436,9 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           ),
           (stepped) => stepped.result,
         ),
+      operator: makeOperatorQueue((script, at, args, read) =>
+        step(script, at, args, read, operatorKeysOf(at.campaign)),
+      ),
     })
   }),
 )

@@ -11,9 +11,10 @@ import { FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
+import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeLaunch } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
-import { blocked, queued, queueFull } from "./gatekeeper/outcomes.ts"
+import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
@@ -24,6 +25,7 @@ import type { PushChannel } from "./PushChannel.ts"
 import { RateLimiter } from "./RateLimiter.ts"
 import type {
   Blocked,
+  Draining,
   InvalidRequest,
   NotYourTurn,
   PlatformUnavailable,
@@ -38,6 +40,7 @@ import type {
   TicketUnknown,
 } from "./Session.ts"
 import { Settings } from "./Settings.ts"
+import type { Store } from "./Store.ts"
 
 /** Who asks: the client's address in canonical form. */
 export interface Caller {
@@ -51,6 +54,7 @@ export type RequestError =
   | RateLimited
   | Queued
   | QueueFull
+  | Draining
   | PlatformUnavailable
   | StoreUnavailable
 
@@ -75,6 +79,8 @@ export class Gatekeeper extends Context.Service<
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Whether the slots of every campaign are known. */
     readonly capacityKnown: Effect.Effect<boolean>
+    /** What an operator sees and does; whoever calls it has been authorised. */
+    readonly operator: Operator
   }
 >()("voicegate/Gatekeeper") {}
 
@@ -113,6 +119,7 @@ const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
   RateLimited: "rate_limited",
   Queued: "queued",
   QueueFull: "queue_full",
+  Draining: "draining",
   PlatformUnavailable: "platform_unavailable",
   StoreUnavailable: "store_unavailable",
 }
@@ -121,7 +128,7 @@ const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
 export const layer: Layer.Layer<
   Gatekeeper,
   CapacityUnknown,
-  Settings | RateLimiter | FifoQueue | IpIntel | PlatformApi | PushChannel
+  Settings | RateLimiter | FifoQueue | IpIntel | PlatformApi | PushChannel | Store
 > = Layer.effect(
   Gatekeeper,
   Effect.gen(function* () {
@@ -137,22 +144,22 @@ export const layer: Layer.Layer<
     const launch = yield* makeLaunch(steps)
     const tickets = yield* makeTickets(campaigns, steps, launch)
 
+    const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
+      Effect.andThen(Metric.update(metrics.blocked[reason], 1), Effect.fail(blocked(reason)))
+
     const checkAddress = (address: string): Effect.Effect<void, Blocked> => {
       const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
       if (!BlockVpn && !BlockProxy && !BlockTor && !BlockDatacenter) return Effect.void
       const forbidden = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
       const judge = (facts: IpFacts): Effect.Effect<void, Blocked> => {
         const reason = blockReasons.find((fact) => forbidden[fact] && facts[fact])
-        return reason === undefined ? Effect.void : Effect.fail(blocked(reason))
+        return reason === undefined ? Effect.void : refuse(reason)
       }
       return Effect.matchEffect(ipIntel.lookup(address), {
         onSuccess: judge,
         onFailure: (error) =>
           settings.IpIntel.OnError === "block"
-            ? Effect.andThen(
-                Effect.logWarning(`Blocked unchecked: ${error.message}`),
-                Effect.fail(blocked("ip_check_failed")),
-              )
+            ? Effect.andThen(Effect.logWarning(`Blocked unchecked: ${error.message}`), refuse("ip_check_failed"))
             : Effect.logWarning(`Let through unchecked: ${error.message}`),
       })
     }
@@ -171,6 +178,9 @@ export const layer: Layer.Layer<
         case "full":
           yield* refund(caller, ticket)
           return yield* Effect.fail(queueFull(admission.averageMillis, where.slots))
+        case "draining":
+          yield* refund(caller, ticket)
+          return yield* Effect.fail(draining())
         case "starting": {
           const launched = yield* launch(where, ticket, admission.lease, config)
           if (Result.isSuccess(launched)) return launched.success
@@ -195,6 +205,7 @@ export const layer: Layer.Layer<
 
     yield* capacity.refresh(() => 0)
     yield* background(campaigns, capacity, steps, tickets)
+    const operator = yield* makeOperator(campaigns, capacity, steps)
 
     return Gatekeeper.of({
       request: (body, caller) =>
@@ -208,6 +219,7 @@ export const layer: Layer.Layer<
       attach: tickets.attach,
       sessionEnded: tickets.sessionEnded,
       capacityKnown: Effect.sync(capacity.known),
+      operator,
     })
   }),
 )

@@ -91,6 +91,7 @@ export const TicketState = Schema.Literals([
   "missed",
   "failed",
   "reclaimed",
+  "removed",
 ])
 export type TicketState = typeof TicketState.Type
 
@@ -177,6 +178,12 @@ export class Queued extends Schema.TaggedError<Queued>()("Queued", {
 
 /** `Queue.MaxLength` tickets wait already; nothing was kept and the quota was given back. */
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** An operator lets no newcomer in for now; nothing was kept and the quota was given back. */
+export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
 }) {}

@@ -67,6 +67,8 @@ export interface SettingsTree {
     readonly WebhookApiToken: ReadonlyArray<Redacted.Redacted<string>>
     /** Standard Webhooks secrets, `whsec_` and base64; any of them passes */
     readonly WebhookSigningSecret: ReadonlyArray<Redacted.Redacted<string>>
+    /** opens the operator's console; undefined: there is none */
+    readonly ConsoleToken: Redacted.Redacted<string> | undefined
     /** exact origins such as `https://shop.example`, or `*` */
     readonly AllowedOrigins: ReadonlyArray<string>
     /** addresses and CIDRs */

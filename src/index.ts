@@ -53,6 +53,7 @@ export { CapacityUnknown } from "./gatekeeper/capacity.ts"
 export {
   AudioConfiguration,
   Blocked,
+  Draining,
   FieldIssue,
   InvalidRequest,
   isTerminal,

@@ -68,6 +68,7 @@ export type RequestRefusal =
   | "blocked"
   | "rate_limited"
   | "queue_full"
+  | "draining"
   | LaunchRefusal
 export type TicketRefusal = "ticket_unknown" | "store_unavailable"
 export type StartRefusal = NotYourTurn["code"] | "ticket_unknown" | "ticket_over" | LaunchRefusal
@@ -131,6 +132,8 @@ export const notStarted = (error: RequestError, basePath: string): QueuedResult 
       })
     case "QueueFull":
       return refused("queue_full", error.message, { retryAfterSeconds: error.retryAfterSeconds })
+    case "Draining":
+      return refused("draining", error.message, { retryAfterSeconds: error.retryAfterSeconds })
     case "PlatformUnavailable":
     case "StoreUnavailable":
       return notLaunched(error)

@@ -66,6 +66,8 @@ export interface GateSettings {
     readonly WebhookApiToken?: Texts
     /** Standard Webhooks secrets (`whsec_…`) */
     readonly WebhookSigningSecret?: Texts
+    /** opens the operator's console at `console` below the mount path; none without it */
+    readonly ConsoleToken?: Text
     /** origins of pages that may use the gate beside the host's own */
     readonly AllowedOrigins?: Texts
     /** addresses and CIDRs whose `X-Forwarded-For` is believed */

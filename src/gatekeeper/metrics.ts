@@ -1,5 +1,6 @@
 /** What the gate counts, in the names of Prometheus. */
 import { Metric } from "effect"
+import type { Blocked } from "../Session.ts"
 
 /** How a session request came out. */
 export type RequestOutcome =
@@ -9,6 +10,7 @@ export type RequestOutcome =
   | "blocked"
   | "rate_limited"
   | "queue_full"
+  | "draining"
   | "platform_unavailable"
   | "store_unavailable"
 
@@ -25,9 +27,36 @@ export const requests: Readonly<Record<RequestOutcome, Metric.Counter<number>>> 
   blocked: Metric.withAttributes(requestsTotal, { outcome: "blocked" }),
   rate_limited: Metric.withAttributes(requestsTotal, { outcome: "rate_limited" }),
   queue_full: Metric.withAttributes(requestsTotal, { outcome: "queue_full" }),
+  draining: Metric.withAttributes(requestsTotal, { outcome: "draining" }),
   platform_unavailable: Metric.withAttributes(requestsTotal, { outcome: "platform_unavailable" }),
   store_unavailable: Metric.withAttributes(requestsTotal, { outcome: "store_unavailable" }),
 }
+
+const blockedTotal = Metric.counter("voicegate_blocked_total", {
+  description: "Session requests refused for what their address is",
+  incremental: true,
+})
+
+/** One counter a reason; together they are the requests with outcome `blocked`. */
+export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>> = {
+  vpn: Metric.withAttributes(blockedTotal, { reason: "vpn" }),
+  proxy: Metric.withAttributes(blockedTotal, { reason: "proxy" }),
+  tor: Metric.withAttributes(blockedTotal, { reason: "tor" }),
+  datacenter: Metric.withAttributes(blockedTotal, { reason: "datacenter" }),
+  ip_check_failed: Metric.withAttributes(blockedTotal, { reason: "ip_check_failed" }),
+}
+
+/** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
+export const waited = Metric.histogram("voicegate_wait_seconds", {
+  description: "How long tickets waited for their start call",
+  boundaries: [1, 5, 15, 30, 60, 120, 300, 600, 1200, 3600],
+})
+
+/** From a start call to its caller's start, in seconds. */
+export const pickedUp = Metric.histogram("voicegate_start_call_seconds", {
+  description: "How long called tickets took to start",
+  boundaries: [0.5, 1, 2, 5, 10, 15, 20, 30, 60],
+})
 
 /** Tickets that were called, by this instance's steps. */
 export const called = Metric.counter("voicegate_called_total", {

@@ -3,6 +3,7 @@ import type { Place } from "../FifoQueue.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
   Blocked,
+  Draining,
   NotYourTurn,
   PlatformUnavailable,
   Queued,
@@ -51,6 +52,18 @@ export const queueFull = (averageMillis: number, slots: number): QueueFull =>
       new QueueFull({
         retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
         message: "The queue is full. Try again later.",
+      }),
+  )
+
+/** An operator decides when it ends, so the wait is a guess. */
+const DRAINING_RETRY_SECONDS = 60
+
+export const draining = (): Draining =>
+  stackless(
+    () =>
+      new Draining({
+        retryAfterSeconds: DRAINING_RETRY_SECONDS,
+        message: "No new calls are taken at the moment. Try again later.",
       }),
   )
 

@@ -1,6 +1,6 @@
 /** What a ticket's holder can do with it, and what the end of a session does: the life of a ticket after its admission. */
 import { Effect, Metric, Result } from "effect"
-import { FifoQueue, type Standing } from "../FifoQueue.ts"
+import { FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
 import type {
   NotYourTurn,
@@ -15,6 +15,7 @@ import type {
   TicketUnknown,
 } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
+import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Launch } from "./launch.ts"
 import * as metrics from "./metrics.ts"
@@ -82,13 +83,25 @@ const statusOf = (ticket: string, standing: Exclude<Standing, { _tag: "unknown" 
   }
 }
 
+/** Measures a ticket that has just started: its wait for the start call, and how long that took to be followed. */
+const startCallTimes = (
+  { acceptedAt, calledAt }: Extract<Start, { _tag: "starting" }>,
+  now: number,
+): Effect.Effect<void> => {
+  const followed = Metric.update(metrics.pickedUp, Math.max(0, now - calledAt) / 1000)
+  return acceptedAt === 0
+    ? followed
+    : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), followed)
+}
+
 export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   launch: Launch,
-): Effect.Effect<Tickets, never, FifoQueue> =>
+): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
+    const store = yield* Store
 
     const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean) {
       const campaign = campaigns.ofTicket(ticket)
@@ -115,6 +128,7 @@ export const makeTickets = (
           return yield* Effect.fail(outcomes.notYourTurn(taken.position))
         case "starting": {
           const config: SessionConfig = JSON.parse(taken.data)
+          yield* startCallTimes(taken, yield* store.now)
           // instances may name the campaign differently in their settings
           const launched = yield* launch(where, ticket, taken.lease, { ...config, campaign: campaign.name })
           if (Result.isSuccess(launched)) return launched.success

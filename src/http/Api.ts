@@ -64,7 +64,7 @@ const Requests = HttpApiGroup.make("Session requests").add(
       problem(415, "`unsupported_media_type`"),
       problem(429, "`rate_limited`, with Retry-After, RateLimit-Policy and RateLimit"),
       problem(502, "`platform_rejected`"),
-      problem(503, "`queue_full`, `platform_unavailable`, `store_unavailable`, with Retry-After"),
+      problem(503, "`queue_full`, `draining`, `platform_unavailable`, `store_unavailable`, with Retry-After"),
     ],
   }).annotate(OpenApi.Description, "Asks for a session: started at once, or a place in the queue."),
 )

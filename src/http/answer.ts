@@ -134,6 +134,8 @@ export const failed = (
       return problem(429, "too_many_connections", error.message, retryAfter(30))
     case "QueueFull":
       return problem(503, "queue_full", error.message, retryAfter(error.retryAfterSeconds))
+    case "Draining":
+      return problem(503, "draining", error.message, retryAfter(error.retryAfterSeconds))
     case "PlatformUnavailable":
       return problem(
         error.kind === "rejected" ? 502 : 503,

@@ -15,6 +15,7 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { AccessLog } from "./access-log.ts"
 import { type Answer, internalError, refusals } from "./answer.ts"
+import { consoleRoutes } from "./console/routes.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, header } from "./incoming.ts"
 import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
@@ -108,8 +109,11 @@ export const layer = ({
       const scope = yield* Effect.scope
       // a router of its own, built anew, whatever routers there are in the application around it
       const router = yield* HttpRouter.make
+      const operators = Security.ConsoleToken === undefined ? Layer.empty : consoleRoutes
       yield* Layer.build(
-        Layer.fresh(Layer.merge(routes, more)).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))),
+        Layer.fresh(Layer.mergeAll(routes, operators, more)).pipe(
+          Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router)),
+        ),
       )
       const toRouter = yield* NodeHttpServer.makeHandler(router.asHttpEffect(), { scope })
       const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -179,7 +183,8 @@ export const layer = ({
             return answer(push.events(response, events, callerOf(request, trusted) ?? ""), reply)
           }
           response.setHeader("x-content-type-options", "nosniff")
-          if (path.startsWith("/api/")) response.setHeader("cache-control", "no-store")
+          if (path.startsWith("/api/") || path.startsWith("/console/api/"))
+            response.setHeader("cache-control", "no-store")
           // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
           if (method === "HEAD") request.method = "GET"
           toRouter(request, response)

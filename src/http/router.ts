@@ -13,9 +13,10 @@ import { Routes } from "./routes.ts"
 const outcomes = new WeakMap<IncomingMessage, string>()
 export const routedOutcome = (request: IncomingMessage): string | undefined => outcomes.get(request)
 
-const respond = (
-  answer: Effect.Effect<Answer, never, HttpServerRequest.HttpServerRequest>,
-): Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =>
+/** Sends an answer, and keeps its outcome for the access log. */
+export const respond = <R>(
+  answer: Effect.Effect<Answer, never, R>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const { source } = yield* HttpServerRequest.HttpServerRequest
     const { body, headers, outcome, status } = yield* answer
@@ -26,7 +27,7 @@ const respond = (
   })
 
 /** The node request behind the router's; the gate is served by node alone. */
-const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
+export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
   if (source instanceof IncomingMessage) return source
   throw new TypeError("the gate's routes are served by node:http alone")
 })

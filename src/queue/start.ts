@@ -4,8 +4,8 @@ import { script } from "./step.ts"
  * A called ticket takes its slot to start. A call that came too late frees the slot for the next.
  *
  * ARGV 6 id · 7 deadline of the start (ms)
- * Result `['starting', lease, configuration]` · `['waiting', position, length, average ms]` · `['busy']` while another
- * start of it is under way · `['live', session]` · `['over', state]` · `['unknown']`
+ * Result `['starting', lease, configuration, called at, accepted at]` (ms; 0 where a record of an older version does not say)
+ * · `['waiting', position, length, average ms]` · `['busy']` while another start of it is under way · `['live', session]` · `['over', state]` · `['unknown']`
  */
 export const start = script(
   "start",
@@ -26,7 +26,7 @@ end
 t[1] = 's'
 save(id, t)
 call('ZADD', LEASES, deadline, id)
-return reply({'starting', t[3], call('HGET', DATA, id) or ''})
+return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'})
 `,
   (s) => {
     const id = s.arg(0)
@@ -45,7 +45,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or ''})
     t[0] = "s"
     s.save(id, t)
     s.db.zadd(s.leases, Number(s.arg(1)), id)
-    return s.reply(["starting", t[2], s.db.hget(s.data, id) ?? ""])
+    return s.reply(["starting", t[2], s.db.hget(s.data, id) ?? "", t[5], t[6] ?? "0"])
   },
 )
 

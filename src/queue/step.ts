@@ -5,7 +5,8 @@
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
- *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent
+ *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
+ *                       `draining` are 1 while an operator has them on
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -39,12 +40,21 @@ export const OVER_MILLIS = 24 * 3_600_000
 export const CLEAR_LIMIT = 200
 
 /**
- * `[state, seq, lease, instance, caller, since]`: state is one of `w` waiting, `c` called, `s` starting, `l` live, and the
- * terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed; lease is the fence of the held slot;
- * instance is where the ticket's connection is, or empty; caller is the rate limiter's key behind `+` (holds a
- * concurrent unit) or `-`, or empty; since is when the slot was taken (ms).
+ * `[state, seq, lease, instance, caller, since, accepted]`: state is one of `w` waiting, `c` called, `s` starting, `l`
+ * live, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X` removed by an
+ * operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
+ * rate limiter's key behind `+` (holds a concurrent unit) or `-`, or empty; since is when the slot was taken, accepted
+ * when the ticket came (ms; records of older versions have none).
  */
-export type Ticket = [state: string, seq: string, lease: string, instance: string, caller: string, since: string]
+export type Ticket = [
+  state: string,
+  seq: string,
+  lease: string,
+  instance: string,
+  caller: string,
+  since: string,
+  accepted?: string,
+]
 
 const prelude = `
 local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -115,10 +125,11 @@ local function unattended()
   local swept = num(META, 'swept')
   return (swept > 0 and now - swept > ${UNATTENDED_MILLIS}) or num(META, 'mercy') > now
 end
-local function call_next()
-  if resting() then return 0 end
-  local cleared = 0
-  while call('ZCARD', LEASES) < slots do
+local function paused() return num(META, 'paused') == 1 end
+local last_called
+local function call_up_to(most)
+  local cleared, called = 0, 0
+  while called < most and call('ZCARD', LEASES) < slots do
     local id = call('ZRANGE', WAITING, 0, 0)[1]
     if not id then return 0 end
     if cleared == ${CLEAR_LIMIT} then return 1 end
@@ -131,9 +142,14 @@ local function call_next()
     else
       reserve(id, t, 'c', now + window)
       notify(id, t, 'called', int(now + window) .. ' ' .. t[3])
+      called, last_called = called + 1, id
     end
   end
   return 0
+end
+local function call_next()
+  if resting() or paused() then return 0 end
+  return call_up_to(slots)
 end
 local function place(id)
   return {'waiting', call('ZRANK', WAITING, id) + 1, call('ZCARD', WAITING), num(META, 'avg')}
@@ -160,6 +176,7 @@ export class Step {
   readonly channel: string
   readonly window: number
   readonly args: ReadonlyArray<string>
+  lastCalled: string | undefined
   private readonly signals: Array<Reply> = []
   private readonly settlements: Array<Reply> = []
 
@@ -268,10 +285,15 @@ export class Step {
     return (swept > 0 && this.now - swept > UNATTENDED_MILLIS) || this.num("mercy") > this.now
   }
 
-  callNext(): number {
-    if (this.resting()) return 0
+  paused(): boolean {
+    return this.num("paused") === 1
+  }
+
+  /** Calls waiting tickets to free slots, at most so many; 1 when absent ones were cleared and there are more to look at. */
+  callUpTo(most: number): number {
     let cleared = 0
-    while (this.db.zcard(this.leases) < this.slots) {
+    let called = 0
+    while (called < most && this.db.zcard(this.leases) < this.slots) {
       const id = this.db.zat(this.waiting, 0)
       if (id === undefined) return 0
       if (cleared === CLEAR_LIMIT) return 1
@@ -286,9 +308,15 @@ export class Step {
       } else {
         this.reserve(id, t, "c", this.now + this.window)
         this.notify(id, t, "called", `${this.now + this.window} ${t[2]}`)
+        called++
+        this.lastCalled = id
       }
     }
     return 0
+  }
+
+  callNext(): number {
+    return this.resting() || this.paused() ? 0 : this.callUpTo(this.slots)
   }
 
   place(id: string): Reply {

@@ -143,6 +143,11 @@ export const webhookToken = secret(
   pattern(/^[\x21-\x7e]{16,1024}$/),
 )
 
+export const consoleToken = secret(
+  "a token of at least 16 characters, without spaces",
+  pattern(/^[\x21-\x7e]{16,1024}$/),
+)
+
 /** Standard Webhooks 1.0: 24 to 64 bytes. */
 export const signingSecret = secret(
   "whsec_ and the base64 of 24 to 64 bytes; several as a list",

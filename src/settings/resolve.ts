@@ -140,6 +140,7 @@ const settingsOf = (flat: Flat, read: Reader): SettingsTree | undefined => {
       BlockDatacenter: value("Security.BlockDatacenter"),
       WebhookApiToken,
       WebhookSigningSecret,
+      ConsoleToken: read.one(S["Security.ConsoleToken"].kind, "Security.ConsoleToken"),
       AllowedOrigins: list("Security.AllowedOrigins"),
       TrustedProxies: [...new Set(read.many(S["Security.TrustedProxies"].kind, "Security.TrustedProxies").flat())],
     },

@@ -104,6 +104,11 @@ export const SETTINGS = {
     "this or the previous",
     "Standard Webhooks secret (whsec_…); several for rotation",
   ),
+  "Security.ConsoleToken": optional(
+    Kinds.consoleToken,
+    "off",
+    "opens the operator's console at /console; none without it",
+  ),
   "Security.AllowedOrigins": list(Kinds.origin, "none", "origins of pages that may use the gate, or *"),
   "Security.TrustedProxies": list(Kinds.proxies, "none", "addresses and CIDRs, loopback, private"),
   "Queue.MaxLength": withDefault(Kinds.wholeNumber(0, 1_000_000), 10_000, "tickets that may wait in a campaign"),

@@ -74,13 +74,17 @@ describe("the twins of every script", () => {
     assert.isAbove(after.messages - before.messages, count / 2)
     // the histories go everywhere
     for (const [name, results] of Object.entries({
-      admit: ["starting", "waiting", "full"],
+      admit: ["starting", "waiting", "full", "draining"],
       start: ["starting", "waiting", "busy", "live", "over", "unknown"],
       bind: ["live", "ended", "stale"],
       release: ["waiting", "failed", "stale"],
       end: ["released", "repeat", "unknown"],
       leave: ["left", "busy", "over", "unknown"],
       attach: ["waiting", "called", "starting", "live", "over", "unknown"],
+      "operator.turn": ["done", "already"],
+      "operator.call": ["called", "no_slot", "nobody"],
+      "operator.remove": ["removed", "gone"],
+      "operator.end": ["ended", "gone"],
     })) {
       for (const result of results) assert.isAbove(answers.get(`queue.${name} ${result}`) ?? 0, 30, `${name} ${result}`)
     }
@@ -109,7 +113,7 @@ describe("the twins of every script", () => {
     const ignorant = script("admit", queue.admit.lua, (s) => {
       if (s.db.zcard(s.leases) >= s.slots) return ["full", 0, 0]
       const seq = String(s.db.hincrby(s.meta, "seq", 1))
-      const lease = s.reserve(s.arg(0), ["w", seq, "0", "", s.arg(4), "0"], "s", Number(s.arg(3)))
+      const lease = s.reserve(s.arg(0), ["w", seq, "0", "", s.arg(4), "0", String(s.now)], "s", Number(s.arg(3)))
       s.db.hset(s.data, s.arg(0), s.arg(5))
       return s.reply(["starting", lease])
     })
@@ -145,6 +149,22 @@ describe("the twins of every script", () => {
       if (deadline !== undefined) db.zadd(keys[LEASES] ?? "", deadline, args[5] ?? "")
       return reply
     })
+    const heedless = wrongly(queue.callOne, (db, keys, [now = "", slots = "", ...args]) =>
+      queue.callOne.memory(db, keys, [now, String(Number(slots) + 1), ...args]),
+    )
+    finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
+      "invariants",
+      "Redis",
+    ])
+
+    const blunt = wrongly(queue.endLease, (db, keys, [...args]) => {
+      const [id] = db.zrangebyscore(keys[LEASES] ?? "", Number(args[7]), Number(args[7]), 1)
+      const record: ReadonlyArray<string> = JSON.parse(db.hget(keys[TICKETS] ?? "", id ?? "") ?? "[]")
+      args[6] = record[2] ?? ""
+      return queue.endLease.memory(db, keys, args)
+    })
+    finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
+
     finds("a leaving that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
 
     const hasty = wrongly(queue.start, (db, keys, [now = "", ...args]) =>

@@ -4,6 +4,8 @@ import type { Store } from "../../src/Store.ts"
 import { admission } from "./queue/admission.ts"
 import { calling } from "./queue/calling.ts"
 import { capacity } from "./queue/capacity.ts"
+import { operator } from "./queue/console.ts"
+import { registry } from "./queue/console-registry.ts"
 import { deadlines } from "./queue/deadlines.ts"
 import { queueTest } from "./queue/harness.ts"
 import { presence } from "./queue/presence.ts"
@@ -19,4 +21,6 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   presence(test)
   deadlines(test)
   signals(test)
+  operator(test)
+  registry(store)
 }

@@ -131,6 +131,7 @@ describe("creating a gate", () => {
         BlockDatacenter: "",
         WebhookApiToken: "",
         WebhookSigningSecret: "",
+        ConsoleToken: "",
         AllowedOrigins: "",
         TrustedProxies: "",
       },

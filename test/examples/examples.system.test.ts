@@ -109,6 +109,7 @@ describe("the package's types", () => {
         Blocked: ({ reason }) => Effect.succeed(reason),
         RateLimited: ({ limit }) => Effect.succeed(limit),
         QueueFull: ({ message }) => Effect.succeed(message),
+        Draining: ({ message }) => Effect.succeed(message),
         PlatformUnavailable: ({ kind }) => Effect.succeed(kind),
         StoreUnavailable: ({ message }) => Effect.succeed(message),
       }),

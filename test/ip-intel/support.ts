@@ -48,6 +48,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       BlockDatacenter: false,
       WebhookApiToken: [],
       WebhookSigningSecret: [],
+      ConsoleToken: undefined,
       AllowedOrigins: [],
       TrustedProxies: [],
     },

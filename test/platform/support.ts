@@ -46,6 +46,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       BlockDatacenter: false,
       WebhookApiToken: [],
       WebhookSigningSecret: [],
+      ConsoleToken: undefined,
       AllowedOrigins: [],
       TrustedProxies: [],
     },

@@ -81,6 +81,7 @@ describe("the smallest settings", () => {
           BlockDatacenter: false,
           WebhookApiToken: [TOKEN],
           WebhookSigningSecret: [],
+          ConsoleToken: undefined,
           AllowedOrigins: [],
           TrustedProxies: [],
         },

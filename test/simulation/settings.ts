@@ -38,6 +38,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     WebhookApiToken: [],
     WebhookSigningSecret: [],
     AllowedOrigins: [],
+    ConsoleToken: undefined,
     TrustedProxies: [],
   },
   Queue: {

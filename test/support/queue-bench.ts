@@ -14,6 +14,7 @@ import {
   type Stepped,
   signalOf,
 } from "../../src/FifoQueue.ts"
+import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { keysOf } from "../../src/queue/step.ts"
 import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -32,6 +33,7 @@ const LETTERS: { readonly [S in TicketState]: string } = {
   missed: "M",
   failed: "F",
   reclaimed: "R",
+  removed: "X",
 }
 
 const written = ({ kind, ticket }: Signal): string =>
@@ -40,6 +42,9 @@ const written = ({ kind, ticket }: Signal): string =>
     : `${ticket} ended ${LETTERS[kind.state]}`
 
 const owed = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
+
+/** Who acts, in the trail. */
+export const OPERATOR = "192.0.2.9"
 
 export interface Caller {
   readonly caller?: string
@@ -150,6 +155,15 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     leave: (id: string) => step(queue.leave(at(), id)),
     attach: (id: string, connected = true) => step(queue.attach(at(), id, connected)),
     touch: (...ids: ReadonlyArray<string>) => step(queue.touch(at(), ids)),
+    operator: {
+      look: (pages: Partial<Pages> = {}) =>
+        step(queue.operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
+      turn: (action: Switch) => step(queue.operator.turn(at(), OPERATOR, action)),
+      callOne: Effect.suspend(() => step(queue.operator.callOne(at(), OPERATOR))),
+      remove: (seq: number) => step(queue.operator.remove(at(), OPERATOR, seq)),
+      endLease: (lease: string, deadline: number) => step(queue.operator.endLease(at(), OPERATOR, lease, deadline)),
+      trail: (first = 0, most = 100) => step(queue.operator.trail(at(), first, most)),
+    },
     sweep: Effect.suspend(() => step(queue.sweep(at()), ({ more }) => !more)),
     settled: (done: ReadonlyArray<Settlement>) =>
       Effect.andThen(
@@ -196,6 +210,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     unchecked: {
       admit: (id: string) => queue.admit(at(), { id, caller: "", holds: false, data: "" }),
       touch: (all: ReadonlyArray<string>) => Effect.map(queue.touch(at(), all), ({ result }) => result),
+      look: (pages: Pages) => Effect.map(queue.operator.look(at(), pages), ({ result }) => result),
+      turn: (action: Switch) => queue.operator.turn(at(), OPERATOR, action),
     },
     /** A called ticket starts and its session runs. */
     run: Effect.fnUntraced(function* (id: string) {

@@ -5,7 +5,7 @@
 import { RETENTION_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
-const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
+const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
 /** The states that hold a slot. */
 const HOLDING = new Set(["c", "s", "l"])
 
@@ -13,12 +13,12 @@ const HOLDING = new Set(["c", "s", "l"])
 const NEXT: { readonly [state: string]: string } = {
   // a newcomer
   "-": "ws",
-  w: "wcAL",
+  w: "wcALX",
   // called, to missed; the starting of it and the failing of the start are two steps
-  c: "csML",
+  c: "csMLX",
   // to ended at once, when the end was heard before the binding: that is a failed start
-  s: "slwF",
-  l: "lER",
+  s: "slwFX",
+  l: "lERX",
 }
 
 export const EMPTY: QueueState = {
@@ -172,7 +172,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     for (const [id, until] of after.presence) {
       if (until < now && !merciful) wrong.push(`I7: ${id} is absent and waits`)
     }
-    const resting = (after.meta.get("rest") ?? 0) > now
+    const resting = (after.meta.get("rest") ?? 0) > now || after.meta.get("paused") === 1
     if (!resting && after.leases.size < slots && after.waiting.size > 0)
       wrong.push("I7: a slot is free and somebody waits")
   }

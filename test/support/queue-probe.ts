@@ -8,7 +8,7 @@ import type { Reply, Script } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { integer, list, text } from "../../src/store/reply.ts"
 
-const META = ["seq", "lease", "live", "avg", "rest", "restn", "audit", "swept", "mercy"]
+const META = ["seq", "lease", "live", "avg", "rest", "restn", "audit", "swept", "mercy", "paused", "draining", "trail"]
 
 /** A ticket's record as it is stored. */
 export interface Record {

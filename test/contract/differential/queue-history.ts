@@ -3,9 +3,10 @@
  * change, instances too, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 import { admit } from "../../../src/queue/admit.ts"
+import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.ts"
 import { end, leave } from "../../../src/queue/end.ts"
 import { bind, release, start } from "../../../src/queue/start.ts"
-import { keysOf, OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
+import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
 import { attach, touch } from "../../../src/queue/touch.ts"
 import type { Script } from "../../../src/Store.ts"
@@ -15,13 +16,14 @@ import { probe, readState } from "../../support/queue-probe.ts"
 import { type History, recorder, type Step } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
-export const scripts = { admit, start, bind, release, end, leave, attach, touch, sweep, settled, audit }
+export const scripts = { admit, start, bind, release, end, leave, attach, touch, sweep, settled, audit, ...operator }
 export type Scripts = { readonly [K in keyof typeof scripts]: Script }
 
-const STEPS = 25
+const STEPS = 30
 const CALL_MILLIS = 7_200_000
 const FIRST_REST = 2_000
 const LONGEST_REST = 60_000
+const WHO = "192.0.2.9"
 
 const strings = (values: ReadonlyArray<unknown>): string => values.map(String).toSorted().join("\n")
 
@@ -47,13 +49,15 @@ const unsaid = (change: Parameters<typeof violations>[0], { published, reply }: 
 export const queueHistory = (seed: number, twins: Scripts = scripts): History => {
   const random = makeRandom(seed)
   const prefix = `q${seed}:`
-  const { look, run, steps } = recorder(keysOf(`${prefix}{${random.below(9)}}`))
+  const { look, run, steps } = recorder(operatorKeysOf(`${prefix}{${random.below(9)}}`))
   const window = random.pick([1_000, 30_000])
   const grace = random.pick([500, 5_000, 30_000])
   const startLease = random.pick([800, 30_000])
   const longest = random.pick([0, 2, 5, 100, 100])
   const attended = random.percent(75)
   let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
+  // in the others the queue is left to itself, and gets further
+  const operated = random.percent(40)
   let now = 1_700_000_000_000 + random.below(1_000_000)
   let state = EMPTY
 
@@ -95,6 +99,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     }
   }
 
+  const isOn = (field: "paused" | "draining"): boolean => state.meta.get(field) === 1
+
   const step = (): readonly [script: Script, args: ReadonlyArray<string | number>] => {
     // mostly what moves somebody on, so that histories get far; now and then what fits nobody
     const some = (states: string, weight: number): number =>
@@ -111,6 +117,13 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       sweep: 10,
       settled: 2,
       audit: 2,
+      look: operated ? 3 : 0,
+      // switches stay on for a while, not for most of a history
+      turn: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
+      callOne: operated ? 4 : 0,
+      remove: operated ? some("w", 4) : 0,
+      endLease: operated ? some("csl", 4) : 0,
+      trail: operated ? 1 : 0,
     })
     switch (op) {
       case "admit": {
@@ -158,6 +171,23 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
       case "audit":
         return [twins.audit, [now - random.pick([0, 60_000]), now + 30_000]]
+      case "look":
+        return [twins.look, [random.below(3), random.below(4), random.below(4), random.below(5)]]
+      case "turn": {
+        if (isOn("paused") && random.percent(70)) return [twins.turn, [WHO, "resume"]]
+        if (isOn("draining") && random.percent(70)) return [twins.turn, [WHO, "reopen"]]
+        return [twins.turn, [WHO, random.pick(["pause", "drain", "resume", "reopen"])]]
+      }
+      case "callOne":
+        return [twins.callOne, [WHO]]
+      case "remove":
+        return [twins.remove, [WHO, random.maybe([...state.waiting.values()]) ?? random.below(9)]]
+      case "endLease": {
+        const [id, deadline] = random.maybe([...state.leases]) ?? ["nobody", now]
+        return [twins.endLease, [WHO, lease(id), random.percent(85) ? deadline : now]]
+      }
+      case "trail":
+        return [twins.trail, [random.below(3), random.below(6)]]
     }
   }
 
@@ -189,5 +219,6 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     if (wrong.length > 0) return { seed, prefix, steps, wrong }
   }
   run(probe, [String(tickets.length), ...tickets, ...sessions])
+  run(twins.trail, [now, slots, "", prefix, window, 0, 100].map(String))
   return { seed, prefix, steps, wrong: [] }
 }

@@ -73,9 +73,13 @@ export const calling = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.admit("t2", { data: '{"Grüße":"🌍 \\/ \\u0000"}' })
+      yield* TestClock.adjust(3_000)
       yield* q.end("session of t1")
       const { lease } = q.state().tickets.get("t2") ?? { lease: "" }
-      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "starting", lease, data: '{"Grüße":"🌍 \\/ \\u0000"}' })
+      const calledAt = (q.state().leases.get("t2") ?? 0) - WINDOW
+      const acceptedAt = calledAt - 3_000
+      const data = '{"Grüße":"🌍 \\/ \\u0000"}'
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "starting", lease, data, calledAt, acceptedAt })
       assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "starting" })
     }),
   )

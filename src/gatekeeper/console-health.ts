@@ -1,0 +1,82 @@
+/**
+ * How what the gate stands on is doing, for the operator's console. Checks cost the platform's and the IP provider's time,
+ * so they run only while somebody looks, seldom, and never keep that somebody waiting: the last answer is given.
+ */
+import { Effect, type Scope } from "effect"
+import { IpIntel } from "../IpIntel.ts"
+import { PlatformApi } from "../PlatformApi.ts"
+import { Store } from "../Store.ts"
+import type { Campaigns } from "./campaigns.ts"
+
+/** How old an answer may be before it is asked again. */
+export const PLATFORM_CHECK_MILLIS = 30_000
+/** Each probe takes one of the provider's lookups. */
+export const IP_CHECK_MILLIS = 5 * 60_000
+
+export interface Health {
+  readonly name: string
+  readonly state: "ok" | "failed" | "checking"
+  readonly says: string
+  /** when that was found (ms); 0 while it is being found out for the first time */
+  readonly at: number
+}
+
+export type Look = Effect.Effect<ReadonlyArray<Health>>
+
+export const makeHealth = (
+  campaigns: Campaigns,
+): Effect.Effect<Look, never, IpIntel | PlatformApi | Store | Scope.Scope> =>
+  Effect.gen(function* () {
+    const intel = yield* IpIntel
+    const platform = yield* PlatformApi
+    const store = yield* Store
+    const scope = yield* Effect.scope
+
+    const watched = (
+      name: string,
+      everyMillis: number,
+      check: Effect.Effect<string, { readonly message: string }>,
+    ): Effect.Effect<Health> => {
+      let last: Health = { name, state: "checking", says: "Being checked.", at: 0 }
+      let running = false
+      const refresh = Effect.gen(function* () {
+        const { says, state } = yield* Effect.match(check, {
+          onFailure: ({ message }) => ({ state: "failed" as const, says: message }),
+          onSuccess: (found) => ({ state: "ok" as const, says: found }),
+        })
+        last = { name, state, says, at: yield* store.now }
+      }).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            running = false
+          }),
+        ),
+      )
+      return Effect.gen(function* () {
+        const now = yield* store.now
+        if (!running && (last.state === "checking" || now - last.at >= everyMillis)) {
+          running = true
+          yield* Effect.forkIn(refresh, scope)
+        }
+        return last
+      })
+    }
+
+    return Effect.all([
+      ...campaigns.all.map(({ name }) =>
+        watched(
+          campaigns.all.length === 1 ? "Platform" : `Platform, ${name}`,
+          PLATFORM_CHECK_MILLIS,
+          platform.verify(name),
+        ),
+      ),
+      watched(
+        "IP provider",
+        IP_CHECK_MILLIS,
+        Effect.as(
+          intel.probe,
+          intel.provider === "none" ? "Addresses are not checked (none)." : `${intel.provider} answers`,
+        ),
+      ),
+    ])
+  })

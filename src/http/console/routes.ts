@@ -1,0 +1,66 @@
+/**
+ * The operator's console below `/console`: a page that needs nothing but its own files, and the endpoints behind its token.
+ * Mounted only when there is a token.
+ */
+import { fileURLToPath } from "node:url"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { Gatekeeper } from "../../Gatekeeper.ts"
+import type { Settings } from "../../Settings.ts"
+import { Api } from "./Api.ts"
+import { handlers } from "./handlers.ts"
+
+/** The folder that holds the built page in `console/`. */
+export const PageRoot = Context.Reference<string>("voicegate/http/console/PageRoot", {
+  defaultValue: () => fileURLToPath(new URL("../../web", import.meta.url)),
+})
+
+const ASSET = /^\/console\/assets\/[\w.-]+(\?|$)/
+
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "permissions-policy": "microphone=(), camera=(), geolocation=()",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+}
+
+const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const files = yield* HttpStaticServer.make({ root: yield* PageRoot })
+    const answer = (cacheControl: string) =>
+      files.pipe(
+        Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
+        Effect.map((response) =>
+          HttpServerResponse.setHeaders(response, {
+            ...HEADERS,
+            "cache-control": response.status === 404 ? "no-store" : cacheControl,
+          }),
+        ),
+      )
+    // to the router both are one path; the redirect is relative, so that it holds below any mount path
+    const index = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
+      const [path = "", ...query] = url.split("?")
+      return path.endsWith("/")
+        ? answer("no-cache")
+        : Effect.succeed(HttpServerResponse.redirect(["console/", ...query].join("?"), { status: 308 }))
+    })
+    yield* router.add("GET", "/console", index)
+    // their names change with their content; one with an encoded slash would lead out of the folder
+    const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+      ASSET.test(url)
+        ? answer("public, max-age=31536000, immutable")
+        : Effect.succeed(HttpServerResponse.empty({ status: 404 })),
+    )
+    yield* router.add("GET", "/console/assets/*", asset)
+  }),
+).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
+
+/** All of the console's routes; who mounts them has made sure that there is a token. */
+export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Gatekeeper | Settings> = Layer.mergeAll(
+  HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(NodeHttpServer.layerHttpServices)),
+  page,
+)

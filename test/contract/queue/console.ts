@@ -1,0 +1,362 @@
+/** What an operator sees of a campaign and does with it, and what that leaves alone. */
+import { createHash } from "node:crypto"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Store } from "../../../src/Store.ts"
+import { type Bench, OPERATOR } from "../../support/queue-bench.ts"
+import { GRACE, ids, type QueueTest, WINDOW } from "./harness.ts"
+
+const hash = (id: string): string => createHash("sha1").update(id).digest("hex").slice(0, 10)
+const seqOf = (q: Bench, id: string): number => q.state().tickets.get(id)?.seq ?? 0
+const leaseOf = (q: Bench, id: string): readonly [string, number] => [
+  q.state().tickets.get(id)?.lease ?? "",
+  q.state().leases.get(id) ?? 0,
+]
+
+export const operator = (test: QueueTest): void => {
+  test("an operator sees an empty campaign as it is", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* q.operator.look(), {
+        waiting: 0,
+        present: 0,
+        held: 0,
+        live: 0,
+        averageMillis: 0,
+        restUntil: 0,
+        paused: false,
+        draining: false,
+        accepted: 0,
+        firstAcceptedAt: 0,
+        slotPage: [],
+        linePage: [],
+      })
+      assert.deepStrictEqual(yield* q.operator.trail(), { total: 0, lines: [] })
+    }),
+  )
+
+  test("an operator sees who holds a slot since when, who waits how long, and no ticket's id", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      const began = yield* (yield* Store).now
+      yield* q.enter("first-secret-ticket")
+      yield* q.enter("second-secret-ticket")
+      yield* TestClock.adjust(2_000)
+      yield* q.wait("third-secret-ticket", "fourth-secret-ticket")
+      yield* q.end("session of second-secret-ticket")
+      yield* q.attach("third-secret-ticket")
+      const seen = yield* q.operator.look()
+      assert.deepInclude(seen, {
+        waiting: 1,
+        present: 1,
+        held: 2,
+        live: 1,
+        accepted: 4,
+        firstAcceptedAt: began + 2_000,
+      })
+      assert.deepStrictEqual(seen.slotPage, [
+        {
+          ticket: hash("third-secret-ticket"),
+          state: "called",
+          lease: "3",
+          since: began + 2_000,
+          deadline: began + 2_000 + WINDOW,
+          acceptedAt: began + 2_000,
+          attached: true,
+        },
+        {
+          ticket: hash("first-secret-ticket"),
+          state: "live",
+          lease: "1",
+          since: began,
+          deadline: q.state().leases.get("first-secret-ticket") ?? 0,
+          acceptedAt: began,
+          attached: false,
+        },
+      ])
+      assert.deepStrictEqual(seen.linePage, [
+        {
+          ticket: hash("fourth-secret-ticket"),
+          seq: 4,
+          acceptedAt: began + 2_000,
+          presentUntil: began + 2_000 + GRACE,
+        },
+      ])
+      assert.notInclude(JSON.stringify(seen), "secret")
+    }),
+  )
+
+  test("an operator sees pages, of slots by their deadline and of places in line", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(3)) yield* q.enter(id)
+      yield* q.wait("w1", "w2", "w3", "w4", "w5")
+      const seen = yield* q.operator.look({ firstSlot: 1, slots: 1, firstPlace: 2, places: 2 })
+      assert.deepStrictEqual(
+        seen.linePage.map(({ ticket }) => ticket),
+        [hash("w3"), hash("w4")],
+      )
+      assert.lengthOf(seen.slotPage, 1)
+      assert.strictEqual(seen.waiting, 5)
+      assert.deepStrictEqual((yield* q.operator.look({ firstPlace: 5 })).linePage, [])
+    }),
+  )
+
+  test("of 10,000 who wait an operator gets no more than 100 at once, from any place", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* Effect.forEach(ids(10_000), q.unchecked.admit, { concurrency: 200, discard: true })
+      const seen = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })
+      assert.strictEqual(seen.waiting, 10_000)
+      assert.lengthOf(seen.linePage, 50)
+      const first = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 0, places: 5_000 })
+      assert.lengthOf(first.linePage, 100)
+    }),
+  )
+
+  test("who waits and is away counts as waiting, not as present", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.wait("t1", "t2")
+      yield* TestClock.adjust(GRACE - 1)
+      yield* q.touch("t2")
+      yield* TestClock.adjust(2)
+      assert.deepInclude(yield* q.operator.look(), { waiting: 2, present: 1 })
+    }),
+  )
+
+  test("a paused campaign calls nobody and lets nobody in, and newcomers queue", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      assert.strictEqual((yield* q.operator.turn("pause")).result, "done")
+      assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
+      yield* q.end("session of t1")
+      yield* q.sweep
+      assert.deepStrictEqual([q.called(), q.line()], [[], ["t2"]])
+      assert.deepInclude(yield* q.operator.look(), { paused: true, draining: false, waiting: 1, held: 0 })
+    }),
+  )
+
+  test("a ticket that was called before a pause may start", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      yield* q.operator.turn("pause")
+      yield* q.run("t2")
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(q.called(), [])
+    }),
+  )
+
+  test("resuming calls at once as many as there are slots, in order", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.operator.turn("pause")
+      yield* q.wait("t1", "t2", "t3")
+      yield* q.operator.turn("resume")
+      assert.deepStrictEqual(q.called(), ["t1", "t2"])
+      assert.strictEqual((yield* q.operator.turn("resume")).result, "already")
+    }),
+  )
+
+  test("a pause does not keep places of those who stay away", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.operator.turn("pause")
+      yield* q.wait("t1")
+      yield* TestClock.adjust(GRACE + 1)
+      yield* q.sweep
+      assert.strictEqual(q.letter("t1"), "A")
+    }),
+  )
+
+  test("a draining campaign sends newcomers away and serves those who wait", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      assert.strictEqual((yield* q.operator.turn("drain")).result, "done")
+      assert.deepStrictEqual(yield* q.admit("t3"), { _tag: "draining" })
+      assert.isUndefined(q.letter("t3"))
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      yield* q.run("t2")
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(yield* q.admit("t4"), { _tag: "draining" })
+      yield* q.operator.turn("reopen")
+      assert.strictEqual((yield* q.admit("t5"))._tag, "starting")
+    }),
+  )
+
+  test("a full platform's back-off holds an operator's call no more than a pause does", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      yield* q.wait("t2")
+      yield* q.rest("t1", admitted._tag === "starting" ? admitted.lease : "")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      yield* q.operator.turn("pause")
+      assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t1") })
+      assert.deepStrictEqual(q.called(), ["t1"])
+      assert.isAbove((yield* q.operator.look()).restUntil, 0)
+    }),
+  )
+
+  test("an operator's call calls one, and nobody beyond the slots", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.operator.turn("pause")
+      assert.strictEqual((yield* q.operator.callOne).result, "nobody")
+      yield* q.wait("t1", "t2", "t3")
+      yield* q.operator.callOne
+      assert.deepStrictEqual(q.called(), ["t1"])
+      yield* q.operator.callOne
+      assert.deepStrictEqual(yield* q.operator.callOne, { result: "no_slot", ticket: "-" })
+      assert.deepStrictEqual(q.line(), ["t3"])
+    }),
+  )
+
+  test("an operator's call passes over who is away, as any call does", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.wait("t1", "t2")
+      yield* TestClock.adjust(GRACE - 1)
+      yield* q.touch("t2")
+      yield* TestClock.adjust(2)
+      q.setSlots(1)
+      assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t2") })
+      assert.strictEqual(q.letter("t1"), "A")
+    }),
+  )
+
+  test("who is removed from the line is told so, and the others move up", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      q.on(q.there)
+      yield* q.attach("t2")
+      q.on(q.here)
+      assert.deepStrictEqual(yield* q.operator.remove(seqOf(q, "t2")), { result: "removed", ticket: hash("t2") })
+      assert.deepStrictEqual(q.published(), [{ ticket: "t2", kind: { _tag: "ended", state: "removed" } }])
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "removed" })
+      assert.deepStrictEqual(q.line(), ["t3"])
+    }),
+  )
+
+  test("who is removed gets back the concurrent unit and no quota", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1", { caller: "192.0.2.1", holds: true })
+      yield* q.admit("t2", { caller: "192.0.2.1", holds: false })
+      yield* q.operator.remove(seqOf(q, "t1"))
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "192.0.2.1" }])
+      yield* q.operator.remove(seqOf(q, "t2"))
+      assert.deepStrictEqual(q.settlements(), [])
+    }),
+  )
+
+  test("a place whose ticket was called meanwhile is not removed", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      const seq = seqOf(q, "t2")
+      yield* q.end("session of t1")
+      assert.strictEqual((yield* q.operator.remove(seq)).result, "gone")
+      assert.strictEqual((yield* q.operator.remove(99)).result, "gone")
+      assert.strictEqual(q.letter("t2"), "c")
+    }),
+  )
+
+  test(
+    "the lease of a live session that is ended frees its slot for the next, and its end is a repeat",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        assert.deepStrictEqual(yield* q.operator.endLease(...leaseOf(q, "t1")), { result: "ended", ticket: hash("t1") })
+        assert.deepStrictEqual(q.called(), ["t2"])
+        assert.strictEqual(q.letter("t1"), "X")
+        assert.strictEqual(yield* q.end("session of t1"), "repeat")
+        // a call that an operator cut says nothing of how long calls are
+        assert.strictEqual(q.state().meta.get("avg"), undefined)
+      }),
+  )
+
+  test("a start whose lease was ended meanwhile finds it stale", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1")
+      yield* q.operator.endLease(...leaseOf(q, "t1"))
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      assert.strictEqual(yield* q.bind("t1", lease, ["s1"]), "stale")
+      assert.strictEqual(yield* q.fail("t1", lease), "stale")
+      assert.strictEqual((yield* q.admit("t2"))._tag, "starting")
+    }),
+  )
+
+  test("a called ticket's lease that is ended goes to the next", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      yield* q.operator.endLease(...leaseOf(q, "t2"))
+      assert.deepStrictEqual(q.called(), ["t3"])
+    }),
+  )
+
+  test("a lease that has moved on since it was seen is not ended", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const seen = leaseOf(q, "t1")
+      yield* q.bind("t1", seen[0], ["s1"])
+      assert.strictEqual((yield* q.operator.endLease(...seen)).result, "gone")
+      assert.strictEqual((yield* q.operator.endLease("77", leaseOf(q, "t1")[1])).result, "gone")
+      assert.strictEqual(q.letter("t1"), "l")
+    }),
+  )
+
+  test("of leases with the same deadline the one that is meant is ended", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(3)) yield* q.admit(id)
+      yield* q.operator.endLease(...leaseOf(q, "t2"))
+      assert.deepStrictEqual([q.letter("t1"), q.letter("t2"), q.letter("t3")], ["s", "X", "s"])
+    }),
+  )
+
+  test("whatever an operator does leaves a line: when, who, what, to whom, with what result", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const now = yield* (yield* Store).now
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      const lease = leaseOf(q, "t1")
+      yield* q.operator.turn("pause")
+      yield* q.operator.turn("pause")
+      yield* q.operator.callOne
+      yield* q.operator.remove(seqOf(q, "t2"))
+      yield* q.operator.remove(2)
+      yield* TestClock.adjust(5)
+      yield* q.operator.endLease(...lease)
+      const line = (n: number, at: number, action: string, target: string, result: string) => ({
+        n,
+        at,
+        who: OPERATOR,
+        action,
+        target,
+        result,
+      })
+      const all = [
+        line(6, now + 5, "end", hash("t1"), "ended_l"),
+        line(5, now, "remove", "#2", "gone"),
+        line(4, now, "remove", hash("t2"), "removed"),
+        line(3, now, "call", "-", "no_slot"),
+        line(2, now, "pause", "-", "already"),
+        line(1, now, "pause", "-", "done"),
+      ]
+      assert.deepStrictEqual(yield* q.operator.trail(), { total: 6, lines: all })
+      assert.deepStrictEqual(yield* q.operator.trail(2, 3), { total: 6, lines: all.slice(2, 5) })
+    }),
+  )
+
+  test("the last 1,000 lines are kept", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* Effect.forEach(ids(1_003), () => q.unchecked.turn("pause"), { discard: true })
+      const { lines, total } = yield* q.operator.trail(990, 100)
+      assert.strictEqual(total, 1_000)
+      assert.deepStrictEqual(
+        lines.map(({ n }) => n),
+        [13, 12, 11, 10, 9, 8, 7, 6, 5, 4],
+      )
+    }),
+  )
+}

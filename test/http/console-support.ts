@@ -1,0 +1,134 @@
+/** A gate with a console over a real server: the embedded store, a platform in memory, no limits. */
+import { createServer } from "node:http"
+import { Effect, Layer, type Scope } from "effect"
+import * as Gate from "../../src/Gate.ts"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { PageRoot } from "../../src/http/console/routes.ts"
+import * as Listeners from "../../src/http/listeners.ts"
+import { IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { PlatformApi } from "../../src/PlatformApi.ts"
+import * as PushChannel from "../../src/PushChannel.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import { layerFrom } from "../../src/settings/load.ts"
+import * as memory from "../../src/store/memory.ts"
+
+export const TOKEN = "console-token-0123456789"
+
+export interface Options {
+  readonly token?: string | undefined
+  readonly slots?: number
+  readonly basePath?: string
+  /** the folder that holds the built page in `console/` */
+  readonly pageRoot?: string
+  readonly security?: Readonly<Record<string, unknown>>
+}
+
+/** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
+const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
+  Layer.effect(
+    Store,
+    Effect.map(Store, (store) => ({
+      ...store,
+      run: (script, keys, args) =>
+        state.away
+          ? Effect.fail(new StoreUnavailable({ message: "The shared store cannot be reached." }))
+          : store.run(script, keys, args),
+    })),
+  ).pipe(Layer.provide(memory.layer))
+
+const concerns = Layer.mergeAll(
+  Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(noFacts), probe: Effect.void })),
+  Layer.effect(
+    PlatformApi,
+    Effect.sync(() => {
+      let sessions = 0
+      return PlatformApi.of({
+        initiate: () =>
+          Effect.sync(() => {
+            sessions++
+            return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
+          }),
+        concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
+        sessionStatus: () => Effect.succeed("unknown"),
+        verify: () => Effect.succeed("reachable; the key may read business b"),
+      })
+    }),
+  ),
+)
+
+export interface GateUnderTest {
+  readonly url: string
+  readonly gatekeeper: Gatekeeper["Service"]
+  readonly store: Store["Service"]
+  /** makes the store fail until it is false again */
+  readonly setAway: (away: boolean) => void
+}
+
+/** Starts it for as long as the scope is open. */
+export const startGate = ({
+  basePath = "",
+  pageRoot,
+  security = {},
+  slots = 1,
+  ...options
+}: Options = {}): Effect.Effect<GateUnderTest, unknown, Scope.Scope> => {
+  const token = "token" in options ? options.token : TOKEN
+  const state = { away: false }
+  const settings = layerFrom({
+    VoiceAiPlatform: {
+      ApiSecretToken: "key-of-the-platform",
+      BaseUrl: "http://127.0.0.1:1/",
+      BusinessId: "b",
+      WebCampaignId: "c",
+      DefaultRegionId: "r",
+      MaxConcurrency: slots,
+    },
+    Security: {
+      RateLimitHourly: 0,
+      RateLimitDaily: 0,
+      WebhookApiToken: "webhook-token-0123456789",
+      ...(token === undefined ? {} : { ConsoleToken: token }),
+      ...security,
+    },
+    Queue: { DisconnectGraceSeconds: 3600 },
+    Server: { Host: "127.0.0.1" },
+  })
+  const gate = Listeners.layer({ basePath }).pipe(
+    Layer.provideMerge(Gate.layerNoDeps),
+    Layer.provide(concerns),
+    Layer.provide(PushChannel.layerShared),
+    Layer.provideMerge(makeStore(state)),
+    Layer.provide(settings),
+    Layer.provide(pageRoot === undefined ? Layer.empty : Layer.succeed(PageRoot, pageRoot)),
+  )
+  return Effect.gen(function* () {
+    const context = yield* Layer.build(gate)
+    return yield* Effect.provide(
+      Effect.gen(function* () {
+        const listeners = yield* Listeners.Listeners
+        const server = createServer(listeners.request)
+        server.on("upgrade", listeners.upgrade)
+        yield* Effect.acquireRelease(
+          Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+          () =>
+            Effect.sync(() => {
+              server.close()
+              server.closeAllConnections()
+            }),
+        )
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        return {
+          url: `http://127.0.0.1:${port}${basePath}`,
+          gatekeeper: yield* Gatekeeper,
+          store: yield* Store,
+          setAway: (away: boolean) => {
+            state.away = away
+          },
+        }
+      }),
+      context,
+    )
+  })
+}
