@@ -60,7 +60,7 @@ const freePort = (wanted: number): Effect.Effect<number> => {
   )
 }
 
-const announce = (password: Redacted.Redacted<string>) =>
+const announce = (password: Redacted.Redacted<string>, consoleToken: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { url } = yield* Server.GateServer
@@ -73,6 +73,7 @@ const announce = (password: Redacted.Redacted<string>) =>
             "",
             `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
             `  The wire         ${url}/docs`,
+            `  Console          ${url}/console   with the token ${consoleToken}`,
             `  Local platform   ${origin}/   sign in as ${EMAIL} with ${Redacted.value(password)}`,
             "  Stop with Ctrl-C.",
             "",
@@ -88,6 +89,7 @@ export const demo = (wanted: number) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
     const password = Redacted.make(randomBytes(9).toString("base64url"))
+    const consoleToken = randomBytes(12).toString("base64url")
     const webhookToken = Redacted.make(randomBytes(24).toString("base64url"))
     const platform = Platform.layer({ privateWebhooks: true })
     const settings = Layer.unwrap(
@@ -113,13 +115,18 @@ export const demo = (wanted: number) =>
             DefaultRegionId: account.regionId,
             MaxConcurrency: SLOTS,
           },
-          Security: { WebhookApiToken: Redacted.value(webhookToken), RateLimitHourly: 500, RateLimitDaily: 1000 },
+          Security: {
+            WebhookApiToken: Redacted.value(webhookToken),
+            ConsoleToken: consoleToken,
+            RateLimitHourly: 500,
+            RateLimitDaily: 1000,
+          },
           Server: { Host: "127.0.0.1", Port: port },
         })
       }),
     )
     return yield* Layer.launch(
-      announce(password).pipe(
+      announce(password, consoleToken).pipe(
         Layer.provide(server({ routes: pages() })),
         Layer.provide(settings),
         Layer.provide(platform),

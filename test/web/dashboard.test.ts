@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { build } from "vite"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -463,6 +464,28 @@ describe("the page itself", () => {
     await dialog(tab, "Edit web campaign").waitFor()
     const inside = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog'))"
     expect(await tab.evaluate(inside)).toBe(0)
+  })
+
+  it("has nothing that axe finds wrong, on any page and in the dialog of a new key, in the light and in the dark", async () => {
+    const tab = await signIn()
+    // the page's policy forbids scripts in it, so axe is evaluated from outside
+    await tab.evaluate(axe.source)
+    const found = () =>
+      tab.evaluate(
+        'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))',
+      )
+    for (const colorScheme of ["light", "dark"] as const) {
+      await tab.emulateMedia({ colorScheme })
+      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "API Keys"]) {
+        await visit(tab, name)
+        await heading(tab, name)
+        await tab.locator(".state[role=status]").waitFor({ state: "detached" })
+        expect([colorScheme, name, await found()]).toEqual([colorScheme, name, []])
+      }
+      await click(tab, "Add API key")
+      expect([colorScheme, "new key", await found()]).toEqual([colorScheme, "new key", []])
+      await tab.keyboard.press("Escape")
+    }
   })
 
   it("is served with a policy that allows no other origin and no frame", async () => {
