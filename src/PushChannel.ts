@@ -7,7 +7,8 @@
  */
 import { randomBytes } from "node:crypto"
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import { INSTANCE_CHANNEL, readSignal, type Signal } from "./FifoQueue.ts"
+import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
+import { readSignal } from "./queue/replies.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { signalOf } from "../../src/FifoQueue.ts"
+import { signalOf } from "../../src/queue/replies.ts"
 import { keysOf } from "../../src/queue/step.ts"
 
 /** What Redis Cluster hashes: the text between the first brace and the next closing one, when there is any. */

@@ -12,9 +12,9 @@ import {
   type Settlement,
   type Signal,
   type Stepped,
-  signalOf,
 } from "../../src/FifoQueue.ts"
 import type { Pages, Switch } from "../../src/queue/console-queue.ts"
+import { signalOf } from "../../src/queue/replies.ts"
 import { keysOf } from "../../src/queue/step.ts"
 import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
