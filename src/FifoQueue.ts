@@ -211,11 +211,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             const [result, signals, settlements] = list(reply)
             return {
               result: read(list(result)),
-              signals: list(signals).map((signal) => {
+              signals: list(signals ?? []).map((signal) => {
                 const [ticket, kind, value] = list(signal)
                 return signalOf(text(ticket), text(kind), text(value))
               }),
-              settlements: list(settlements).map((settlement) => {
+              settlements: list(settlements ?? []).map((settlement) => {
                 const [kind, ticket, caller] = list(settlement)
                 return settlementOf(text(kind), text(ticket), text(caller))
               }),

@@ -7,7 +7,7 @@
  * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
 import { Context, Effect, Layer, Metric, Result } from "effect"
-import { FifoQueue } from "./FifoQueue.ts"
+import { type Admission, FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
@@ -165,43 +165,62 @@ export const layer: Layer.Layer<
     }
 
     /** Limits, then slot or queue, then the platform. */
-    const enter = Effect.fnUntraced(function* ({ campaign, config }: Validated, caller: string, ticket: string) {
+    const enter = ({ campaign, config }: Validated, caller: string, ticket: string) => {
       const where = at(campaign)
-      yield* limiter.take(caller, ticket)
-      const admission = yield* step(
-        where,
-        queue.admit(where, { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }),
+      const admit = Effect.suspend(() =>
+        step(where, queue.admit(where, { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) })),
       )
-      switch (admission._tag) {
-        case "waiting":
-          return yield* Effect.fail(queued(ticket, admission, where.slots))
-        case "full":
-          yield* refund(caller, ticket)
-          return yield* Effect.fail(queueFull(admission.averageMillis, where.slots))
-        case "draining":
-          yield* refund(caller, ticket)
-          return yield* Effect.fail(draining())
-        case "starting": {
-          const launched = yield* launch(where, ticket, admission.lease, config)
-          if (Result.isSuccess(launched)) return launched.success
-          return yield* Effect.fail(queued(ticket, launched.failure, where.slots))
+      const decide = (admission: Admission): Effect.Effect<Started, RequestError> => {
+        switch (admission._tag) {
+          case "waiting":
+            return Effect.fail(queued(ticket, admission, where.slots))
+          case "full":
+            return Effect.andThen(refund(caller, ticket), Effect.fail(queueFull(admission.averageMillis, where.slots)))
+          case "draining":
+            return Effect.andThen(refund(caller, ticket), Effect.fail(draining()))
+          case "starting":
+            return Effect.flatMap(launch(where, ticket, admission.lease, config), (launched) =>
+              Result.isSuccess(launched)
+                ? Effect.succeed(launched.success)
+                : Effect.fail(queued(ticket, launched.failure, where.slots)),
+            )
         }
       }
-    })
+      return Effect.flatMap(limiter.take(caller, ticket), () => Effect.flatMap(admit, decide))
+    }
 
-    const request = Effect.fnUntraced(function* (body: unknown, caller: Caller) {
-      const asked = yield* Effect.fromResult(validate(campaigns, body))
-      const again = asked.ticket === undefined ? undefined : yield* tickets.rejoin(asked.ticket)
-      if (again !== undefined) return again
-      yield* checkAddress(caller.address)
-      const key = limitKey(caller.address)
-      const ticket = campaigns.newTicket(asked.campaign, secret())
-      // from here on something is held: a caller who hangs up must not leave it half taken, nor must a store that did
-      // what it was asked and could not say so
-      return yield* Effect.uninterruptible(
-        Effect.tapErrorTag(enter(asked, key, ticket), "StoreUnavailable", () => refund(key, ticket)),
-      )
-    })
+    /** Takes the request in. What is held from here on must not be left half taken by a caller who hangs up. */
+    const admitted = (asked: Validated, address: string): Effect.Effect<Started, RequestError> =>
+      Effect.suspend(() => {
+        const key = limitKey(address)
+        const ticket = campaigns.newTicket(asked.campaign, secret())
+        return Effect.uninterruptible(
+          Effect.catch(
+            enter(asked, key, ticket),
+            (error): Effect.Effect<never, RequestError> =>
+              // nor by a store that did what it was asked and could not say so
+              error._tag === "StoreUnavailable"
+                ? Effect.andThen(refund(key, ticket), Effect.fail(error))
+                : Effect.fail(error),
+          ),
+        )
+      })
+
+    const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
+      Effect.suspend(() => {
+        const validated = validate(campaigns, body)
+        if (Result.isFailure(validated)) return Effect.fail(validated.failure)
+        const asked = validated.success
+        const checked = Effect.flatMap(checkAddress(address), () => admitted(asked, address))
+        return asked.ticket === undefined
+          ? checked
+          : Effect.flatMap(tickets.rejoin(asked.ticket), (again) =>
+              again === undefined ? checked : Effect.succeed(again),
+            )
+      })
+
+    const context = yield* Effect.context<never>()
+    const count = (outcome: metrics.RequestOutcome): void => metrics.requests[outcome].updateUnsafe(1, context)
 
     yield* capacity.refresh(() => 0)
     yield* background(campaigns, capacity, steps, tickets)
@@ -209,10 +228,16 @@ export const layer: Layer.Layer<
 
     return Gatekeeper.of({
       request: (body, caller) =>
-        request(body, caller).pipe(
-          Effect.tap(() => Metric.update(metrics.requests.started, 1)),
-          Effect.tapError((error) => Metric.update(metrics.requests[outcomeOf[error._tag]], 1)),
-        ),
+        Effect.matchEffect(request(body, caller), {
+          onFailure: (error) => {
+            count(outcomeOf[error._tag])
+            return Effect.fail(error)
+          },
+          onSuccess: (session) => {
+            count("started")
+            return Effect.succeed(session)
+          },
+        }),
       start: tickets.start,
       leave: tickets.leave,
       status: tickets.status,

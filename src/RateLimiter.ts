@@ -3,6 +3,7 @@
  * token. Windows slide exactly: a request counts until one hour, or one day, after its moment.
  */
 import { Context, Effect, Layer } from "effect"
+import { LRUCache } from "lru-cache"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { type Script, Store } from "./Store.ts"
@@ -12,55 +13,76 @@ const HOUR = 3_600_000
 const DAY = 86_400_000
 /** A concurrent unit that nobody gave back is free again after this time; longer than any wait and call. */
 export const HOLD_MILLIS = DAY
+/**
+ * A refusal is repeated without asking the store until its budget has a unit more, and at most for this time: a unit that
+ * was given back at another instance, whose message was lost, counts again after it.
+ */
+const REPEAT_MILLIS = 1_000
+/** The most callers whose refusals are remembered; of more, the store is asked. */
+const MOST_REFUSED = 10_000
+/** Where instances tell each other whose units were given back: the caller's first key. */
+const REFUNDS_CHANNEL = "vg:refunds"
 /** When to try again while too many of one's own calls run: their end cannot be foretold. */
 const CONCURRENT_RETRY_SECONDS = 30
 
 /**
  * Takes one unit of every budget, or of none.
  *
- * KEYS 1 log (zset, token by time) · 2 held (zset, token by deadline)
- * ARGV 1 now · 2 token · 3 hourly · 4 daily · 5 concurrent (0 is no limit) · 6 held until
- * Reply `[taken, hour used, hour reset, day used, day reset, concurrent used]`, used after the taking; a reset is the time
- * (ms) when the budget has a unit more, or 0
+ * KEYS 1 log (zset, token by time) · 2 held (zset, token by deadline); then those of each further call
+ * ARGV 1 now · 2 token · 3 hourly · 4 daily · 5 concurrent (0 is no limit) · 6 held until; then each further call's token
+ * Reply of each `[taken, hour used, hour reset, day used, day reset, concurrent used]`, used after the taking; a reset is the
+ * time (ms) when the budget has a unit more, or 0
  */
 const take: Script = {
   name: "limit.take",
   numberOfKeys: 2,
+  joins: { own: [1], ownKeys: true },
   lua: `-- voicegate limit.take
-local LOG, HELD = KEYS[1], KEYS[2]
-local now, token = tonumber(ARGV[1]), ARGV[2]
-local hourly, daily, concurrent, until_ = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local call = redis.call
+local now, until_ = tonumber(ARGV[1]), ARGV[6]
+local hourly, daily, concurrent = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local function int(n) return string.format('%.0f', n) end
-redis.call('ZREMRANGEBYSCORE', LOG, '-inf', int(now - ${DAY}))
-local day = redis.call('ZCARD', LOG)
-local hour = redis.call('ZCOUNT', LOG, '(' .. int(now - ${HOUR}), '+inf')
-local held = 0
-if concurrent > 0 then
-  redis.call('ZREMRANGEBYSCORE', HELD, '-inf', int(now))
-  held = redis.call('ZCARD', HELD)
+local at, hour_ago, day_ago = int(now), int(now - ${HOUR}), int(now - ${DAY})
+local function reset(log, window, limit, used)
+  if limit == 0 or used == 0 then return '0' end
+  -- the only one is the one just taken
+  if used == 1 and log == nil then return int(now + window) end
+  local oldest = call('ZRANGEBYSCORE', log, '(' .. int(now - window), '+inf', 'WITHSCORES', 'LIMIT', math.max(used - limit, 0), 1)
+  return int(tonumber(oldest[2]) + window)
 end
-local taken = 1
-if (hourly > 0 and hour >= hourly) or (daily > 0 and day >= daily) or (concurrent > 0 and held >= concurrent) then taken = 0 end
-if taken == 1 then
-  if hourly > 0 or daily > 0 then
-    redis.call('ZADD', LOG, int(now), token)
-    redis.call('PEXPIRE', LOG, ${DAY})
-    day = day + 1
-    hour = hour + 1
+local function one(LOG, HELD, token)
+  local day, hour, held = call('ZCARD', LOG), 0, 0
+  local fresh = day == 0
+  if not fresh then
+    day = day - call('ZREMRANGEBYSCORE', LOG, '-inf', day_ago)
+    hour = call('ZCOUNT', LOG, '(' .. hour_ago, '+inf')
   end
   if concurrent > 0 then
-    redis.call('ZADD', HELD, until_, token)
-    redis.call('PEXPIRE', HELD, ${HOLD_MILLIS})
-    held = held + 1
+    call('ZREMRANGEBYSCORE', HELD, '-inf', at)
+    held = call('ZCARD', HELD)
   end
+  local taken = 1
+  if (hourly > 0 and hour >= hourly) or (daily > 0 and day >= daily) or (concurrent > 0 and held >= concurrent) then taken = 0 end
+  if taken == 1 then
+    if hourly > 0 or daily > 0 then
+      call('ZADD', LOG, at, token)
+      call('PEXPIRE', LOG, ${DAY})
+      day = day + 1
+      hour = hour + 1
+    end
+    if concurrent > 0 then
+      call('ZADD', HELD, until_, token)
+      call('PEXPIRE', HELD, ${HOLD_MILLIS})
+      held = held + 1
+    end
+  end
+  local log = LOG
+  if fresh then log = nil end
+  return {taken, hour, reset(log, ${HOUR}, hourly, hour), day, reset(log, ${DAY}, daily, day), held}
 end
-local function reset(window, limit, used)
-  if limit == 0 or used == 0 then return 0 end
-  local skip = math.max(used - limit, 0)
-  local oldest = redis.call('ZRANGEBYSCORE', LOG, '(' .. int(now - window), '+inf', 'WITHSCORES', 'LIMIT', skip, 1)
-  return tonumber(oldest[2]) + window
-end
-return {taken, hour, int(reset(${HOUR}, hourly, hour)), day, int(reset(${DAY}, daily, day)), held}
+local replies = {one(KEYS[1], KEYS[2], ARGV[2])}
+for n = 2, #KEYS / 2 do replies[n] = one(KEYS[2 * n - 1], KEYS[2 * n], ARGV[n + 5]) end
+return replies
 `,
   memory: (db, keys, args) => {
     const [log = "", held = ""] = keys
@@ -105,7 +127,8 @@ return {taken, hour, int(reset(${HOUR}, hourly, hour)), day, int(reset(${DAY}, d
 /**
  * Gives units back by token; a token that is not there changes nothing.
  *
- * KEYS as above · ARGV 1 token · 2 `refund` (all budgets) or `release` (the concurrent one)
+ * KEYS as above · ARGV 1 token · 2 `refund` (all budgets) or `release` (the concurrent one) · 3 the channel on which a refund
+ * is told, with the first key
  * Reply the number of entries removed
  */
 const giveBack: Script = {
@@ -113,14 +136,19 @@ const giveBack: Script = {
   numberOfKeys: 2,
   lua: `-- voicegate limit.giveBack
 local removed = redis.call('ZREM', KEYS[2], ARGV[1])
-if ARGV[2] == 'refund' then removed = removed + redis.call('ZREM', KEYS[1], ARGV[1]) end
+if ARGV[2] == 'refund' and redis.call('ZREM', KEYS[1], ARGV[1]) == 1 then
+  removed = removed + 1
+  redis.call('PUBLISH', ARGV[3], KEYS[1])
+end
 return removed
 `,
   memory: (db, keys, args) => {
     const [log = "", held = ""] = keys
-    const [token = "", kind] = args
+    const [token = "", kind, channel = ""] = args
     const released = db.zrem(held, token) ? 1 : 0
-    return kind === "refund" && db.zrem(log, token) ? released + 1 : released
+    if (kind !== "refund" || !db.zrem(log, token)) return released
+    db.publish(channel, log)
+    return released + 1
   },
 }
 
@@ -201,13 +229,33 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       )
     }
 
+    /** What a refusal said, by the caller's first key, and how long it holds. */
+    const refused = new LRUCache<string, { readonly figures: ReadonlyArray<number>; readonly until: number }>({
+      max: MOST_REFUSED,
+    })
+    yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
+
+    /** Until when these figures of a refusal hold whoever else takes or releases: an hour or a day is used up. */
+    const holdsUntil = ([, hour = 0, hourReset = 0, day = 0, dayReset = 0]: ReadonlyArray<number>): number =>
+      Math.max(
+        RateLimitHourly > 0 && hour >= RateLimitHourly ? hourReset : 0,
+        RateLimitDaily > 0 && day >= RateLimitDaily ? dayReset : 0,
+      )
+
+    const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
+      Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))
+
     return RateLimiter.of({
       holds: RateLimitConcurrency > 0,
       take: (caller, token) => {
         if (unlimited) return Effect.succeed([])
-        return Effect.flatMap(store.now, (now) =>
-          Effect.flatMap(
-            store.run(take, keysOf(caller), [
+        const keys = keysOf(caller)
+        const [log = ""] = keys
+        return Effect.flatMap(store.now, (now) => {
+          const known = refused.get(log)
+          if (known !== undefined && now < known.until) return Effect.fail(refuse(limitStates(known.figures, now)))
+          return Effect.flatMap(
+            store.run(take, keys, [
               now,
               token,
               RateLimitHourly,
@@ -218,13 +266,20 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
             (reply) => {
               const figures = list(reply).map(integer)
               const limits = limitStates(figures, now)
-              return figures[0] === 1 ? Effect.succeed(limits) : Effect.fail(refuse(limits))
+              if (figures[0] === 1) return Effect.succeed(limits)
+              refused.set(log, { figures, until: Math.min(holdsUntil(figures), now + REPEAT_MILLIS) })
+              return Effect.fail(refuse(limits))
             },
-          ),
-        )
+          )
+        })
       },
-      refund: (caller, token) => Effect.asVoid(store.run(giveBack, keysOf(caller), [token, "refund"])),
-      release: (caller, token) => Effect.asVoid(store.run(giveBack, keysOf(caller), [token, "release"])),
+      refund: (caller, token) =>
+        Effect.tap(giveUnitsBack(caller, token, "refund"), () =>
+          Effect.sync(() => {
+            refused.delete(keysOf(caller)[0] ?? "")
+          }),
+        ),
+      release: (caller, token) => giveUnitsBack(caller, token, "release"),
     })
   }),
 )

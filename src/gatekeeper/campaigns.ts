@@ -6,9 +6,29 @@ import { createHash, randomBytes } from "node:crypto"
 import { Context } from "effect"
 import type { Campaign, SettingsTree } from "../Settings.ts"
 
+const SECRET_BYTES = 16
+/** So many bytes are asked of the system at once: each time costs more than what is done with them. */
+const POOL_BYTES = 4096
+
+const pooledSecrets = (): (() => string) => {
+  let pool = Buffer.alloc(0)
+  let used = 0
+  return () => {
+    if (used >= pool.length) {
+      pool = randomBytes(POOL_BYTES)
+      used = 0
+    }
+    const secret = pool.toString("base64url", used, used + SECRET_BYTES)
+    // what was handed out is not kept
+    pool.fill(0, used, used + SECRET_BYTES)
+    used += SECRET_BYTES
+    return secret
+  }
+}
+
 /** A source of unguessable strings of at least 128 bits, base64url. Simulations replace it with a seeded one. */
 export const Secrets = Context.Reference<() => string>("voicegate/Secrets", {
-  defaultValue: () => () => randomBytes(16).toString("base64url"),
+  defaultValue: pooledSecrets,
 })
 
 const TAG_LENGTH = 4

@@ -14,12 +14,21 @@ export interface Entry {
 }
 
 const FLUSH_MILLIS = 250
+/** So many characters are written at once, so that lines do not grow old in memory when there are many. */
+const FLUSH_LENGTH = 16_384
 
 const TICKET = /^\/api\/session\/(?!request$)[^/]+/
 /** What could be a ticket's id wherever it stands, as when a proxy in front has the wrong path. */
 const SECRET = /[A-Za-z0-9_-]{22,}/g
+/** The path that is asked for most, which holds no ticket. */
+const REQUEST_PATH = "/api/session/request"
 /** The longest path that is written, in UTF-16 units. */
 const MAX_PATH = 256
+
+const shown = (path: string): string =>
+  path === REQUEST_PATH
+    ? path
+    : path.replace(TICKET, "/api/session/{ticket}").replace(SECRET, "{ticket}").slice(0, MAX_PATH)
 
 export interface AccessLogService {
   readonly now: () => number
@@ -38,25 +47,37 @@ export const layer = (sink: (lines: string) => void): Layer.Layer<never> =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let lines = ""
-      const flush = Effect.sync(() => {
+      let lastMillis = Number.NaN
+      let lastTime = ""
+      const timeAt = (millis: number): string => {
+        if (millis !== lastMillis) {
+          lastMillis = millis
+          lastTime = DateTime.formatIso(DateTime.makeUnsafe(millis))
+        }
+        return lastTime
+      }
+      const writeOut = (): void => {
         if (lines === "") return
-        sink(lines)
+        const all = lines
         lines = ""
-      })
+        sink(all)
+      }
+      const flush = Effect.sync(writeOut)
       yield* flush.pipe(Effect.delay(FLUSH_MILLIS), Effect.forever, Effect.forkScoped)
       yield* Effect.addFinalizer(() => flush)
       return {
         now: () => clock.currentTimeMillisUnsafe(),
         write: ({ address, method, millis, outcome, path, status }) => {
           lines += `${JSON.stringify({
-            time: DateTime.formatIso(DateTime.makeUnsafe(clock.currentTimeMillisUnsafe())),
+            time: timeAt(clock.currentTimeMillisUnsafe()),
             method,
-            path: path.replace(TICKET, "/api/session/{ticket}").replace(SECRET, "{ticket}").slice(0, MAX_PATH),
+            path: shown(path),
             status,
             outcome,
             address,
             millis,
           })}\n`
+          if (lines.length >= FLUSH_LENGTH) writeOut()
         },
       }
     }),

@@ -30,65 +30,66 @@ export const isJson = (request: IncomingMessage): boolean => JSON_MEDIA_TYPE.tes
 const keptBody = (
   request: IncomingMessage & { readonly body?: unknown; readonly rawBody?: unknown },
   verbatim: boolean,
-): Effect.Effect<string, Answer> => {
+): string | Answer => {
   const kept = request.rawBody ?? request.body
   const bytes =
     typeof kept === "string" ? kept : kept instanceof Uint8Array ? Buffer.from(kept).toString("utf8") : undefined
   const text = bytes ?? (verbatim || kept === undefined ? undefined : JSON.stringify(kept))
-  if (text === undefined) return Effect.fail(refusals.bodyTaken)
-  return Buffer.byteLength(text) > MAX_BODY_BYTES ? Effect.fail(refusals.tooLarge) : Effect.succeed(text)
+  if (text === undefined) return refusals.bodyTaken
+  return Buffer.byteLength(text) > MAX_BODY_BYTES ? refusals.tooLarge : text
+}
+
+/** What can be said without reading: what somebody kept, or why there is nothing to read. */
+const unreadable = (request: IncomingMessage, verbatim: boolean): string | Answer | undefined => {
+  if (request.readableDidRead || request.readableEnded) return keptBody(request, verbatim)
+  if (Number(header(request, "content-length") ?? "0") > MAX_BODY_BYTES) return refusals.tooLarge
+  // gone before it was read: that would never come to an end here
+  return request.destroyed ? refusals.malformedJson : undefined
 }
 
 /**
  * Reads the whole body as text; one that is too large is refused as soon as that is known. Where a host's body parser was
- * first, what it kept is taken; `verbatim` asks for the very bytes, as a signature needs them.
+ * first, what it kept is taken; `verbatim` asks for the very bytes, as a signature needs them. `done` is called once.
  */
-export const readBody = (request: IncomingMessage, verbatim = false): Effect.Effect<string, Answer> =>
-  Effect.callback<string, Answer>((resume) => {
-    if (request.readableDidRead || request.readableEnded) {
-      resume(keptBody(request, verbatim))
-      return
-    }
-    if (Number(header(request, "content-length") ?? "0") > MAX_BODY_BYTES) {
-      resume(Effect.fail(refusals.tooLarge))
-      return
-    }
-    // gone before it was read: that would never come to an end here
-    if (request.destroyed) {
-      resume(Effect.fail(refusals.malformedJson))
-      return
-    }
-    const chunks: Array<Buffer> = []
-    let size = 0
-    const stop = (): void => {
-      request.off("data", onData)
-      request.off("end", onEnd)
-      request.off("error", onGone)
-      request.off("close", onGone)
-    }
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length
-      if (size > MAX_BODY_BYTES) {
-        stop()
-        resume(Effect.fail(refusals.tooLarge))
-      } else {
-        chunks.push(chunk)
-      }
-    }
-    const onEnd = (): void => {
-      stop()
-      resume(Effect.succeed(Buffer.concat(chunks).toString("utf8")))
-    }
-    // nobody is left to read this answer
-    const onGone = (): void => {
-      stop()
-      resume(Effect.fail(refusals.malformedJson))
-    }
-    request.on("data", onData)
-    request.on("end", onEnd)
-    request.on("error", onGone)
-    request.on("close", onGone)
+export const collectBody = (
+  request: IncomingMessage,
+  verbatim: boolean,
+  done: (body: string | Answer) => void,
+): void => {
+  const known = unreadable(request, verbatim)
+  if (known !== undefined) {
+    done(known)
+    return
+  }
+  const chunks: Array<Buffer> = []
+  let size = 0
+  let over = false
+  const finish = (body: string | Answer): void => {
+    if (over) return
+    over = true
+    done(body)
+  }
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) finish(refusals.tooLarge)
+    else chunks.push(chunk)
   })
+  request.on("end", () => {
+    const [first] = chunks
+    finish((chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString("utf8"))
+  })
+  // nobody is left to read this answer; node emits no error to those who do not listen for one
+  const gone = (): void => finish(refusals.malformedJson)
+  request.on("close", gone)
+}
+
+/** `collectBody` as an effect. */
+export const readBody = (request: IncomingMessage, verbatim = false): Effect.Effect<string, Answer> =>
+  Effect.callback((resume) =>
+    collectBody(request, verbatim, (body) =>
+      resume(typeof body === "string" ? Effect.succeed(body) : Effect.fail(body)),
+    ),
+  )
 
 /** Parses JSON without throwing. */
 export const parseJson = (text: string): Result.Result<unknown, Answer> => {

@@ -2,18 +2,18 @@
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
-import { trustedProxies } from "../ip-intel/client-address.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { callerOf, header, isJson, parseJson, readBody } from "./incoming.ts"
+import { header, parseJson, readBody } from "./incoming.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
 export class Routes extends Context.Service<
   Routes,
   {
-    readonly request: (request: IncomingMessage) => Effect.Effect<Answer>
+    /** A session request's body, from the caller with this address. */
+    readonly request: (body: string, address: string) => Effect.Effect<Answer>
     readonly status: (ticket: string) => Effect.Effect<Answer>
     readonly start: (ticket: string) => Effect.Effect<Answer>
     readonly leave: (ticket: string) => Effect.Effect<Answer>
@@ -33,27 +33,18 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const gatekeeper = yield* Gatekeeper
       const { Security } = yield* Settings
       const store = yield* Store
-      const trusted = trustedProxies(Security.TrustedProxies)
       let draining = false
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
         Effect.succeed(answers.failed(error, basePath))
 
       return Routes.of({
-        request: (request) => {
-          if (!isJson(request)) return Effect.succeed(answers.refusals.mediaType)
-          const address = callerOf(request, trusted)
-          if (address === undefined) return Effect.succeed(answers.refusals.noAddress)
-          return Effect.matchEffect(readBody(request), {
-            onFailure: (answer) => Effect.succeed(answer),
-            onSuccess: (text) => {
-              const body = parseJson(text)
-              if (Result.isFailure(body)) return Effect.succeed(body.failure)
-              return Effect.matchEffect(gatekeeper.request(body.success, { address }), {
-                onFailure: failed,
-                onSuccess: (session) => Effect.succeed(answers.started(session)),
-              })
-            },
+        request: (text, address) => {
+          const body = parseJson(text)
+          if (Result.isFailure(body)) return Effect.succeed(body.failure)
+          return Effect.matchEffect(gatekeeper.request(body.success, { address }), {
+            onFailure: failed,
+            onSuccess: (session) => Effect.succeed(answers.started(session)),
           })
         },
         status: (ticket) =>

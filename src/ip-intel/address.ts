@@ -1,7 +1,7 @@
 /**
  * Internet addresses as the gate compares, counts and looks them up. One address has one canonical text, whatever form it
  * arrived in: IPv4-mapped IPv6 is IPv4, IPv6 is compressed lower case, zone ids and brackets are gone. Anything else
- * (octal or short IPv4, a host name, a port) is not an address. Parsed addresses are remembered, the last 10,000.
+ * (octal or short IPv4, a host name, a port) is not an address. Parsed addresses are remembered, the last 1,000.
  */
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
@@ -62,7 +62,7 @@ export const parseOnce = (text: string): Address | undefined => {
 }
 
 // misses are remembered too: a client may send the same garbage with every request
-const parsed = new LRUCache<string, { readonly address: Address | undefined }>({ max: 10_000 })
+const parsed = new LRUCache<string, { readonly address: Address | undefined }>({ max: 1_000 })
 
 /** Takes an address apart. Undefined when the text is no address; never throws. */
 export const parseAddress = (text: string): Address | undefined => {

@@ -1,34 +1,64 @@
 import { script } from "./step.ts"
 
 /**
- * Admits a newcomer: to a slot when one is free and nobody waits, else to the end of the queue, else not at all. While an
+ * Admits newcomers: to a slot while one is free and nobody waits, else to the end of the queue, else not at all. While an
  * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served.
  *
- * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration
- * Result `['starting', lease]` · `['waiting', position, length, average ms]` · `['full', length, average ms]`
- * · `['draining']`
+ * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration; then id,
+ * caller and configuration of each further newcomer
+ * Result of each `['starting', lease]` · `['waiting', position, length, average ms]` · `['full', length, average ms]`
+ * · `['draining']`; what the whole step signals and owes is said with the first
  */
 export const admit = script(
   "admit",
   `
-local id, longest, present, deadline, caller, data = ARGV[6], tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[11]
-call_next()
-if num(META, 'draining') == 1 then return reply({'draining'}) end
-local length = call('ZCARD', WAITING)
-local t = {'w', '0', '0', '', caller, '0', int(now)}
-if length == 0 and call('ZCARD', LEASES) < slots and not resting() and not paused() then
-  t[2] = int(call('HINCRBY', META, 'seq', 1))
-  reserve(id, t, 's', deadline)
-  call('HSET', DATA, id, data)
-  return reply({'starting', t[3]})
+local longest, present, deadline = tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9])
+local ids, callers, datas = {ARGV[6]}, {ARGV[10]}, {ARGV[11]}
+for a = 12, #ARGV, 3 do
+  local n = #ids + 1
+  ids[n], callers[n], datas[n] = ARGV[a], ARGV[a + 1], ARGV[a + 2]
 end
-if length >= longest then return reply({'full', length, num(META, 'avg')}) end
-t[2] = int(call('HINCRBY', META, 'seq', 1))
-save(id, t)
-call('HSET', DATA, id, data)
-call('ZADD', WAITING, t[2], id)
-call('ZADD', PRESENCE, present, id)
-return reply({'waiting', length + 1, length + 1, num(META, 'avg')})
+call_next()
+local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg')
+local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0')
+local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[3] == '1'
+-- the first of them find slots, the next places, the rest nothing
+local starting = 0
+if length == 0 and not closed then starting = math.min(#ids, math.max(0, slots - held)) end
+local waiting = math.min(#ids - starting, math.max(0, longest - length))
+if draining then starting, waiting = 0, 0 end
+local seq = 0
+if starting + waiting > 0 then seq = call('HINCRBY', META, 'seq', starting + waiting) - starting - waiting end
+local results, records, data, line, seen = {}, {}, {}, {}, {}
+for n = 1, #ids do
+  local id = ids[n]
+  if draining then
+    results[n] = {{'draining'}}
+  elseif n <= starting then
+    local t = {'w', int(seq + n), '0', '', callers[n], '0', int(now)}
+    reserve(id, t, 's', deadline)
+    call('HSET', DATA, id, datas[n])
+    results[n] = {{'starting', t[3]}}
+  elseif n <= starting + waiting then
+    local place, m = int(seq + n), #line + 1
+    records[m], records[m + 1] = id, cjson.encode({'w', place, '0', '', callers[n], '0', int(now)})
+    data[m], data[m + 1] = id, datas[n]
+    line[m], line[m + 1] = place, id
+    seen[m], seen[m + 1] = present, id
+    length = length + 1
+    results[n] = {{'waiting', length, length, avg}}
+  else
+    results[n] = {{'full', length, avg}}
+  end
+end
+if #line > 0 then
+  call('HSET', TICKETS, unpack(records))
+  call('HSET', DATA, unpack(data))
+  call('ZADD', WAITING, unpack(line))
+  call('ZADD', PRESENCE, unpack(seen))
+end
+results[1][2], results[1][3] = signals, settlements
+return results
 `,
   (s) => {
     const id = s.arg(0)
@@ -54,4 +84,5 @@ return reply({'waiting', length + 1, length + 1, num(META, 'avg')})
     s.db.zadd(s.presence, present, id)
     return s.reply(["waiting", length + 1, length + 1, s.num("avg")])
   },
+  [5, 9, 10],
 )

@@ -328,10 +328,16 @@ export class Step {
   }
 }
 
-/** Makes a script of the queue from its two bodies. */
-export const script = (name: string, lua: string, memory: (step: Step) => Reply): Script => ({
+/** Makes a script of the queue from its two bodies. `own` is set where calls of it may be joined. */
+export const script = (
+  name: string,
+  lua: string,
+  memory: (step: Step) => Reply,
+  own?: ReadonlyArray<number>,
+): Script => ({
   name: `queue.${name}`,
   numberOfKeys: 10,
+  ...(own === undefined ? {} : { joins: { own, ownKeys: false } }),
   lua: `-- voicegate queue.${name}\n${prelude}${lua}`,
   memory: (db, keys, args) => memory(new Step(db, keys, args)),
 })

@@ -10,6 +10,7 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Reply, type Script, Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
+import { type Done, makeJoin, type Send } from "./join.ts"
 
 /** A command that is not answered in this time has failed; whether it was carried out is not known. */
 const COMMAND_TIMEOUT_MILLIS = 2_000
@@ -36,7 +37,6 @@ const open = (connection: RedisConnection): Redis | Cluster => {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    enableAutoPipelining: true,
     lazyConnect: true,
   }
   switch (connection.kind) {
@@ -61,7 +61,7 @@ const open = (connection: RedisConnection): Redis | Cluster => {
         sentinelRetryStrategy: retryDelay,
       })
     case "cluster": {
-      const { enableAutoPipelining: _, enableOfflineQueue: __, lazyConnect: ___, ...redisOptions } = common
+      const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = common
       const options: ClusterOptions = {
         redisOptions,
         enableAutoPipelining: true,
@@ -74,8 +74,6 @@ const open = (connection: RedisConnection): Redis | Cluster => {
     }
   }
 }
-
-type Done = (error: Error | null | undefined, reply?: unknown) => void
 
 /** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
 const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
@@ -189,24 +187,36 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               }),
         )
 
+      const send: Send = (script, keys, args, done) => {
+        const rest = [...keys, ...args]
+        client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
+          // the server forgot its scripts, or this one is new to it: once with the text
+          if (error?.message.startsWith("NOSCRIPT")) client.eval(script.lua, keys.length, ...rest, done)
+          else done(error, reply)
+        })
+      }
+      const run = makeJoin(send, client instanceof Cluster)
+
       return Store.of({
+        // one primitive for the whole: every admission waits for two of these
         run: (script, keys, args) =>
-          Effect.flatMap(
-            ready((done) => {
-              const rest = [...keys, ...args]
-              client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
-                // the server forgot its scripts, or this one is new to it: once with the text
-                if (error?.message.startsWith("NOSCRIPT")) client.eval(script.lua, keys.length, ...rest, done)
-                else done(error, reply)
-              })
-            }),
-            (reply) =>
-              isReply(reply)
-                ? Effect.succeed(reply)
-                : Effect.die(
+          Effect.callback<Reply, StoreUnavailable>((resume) => {
+            if (offset === undefined) return resume(Effect.fail(unavailable("not connected")))
+            run(script, keys, args, (error, reply) => {
+              if (error) {
+                giveUp(error)
+                resume(Effect.fail(unavailable(error)))
+              } else if (isReply(reply)) {
+                resume(Effect.succeed(reply))
+              } else {
+                resume(
+                  Effect.die(
                     new TypeError(`the script ${script.name} answered something else than strings and integers`),
                   ),
-          ),
+                )
+              }
+            })
+          }),
         get: (key) =>
           Effect.map(
             ready((done) => client.get(key, done)),

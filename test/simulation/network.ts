@@ -3,6 +3,7 @@
  * asks for goes wrong on it. A dead gate hears nothing more; what it had sent is carried out all the same.
  */
 import { Effect, type Scope } from "effect"
+import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
 import { StoreUnavailable, stackless } from "../../src/Session.ts"
 import type { Script, Store } from "../../src/Store.ts"
 import type { Gate } from "./gate.ts"
@@ -97,7 +98,8 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
     subscribe: (channel, onMessage): Effect.Effect<void, never, Scope.Scope> =>
       Effect.sync(() =>
         world.base.listen(channel, (message) => {
-          world.watch.published(message)
+          // refunds are told too, and are no ticket's affair
+          if (channel.startsWith(INSTANCE_CHANNEL)) world.watch.published(message)
           deliver(message, onMessage)
         }),
       ),

@@ -73,7 +73,7 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
     } else {
       const token = random.maybe(tokens) ?? "k?"
       const kind = random.pick(["refund", "release"])
-      run(twins.giveBack, [token, kind])
+      run(twins.giveBack, [token, kind, `l${seed}:refunds`])
       if (kind === "refund") model.refund(token)
       else model.release(token)
     }

@@ -63,7 +63,8 @@ export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replaye
     for (const { prefix, seed, steps } of histories) {
       const report: Array<string> = []
       for (const [n, step] of steps.entries()) {
-        const [error, reply] = answers.next().value ?? [null, undefined]
+        const [error, answer] = answers.next().value ?? [null, undefined]
+        const reply = step.script.joins !== undefined && Array.isArray(answer) ? answer[0] : answer
         const expected = JSON.stringify(step.reply)
         const actual = error === null ? JSON.stringify(reply) : String(error)
         replies++

@@ -1,0 +1,93 @@
+/** Load by wrk, one thread and 64 connections, and what it cost the server's process. */
+import { spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+
+const body = JSON.stringify({ clientIdentifier: "shop-42", dynamicVariables: { name: "Ada", page: "/cart" } })
+
+/** What a page's widget sends over one proxy; `caller` is Lua for the caller's address. */
+const requests = (caller: string): string => `
+local body, n = '${body}', 0
+function request()
+  n = n + 1
+  return wrk.format("POST", "/api/session/request", {
+    ["Content-Type"] = "application/json",
+    ["Origin"] = "https://shop.example",
+    ["User-Agent"] = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36",
+    ["Accept"] = "*/*",
+    ["Accept-Language"] = "en-GB,en;q=0.9",
+    ["X-Forwarded-For"] = ${caller},
+  }, body)
+end
+function done(summary, latency)
+  io.write(string.format("p50=%d p99=%d errors=%d\\n", latency:percentile(50), latency:percentile(99),
+    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
+end`
+
+/** Who asks: another address every time, so that all are queued, or a handful of addresses long past their limits. */
+export const modes = {
+  queue: requests(
+    'string.format("%d.%d.%d.%d", 11 + math.floor(n / 16777216), math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)',
+  ),
+  flood: requests('"198.51.100." .. (n % 8)'),
+} as const
+export type Mode = keyof typeof modes
+
+export interface Measured {
+  readonly perSecond: number
+  /** CPU of the server's processes for one request */
+  readonly micros: number
+  /** CPU of the store for one request */
+  readonly storeMicros: number
+  readonly p50Micros: number
+  readonly p99Micros: number
+  /** answers outside 2xx */
+  readonly refused: number
+  readonly answered: number
+}
+
+/** CPU time of processes so far, in clock ticks of 10 ms. */
+const ticksOf = (pids: ReadonlyArray<number>): number =>
+  pids
+    .map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8"))
+    .map((stat) => stat.slice(stat.lastIndexOf(")") + 2).split(" "))
+    .reduce((sum, fields) => sum + Number(fields[11]) + Number(fields[12]), 0)
+
+/** Runs wrk for so many seconds against a server of these processes and its store. */
+export const load = async (
+  url: string,
+  pids: ReadonlyArray<number>,
+  storePid: number,
+  mode: Mode,
+  seconds: number,
+): Promise<Measured> => {
+  const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
+  try {
+    const script = join(directory, "load.lua")
+    writeFileSync(script, modes[mode])
+    const before = ticksOf(pids)
+    const storeBefore = ticksOf([storePid])
+    const wrk = spawn("wrk", ["-t1", "-c64", `-d${seconds}s`, "-s", script, url], {
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    const said = await text(wrk.stdout)
+    const ticks = ticksOf(pids) - before
+    const storeTicks = ticksOf([storePid]) - storeBefore
+    const figure = (pattern: RegExp): number => Number(pattern.exec(said)?.[1] ?? Number.NaN)
+    const answered = figure(/(\d+) requests in/)
+    if (figure(/errors=(\d+)/) > 0) throw new Error(`wrk met errors:\n${said}`)
+    return {
+      perSecond: figure(/Requests\/sec:\s+([\d.]+)/),
+      micros: (ticks * 10_000) / answered,
+      storeMicros: (storeTicks * 10_000) / answered,
+      p50Micros: figure(/p50=(\d+)/),
+      p99Micros: figure(/p99=(\d+)/),
+      refused: /Non-2xx/.test(said) ? figure(/Non-2xx or 3xx responses: (\d+)/) : 0,
+      answered,
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

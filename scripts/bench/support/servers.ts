@@ -1,0 +1,117 @@
+/** The servers that are measured, each a process of its own that says where it listens. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { eventually } from "../../../test/support/process.ts"
+import { limits } from "./limits.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
+
+export interface Server {
+  readonly url: string
+  /** all its processes */
+  readonly pids: ReadonlyArray<number>
+  readonly output: () => string
+  readonly stop: () => Promise<void>
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+/** Starts a server and waits until it says `listens at http://…`, so many times as there are processes. */
+export const startServer = async (
+  args: ReadonlyArray<string>,
+  environment: Environment = {},
+  nodeArgs: ReadonlyArray<string> = [],
+): Promise<Server> => {
+  const cwd = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
+  const child: ChildProcess = spawn(process.execPath, [...nodeArgs, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? "", NODE_ENV: "production", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let output = ""
+  const keep = (chunk: Buffer) => {
+    if (output.length < 65_536) output += chunk.toString()
+  }
+  child.stdout?.on("data", keep)
+  child.stderr?.on("data", keep)
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = once(child, "exit")
+      child.kill("SIGTERM")
+      await gone
+    }
+    rmSync(cwd, { recursive: true, force: true })
+  }
+  try {
+    let url = ""
+    await eventually("the server listens", () => {
+      if (child.exitCode !== null) throw new Error(output)
+      url = /listens at (http:\S+)/.exec(output)?.[1] ?? ""
+      return url !== ""
+    })
+    return { url, pids: child.pid === undefined ? [] : [child.pid], output: () => output, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** A list of ranges such as operators have, 20,000 of them, none of which holds a caller of the benchmark. */
+const writeList = (directory: string): string => {
+  const file = join(directory, "vpn.txt")
+  const lines = Array.from({ length: 20_000 }, (_, i) => `${100 + (i >> 14)}.${(i >> 6) & 255}.${(i << 2) & 255}.0/24`)
+  writeFileSync(file, lines.join("\n"))
+  return file
+}
+
+/** Settings of the gate as production has them: every check, an origin, a proxy, limits, both webhook credentials. */
+export const gateSettings = (redisUrl: string, platformUrl: string, list: string): Environment => ({
+  StoreConnectionString: redisUrl,
+  VoiceAiPlatform__ApiSecretToken: "bench-platform-key",
+  VoiceAiPlatform__BaseUrl: platformUrl,
+  VoiceAiPlatform__BusinessId: "business-1",
+  VoiceAiPlatform__WebCampaignId: "campaign-1",
+  VoiceAiPlatform__DefaultRegionId: "eu",
+  VoiceAiPlatform__MaxConcurrency: "1",
+  IpIntel__Provider: "lists",
+  IpIntel__Lists__Vpn__0: list,
+  Security__WebhookApiToken: "bench-webhook-token-0123456789",
+  Security__AllowedOrigins__0: "https://shop.example",
+  Security__TrustedProxies__0: "loopback",
+  Security__RateLimitHourly: String(limits.hourly),
+  Security__RateLimitDaily: String(limits.daily),
+  Queue__MaxLength: "1000000",
+  // nobody here connects after the answer: those who do are not abandoned within the run
+  Queue__DisconnectGraceSeconds: "3600",
+  Server__Host: "127.0.0.1",
+  Server__Port: "0",
+})
+
+/** The built gate over this Redis and this platform. */
+export const startGate = async (
+  redisUrl: string,
+  platformUrl: string,
+  more: Environment = {},
+  nodeArgs: ReadonlyArray<string> = [],
+): Promise<Server> => {
+  const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
+  const settings = { ...gateSettings(redisUrl, platformUrl, writeList(directory)), ...more }
+  const server = await startServer([join(root, "dist/main.js"), "serve"], settings, nodeArgs)
+  return {
+    ...server,
+    stop: async () => {
+      await server.stop()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A hand-written server beside this file. */
+export const startYardstick = (
+  name: "limit" | "fastify",
+  redisUrl: string,
+  environment?: Environment,
+): Promise<Server> => startServer([join(root, `scripts/bench/servers/${name}.ts`), redisUrl], environment)

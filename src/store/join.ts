@@ -1,0 +1,82 @@
+/**
+ * Sends calls of one script that are made in one turn of the event loop as one command, where the script says that it can
+ * (`Script.joins`): a store under load spends more on a command's way, and on what every call of a script begins with, than
+ * on most calls.
+ *
+ * Plain callbacks, no effect: this is the hottest room of the house.
+ */
+import type { Script } from "../Store.ts"
+
+export type Done = (error: Error | null | undefined, reply?: unknown) => void
+type Arguments = ReadonlyArray<string | number>
+export type Send = (script: Script, keys: ReadonlyArray<string>, args: Arguments, done: Done) => void
+
+interface Call {
+  readonly keys: ReadonlyArray<string>
+  readonly args: Arguments
+  readonly done: Done
+}
+
+/**
+ * At most so many calls are one command, which is sent as soon as it has them: the store then works on it while this process
+ * reads further requests, instead of each waiting for the other.
+ */
+export const MOST = 16
+
+const equal = (a: Arguments, b: Arguments): boolean => a.length === b.length && a.every((each, i) => each === b[i])
+
+/**
+ * Whether two calls may be one command. On a cluster all keys of a command are on one node, which is so only when both calls
+ * have the same.
+ */
+const fits = (joins: NonNullable<Script["joins"]>, cluster: boolean, a: Call, b: Call): boolean =>
+  a.args.length === b.args.length &&
+  a.args.every((each, i) => each === b.args[i] || joins.own.includes(i)) &&
+  (a.keys === b.keys || (joins.ownKeys && !cluster) || equal(a.keys, b.keys))
+
+/** Makes what gathers calls until there are enough or the turn is over. `send` sends one command. */
+export const makeJoin = (send: Send, cluster: boolean): Send => {
+  let gathered = new Map<Script, Array<Call>>()
+
+  const sendTogether = (script: Script, calls: ReadonlyArray<Call>): void => {
+    const [first, ...others] = calls
+    if (first === undefined) return
+    const own = script.joins?.own ?? []
+    send(
+      script,
+      script.joins?.ownKeys ? calls.flatMap(({ keys }) => keys) : first.keys,
+      [...first.args, ...others.flatMap(({ args }) => own.map((place) => args[place] ?? ""))],
+      (error, replies) => {
+        calls.forEach(({ done }, i) => {
+          done(error, Array.isArray(replies) ? replies[i] : undefined)
+        })
+      },
+    )
+  }
+
+  const flush = (): void => {
+    const all = gathered
+    gathered = new Map()
+    for (const [script, calls] of all) sendTogether(script, calls)
+  }
+
+  return (script, keys, args, done) => {
+    const { joins } = script
+    if (joins === undefined) return send(script, keys, args, done)
+    const call = { keys, args, done }
+    if (gathered.size === 0) setImmediate(flush)
+    const calls = gathered.get(script)
+    const [first] = calls ?? []
+    if (calls === undefined || first === undefined) {
+      gathered.set(script, [call])
+    } else if (fits(joins, cluster, first, call)) {
+      calls.push(call)
+      if (calls.length < MOST) return
+      sendTogether(script, calls)
+      gathered.delete(script)
+    } else {
+      sendTogether(script, calls)
+      gathered.set(script, [call])
+    }
+  }
+}
