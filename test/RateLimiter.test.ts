@@ -1,6 +1,7 @@
 /** What the rate limiter does around its scripts; the budgets themselves are the affair of `contract/`. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { keysOf, layer as limiterLayer, RateLimiter } from "../src/RateLimiter.ts"
 import { StoreUnavailable } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
@@ -69,6 +70,102 @@ describe("RateLimiter", () => {
       assert.deepStrictEqual([refused.limit, refused.retryAfterSeconds], ["hour", 3600])
     }).pipe(Effect.provide(limiter(memoryStore, [1, 0, 1]))),
   )
+
+  describe("after a refusal", () => {
+    /** A limiter whose store counts what it is asked; `deaf` ones hear nothing of other instances. */
+    const counted = Effect.fnUntraced(function* (
+      store: Store["Service"],
+      limits: readonly [number, number, number],
+      deaf = false,
+    ) {
+      let asked = 0
+      const counting: Store["Service"] = {
+        ...store,
+        run: (script, keys, args) => {
+          asked++
+          return store.run(script, keys, args)
+        },
+        ...(deaf ? { subscribe: () => Effect.void } : {}),
+      }
+      const built = yield* Layer.build(Layer.fresh(limiter(Layer.succeed(Store, counting), limits)))
+      const service = Context.get(built, RateLimiter)
+      return {
+        asked: () => asked,
+        refund: (token: string) => service.refund("1.2.3.4", token),
+        take: (token: string) =>
+          Effect.match(service.take("1.2.3.4", token), {
+            onFailure: (error) => (error._tag === "RateLimited" ? error.retryAfterSeconds : error._tag),
+            onSuccess: () => "taken",
+          }),
+      }
+    })
+
+    it.effect("repeats it for a second without asking the store, with the time that is left", () =>
+      Effect.gen(function* () {
+        const gate = yield* counted(yield* Store, [1, 0, 0])
+        yield* gate.take("a")
+        assert.strictEqual(yield* gate.take("b"), 3600)
+        yield* TestClock.adjust(999)
+        assert.strictEqual(yield* gate.take("c"), 3600)
+        assert.strictEqual(gate.asked(), 2)
+        yield* TestClock.adjust(1)
+        assert.strictEqual(yield* gate.take("d"), 3599)
+        assert.strictEqual(gate.asked(), 3)
+      }).pipe(Effect.provide(memoryStore)),
+    )
+
+    it.effect("never repeats it when the budget has a unit again", () =>
+      Effect.gen(function* () {
+        const gate = yield* counted(yield* Store, [1, 0, 0])
+        yield* gate.take("a")
+        yield* TestClock.adjust(3_600_000 - 300)
+        assert.strictEqual(yield* gate.take("b"), 1)
+        yield* TestClock.adjust(299)
+        assert.strictEqual(yield* gate.take("c"), 1)
+        yield* TestClock.adjust(1)
+        assert.strictEqual(yield* gate.take("d"), "taken")
+      }).pipe(Effect.provide(memoryStore)),
+    )
+
+    it.effect("forgets it when a unit is given back, here or at another instance", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const here = yield* counted(store, [1, 0, 0])
+        const there = yield* counted(store, [1, 0, 0])
+        for (const [gate, token] of [
+          [here, "a"],
+          [there, "b"],
+        ] as const) {
+          assert.strictEqual(yield* gate.take(token), "taken")
+          assert.strictEqual(yield* here.take("no"), 3600)
+          yield* gate.refund(token)
+        }
+        assert.strictEqual(yield* here.take("c"), "taken")
+      }).pipe(Effect.provide(memoryStore)),
+    )
+
+    it.effect("holds it for no more than a second when the message of a unit given back was lost", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const here = yield* counted(store, [1, 0, 0], true)
+        const there = yield* counted(store, [1, 0, 0])
+        yield* there.take("a")
+        yield* here.take("b")
+        yield* there.refund("a")
+        yield* TestClock.adjust(1_000)
+        assert.strictEqual(yield* here.take("c"), "taken")
+      }).pipe(Effect.provide(memoryStore)),
+    )
+
+    it.effect("asks the store again at once when one's own calls were the reason", () =>
+      Effect.gen(function* () {
+        const gate = yield* counted(yield* Store, [5, 0, 1])
+        yield* gate.take("a")
+        for (const token of ["b", "c"]) assert.strictEqual(yield* gate.take(token), 30)
+        assert.strictEqual(gate.asked(), 3)
+      }).pipe(Effect.provide(memoryStore)),
+    )
+  })
 
   it("keeps both keys of a caller in one hash slot, IPv6 prefixes included", () => {
     assert.deepStrictEqual(keysOf("2001:db8::/64"), ["vg:{2001:db8::/64}:log", "vg:{2001:db8::/64}:held"])
