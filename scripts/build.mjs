@@ -1,5 +1,6 @@
 /**
- * Builds `dist` from `src`: the server with tsc, what is no TypeScript as it is, and the pages of `src/web` with Vite.
+ * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the command line and the pages of `src/web` with
+ * Vite.
  * With `--if-needed` only when something of it changed since the last build.
  */
 import { spawnSync } from "node:child_process"
@@ -22,7 +23,13 @@ const files = readdirSync(source, { recursive: true })
 /** Changes when a source, or what is built with it, does. */
 const fingerprint = () => {
   const hash = createHash("sha256")
-  const settings = ["package-lock.json", "tsconfig.json", "scripts/tsconfig.build.json", "scripts/build.mjs"]
+  const settings = [
+    "package-lock.json",
+    "tsconfig.json",
+    "scripts/tsconfig.build.json",
+    "scripts/build.mjs",
+    "scripts/cli.vite.config.ts",
+  ]
   for (const file of [...settings.map((name) => join(root, name)), ...files]) {
     hash
       .update(`${relative(root, file)}\0`)
@@ -60,6 +67,7 @@ for (const file of files) {
 const main = join(output, "main.js")
 if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
 
+run("vite", "build", "--config", "scripts/cli.vite.config.ts", "--logLevel", "warn")
 for (const config of ["vite.config.ts", "dashboard/vite.config.ts", "console/vite.config.ts"]) {
   if (existsSync(join(web, config))) run("vite", "build", "--config", `src/web/${config}`, "--logLevel", "warn")
 }

@@ -89,10 +89,26 @@ const fallback = HttpRouter.add(
   ),
 )
 
+/** The rendered description is three megabytes of script, so it is read when somebody asks for it. */
+const docs = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const page = yield* Effect.cached(
+      Effect.gen(function* () {
+        const own = yield* HttpRouter.make
+        const rendered = HttpApiScalar.layer(Documented, { path: "/docs" })
+        yield* Layer.buildWithScope(Layer.provide(rendered, Layer.succeed(HttpRouter.HttpRouter, own)), scope)
+        return own.asHttpEffect()
+      }),
+    )
+    yield* router.add("GET", "/docs", Effect.orDie(Effect.flatten(page)))
+  }),
+)
+
 /** All routes of the router, with their node adapter's services. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Routes> = Layer.mergeAll(
   HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations])),
-  HttpApiScalar.layer(Documented, { path: "/docs" }),
+  docs,
   PrometheusMetrics.layerHttp(),
   documents,
   fallback,

@@ -5,10 +5,14 @@
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { constants, gzip } from "node:zlib"
 import { Context, Effect } from "effect"
 import { header } from "./incoming.ts"
+
+/** The built pages. Here, because what is bundled knows only how deep below `dist` it is: one level. */
+export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
 
 /** Where the built scripts are. From the sources there are none beside them, so those of the last build are taken. */
 export const WidgetFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http/WidgetFiles", {

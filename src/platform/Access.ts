@@ -32,12 +32,6 @@ export interface Limits {
   readonly startsPerMinute: number
 }
 
-/**
- * 60 requests a minute a key, as the reference documents. Starts of sessions and calls are counted apart and may be ten a
- * second: a gate under load starts one after the other with a single key, and what bounds those is the account's concurrency.
- */
-export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 60, startsPerMinute: 600 }
-
 export class Access extends Context.Service<
   Access,
   {

@@ -15,6 +15,7 @@ import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
+import { DEFAULT_LIMITS } from "./defaults.ts"
 import { Api } from "./http/Api.ts"
 import { dashboard } from "./http/dashboard/dashboard.ts"
 import { businesses } from "./http/handlers/businesses.ts"
@@ -120,7 +121,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   })
   const background = Layer.mergeAll(Services.sweeping, deliver.pipe(Layer.provide(client(privateWebhooks))))
   // The state stands outside of `serve`, which builds its routes anew.
-  const state = Layer.mergeAll(Access.layer(options.limits ?? Access.DEFAULT_LIMITS), LiveSessions.layer, background)
+  const state = Layer.mergeAll(Access.layer(options.limits ?? DEFAULT_LIMITS), LiveSessions.layer, background)
   return HttpRouter.serve(
     Layer.mergeAll(api, docs, people, socket.route, unknownRoutes).pipe(Layer.provide(safeAnswers)),
     {

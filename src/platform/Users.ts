@@ -4,12 +4,10 @@ import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { DEFAULT_CALL_CONCURRENCY } from "./defaults.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { type Refused, refuse, type User } from "./model.ts"
 import { hashPassword, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, verifyPassword } from "./Passwords.ts"
-
-/** Calls of a user that may run at once, when nothing else is said. */
-export const DEFAULT_CALL_CONCURRENCY = 10
 
 export interface NewUser {
   /** made up when absent */

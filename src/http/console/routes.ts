@@ -2,19 +2,19 @@
  * The operator's console below `/console`: a page that needs nothing but its own files, and the endpoints behind its token.
  * Mounted only when there is a token.
  */
-import { fileURLToPath } from "node:url"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { Gatekeeper } from "../../Gatekeeper.ts"
 import type { Settings } from "../../Settings.ts"
+import { webRoot } from "../static.ts"
 import { Api } from "./Api.ts"
 import { handlers } from "./handlers.ts"
 
 /** The folder that holds the built page in `console/`. */
 export const PageRoot = Context.Reference<string>("voicegate/http/console/PageRoot", {
-  defaultValue: () => fileURLToPath(new URL("../../web", import.meta.url)),
+  defaultValue: () => webRoot,
 })
 
 const ASSET = /^\/console\/assets\/[\w.-]+(\?|$)/

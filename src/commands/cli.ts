@@ -1,0 +1,89 @@
+/**
+ * The command line: `serve` (the default), `demo`, `check`, `platform`. Wiring only; what only one command needs is loaded when
+ * it runs, so that serving starts without it.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import { createRequire } from "node:module"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Console, Effect, Layer, Option, Runtime } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Settings } from "../Settings.ts"
+import { loadSettings, type SettingsSource } from "../settings/load.ts"
+import { platform } from "./platform.ts"
+import { serve } from "./serve.ts"
+
+/** What `Runtime.defaultTeardown` makes of SIGINT and SIGTERM. */
+const INTERRUPTED = 130
+
+const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
+
+const config = Flag.File("config").pipe(
+  Flag.withAlias("c"),
+  Flag.withDescription("JSON file of settings; settings.json beside the process when absent"),
+  Flag.optional,
+)
+
+const sourceOf = (file: Option.Option<string>): SettingsSource => ({
+  file: Option.getOrUndefined(file),
+  env: process.env,
+  cwd: process.cwd(),
+})
+
+const exitWith = (code: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    process.exitCode = code
+  })
+
+const serving = Effect.fnUntraced(
+  function* (input: { readonly config: Option.Option<string> }) {
+    const { tree, warnings } = yield* loadSettings(sourceOf(input.config))
+    yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
+    return yield* Effect.provide(serve, Layer.succeed(Settings, tree))
+  },
+  Effect.catch((error: { readonly _tag: string; readonly message: string }) =>
+    Effect.andThen(
+      Console.error(
+        error._tag === "SettingsInvalid"
+          ? `${error.message}\n\nEvery setting is described in the README. To try voicegate without any: voicegate demo`
+          : error.message,
+      ),
+      exitWith(1),
+    ),
+  ),
+)
+
+const voicegate = Command.make("voicegate", { config }, serving).pipe(
+  Command.withDescription(
+    "The gatekeeper between a website's voice widget and its voice agent. Without a command: serve.",
+  ),
+  Command.withSubcommands([
+    Command.make("serve", { config }, serving).pipe(Command.withDescription("Serve the gate")),
+    Command.make(
+      "demo",
+      { port: Flag.Int("port").pipe(Flag.withDescription("where the page is wanted"), Flag.withDefault(8080)) },
+      ({ port }) =>
+        Effect.flatMap(
+          Effect.promise(() => import("./demo.ts")),
+          ({ demo }) => demo(port),
+        ),
+    ).pipe(Command.withDescription("Run gate, local platform and a page to call from, offline, with no settings")),
+    Command.make("check", { config }, (input) =>
+      Effect.gen(function* () {
+        const { check } = yield* Effect.promise(() => import("./check.ts"))
+        const ok = yield* Effect.scoped(check(sourceOf(input.config)))
+        yield* exitWith(ok ? 0 : 1)
+      }),
+    ).pipe(
+      Command.withDescription(
+        "Say what works: settings, store, platform, slots, IP provider; exit code 1 when something does not",
+      ),
+    ),
+    platform,
+  ]),
+)
+
+/** Being told to stop, and having done so in order, is a success. */
+const teardown: Runtime.Teardown = (exit, onExit) =>
+  Runtime.defaultTeardown(exit, (code) => onExit(code === INTERRUPTED ? 0 : code))
+
+voicegate.pipe(Command.run({ version }), Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

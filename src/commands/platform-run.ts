@@ -1,0 +1,114 @@
+/** What the commands of `platform.ts` do. */
+import { randomBytes } from "node:crypto"
+import { text as readAll } from "node:stream/consumers"
+import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
+import type { IpNetwork } from "effect/net"
+import { Businesses } from "../platform/Businesses.ts"
+import { checkUrl } from "../platform/data/Database.ts"
+import * as Platform from "../platform/Platform.ts"
+import * as Services from "../platform/services.ts"
+import { Users } from "../platform/Users.ts"
+import { vaultKeyOf } from "../platform/vault-key.ts"
+import { PASSWORD, VAULT_KEY } from "./platform.ts"
+
+interface Storage {
+  readonly database: Redacted.Redacted<string>
+  readonly vaultKeyFile: Option.Option<string>
+}
+
+/** The connection string and the vault's key, both checked as far as they can be without a connection. */
+const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Storage) {
+  yield* checkUrl(database)
+  const given = yield* Config.option(Config.Redacted(VAULT_KEY))
+  const file = Option.getOrUndefined(vaultKeyFile)
+  return { database, vaultKey: yield* vaultKeyOf({ database, key: Option.getOrUndefined(given), file }) }
+})
+
+/** What stops a command is said in one line, and its exit code is 1. */
+const orExplain = <A, E extends { readonly message: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catch(effect, ({ message }) =>
+    Effect.andThen(
+      Console.error(message),
+      Effect.sync(() => {
+        process.exitCode = 1
+      }),
+    ),
+  )
+
+const announce = (regions: ReadonlyArray<string>) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { origin } = yield* Platform.Platform
+      const businesses = yield* Businesses
+      yield* Effect.forEach(regions, (id) => businesses.putRegion({ id, name: id }), { discard: true })
+      const known = yield* businesses.regions
+      if (known.length === 0) yield* Effect.logWarning("no session can be started: there is no region (--region)")
+      yield* Effect.logInfo(`the platform listens at ${origin}/api/v1/, described at ${origin}/docs`)
+    }),
+  )
+
+interface Serving extends Storage {
+  readonly host: string
+  readonly port: number
+  readonly region: ReadonlyArray<string>
+  readonly publicWebSocketOrigin: Option.Option<string>
+  readonly privateWebhooks: boolean
+  readonly trustedProxy: ReadonlyArray<IpNetwork.IpNetwork>
+  readonly requestsPerMinute: number
+  readonly startsPerMinute: number
+}
+
+/** Serves the platform until the process is told to stop. */
+export const servePlatform = (input: Serving) =>
+  orExplain(
+    Effect.gen(function* () {
+      const options: Platform.Options = {
+        ...(yield* storageOf(input)),
+        host: input.host,
+        port: input.port,
+        privateWebhooks: input.privateWebhooks,
+        trustedProxies: input.trustedProxy,
+        limits: { requestsPerMinute: input.requestsPerMinute, startsPerMinute: input.startsPerMinute },
+        ...(Option.isSome(input.publicWebSocketOrigin) && { publicWebSocketOrigin: input.publicWebSocketOrigin.value }),
+      }
+      return yield* Layer.launch(announce(input.region).pipe(Layer.provide(Platform.layer(options))))
+    }),
+  )
+
+/** The password from the environment or standard input, or a new one that is shown. */
+const passwordOf = Effect.fnUntraced(function* (fromStdin: boolean) {
+  const given = yield* Config.option(Config.Redacted(PASSWORD))
+  if (fromStdin) {
+    const line = yield* Effect.promise(() => readAll(process.stdin))
+    return { password: Redacted.make(line.replace(/\r?\n$/, "")), shown: false }
+  }
+  return Option.isSome(given)
+    ? { password: given.value, shown: false }
+    : { password: Redacted.make(randomBytes(18).toString("base64url")), shown: true }
+})
+
+interface NewUser extends Storage {
+  readonly email: string
+  readonly name: Option.Option<string>
+  readonly concurrency: number
+  readonly passwordStdin: boolean
+}
+
+/** Makes a user, and shows the password when it was made up. */
+export const addUser = (input: NewUser) =>
+  orExplain(
+    Effect.gen(function* () {
+      const { password, shown } = yield* passwordOf(input.passwordStdin)
+      const services = Services.layer({ ...(yield* storageOf(input)), privateWebhooks: false })
+      const user = yield* Effect.flatMap(Users, (users) =>
+        users.create({
+          email: input.email,
+          name: Option.getOrElse(input.name, () => input.email),
+          callConcurrency: input.concurrency,
+          password,
+        }),
+      ).pipe(Effect.provide(services))
+      yield* Console.log(`user ${user.id} ${user.email}`)
+      if (shown) yield* Console.log(`password (shown once): ${Redacted.value(password)}`)
+    }),
+  )
