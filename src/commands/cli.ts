@@ -10,6 +10,7 @@ import { Command, Flag } from "effect/cli"
 import { Settings } from "../Settings.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import { platform } from "./platform.ts"
+import { asOneOfSeveral, isOneOfSeveral, serveWith } from "./processes.ts"
 import { serve } from "./serve.ts"
 
 /** What `Runtime.defaultTeardown` makes of SIGINT and SIGTERM. */
@@ -34,11 +35,22 @@ const exitWith = (code: number): Effect.Effect<void> =>
     process.exitCode = code
   })
 
+const processes = Flag.Int("processes").pipe(
+  Flag.withDescription("how many processes share the port, to use more than one core; more than one need Redis"),
+  Flag.withDefault(1),
+  Flag.filter(
+    (count) => count >= 1 && count <= 64,
+    () => "Expected a number from 1 to 64",
+  ),
+)
+
 const serving = Effect.fnUntraced(
-  function* (input: { readonly config: Option.Option<string> }) {
+  function* (input: { readonly config: Option.Option<string>; readonly processes: number }) {
     const { tree, warnings } = yield* loadSettings(sourceOf(input.config))
+    const alone = Effect.provide(serve, Layer.succeed(Settings, tree))
+    if (isOneOfSeveral()) return yield* asOneOfSeveral(alone)
     yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
-    return yield* Effect.provide(serve, Layer.succeed(Settings, tree))
+    return input.processes > 1 ? yield* serveWith(input.processes, tree) : yield* alone
   },
   Effect.catch((error: { readonly _tag: string; readonly message: string }) =>
     Effect.andThen(
@@ -52,12 +64,12 @@ const serving = Effect.fnUntraced(
   ),
 )
 
-const voicegate = Command.make("voicegate", { config }, serving).pipe(
+const voicegate = Command.make("voicegate", { config, processes }, serving).pipe(
   Command.withDescription(
     "The gatekeeper between a website's voice widget and its voice agent. Without a command: serve.",
   ),
   Command.withSubcommands([
-    Command.make("serve", { config }, serving).pipe(Command.withDescription("Serve the gate")),
+    Command.make("serve", { config, processes }, serving).pipe(Command.withDescription("Serve the gate")),
     Command.make(
       "demo",
       { port: Flag.Int("port").pipe(Flag.withDescription("where the page is wanted"), Flag.withDefault(8080)) },

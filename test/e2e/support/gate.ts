@@ -46,6 +46,7 @@ export interface Exit {
 export interface Running {
   /** everything it wrote so far, to both outputs */
   readonly output: () => string
+  readonly pid: number
   readonly exit: Promise<Exit>
   readonly exited: () => boolean
   readonly kill: (signal: NodeJS.Signals) => void
@@ -75,6 +76,7 @@ const launch = async (args: ReadonlyArray<string>, environment: Environment): Pr
   const exited = () => child.exitCode !== null || child.signalCode !== null
   return {
     output: () => output,
+    pid: child.pid ?? 0,
     exit,
     exited,
     kill: (signal) => {
@@ -120,8 +122,8 @@ export interface Gate extends Running {
   readonly sessionEnded: (sessionId: string) => Promise<Answer>
 }
 
-const start = async (environment: Environment): Promise<Gate> => {
-  const running = await launch(["serve"], environment)
+const start = async (environment: Environment, args: ReadonlyArray<string>): Promise<Gate> => {
+  const running = await launch(["serve", ...args], environment)
   const handedOut: Array<string> = []
   let url = ""
   try {
@@ -171,7 +173,8 @@ export const makeBench = () => {
   }
   return {
     own,
-    gate: async (environment: Environment): Promise<Gate> => own(await start(environment)),
+    gate: async (environment: Environment, args: ReadonlyArray<string> = []): Promise<Gate> =>
+      own(await start(environment, args)),
     dispose: async (): Promise<void> => {
       const failures: Array<unknown> = []
       for (const thing of owned.reverse()) await thing.dispose().catch((error: unknown) => failures.push(error))

@@ -1,0 +1,73 @@
+/** One gate of several processes that share its port (`--processes`). */
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { runProgram, settingsFor, withBench } from "./support/gate.ts"
+import { startPlatform } from "./support/servers.ts"
+
+/** The processes that a process has started and that still run. */
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
+
+describe("several processes on one port", () => {
+  it(
+    "share slots and queue, replace one that dies, and stop together",
+    withBench(async ({ gate, own }) => {
+      const redis = own(await startRedis())
+      const platform = own(await startPlatform())
+      const several = await gate(settingsFor(platform, { StoreConnectionString: redis.url }), ["--processes", "2"])
+      await eventually("both listen", () => several.output().split("listens at").length === 3)
+      const before = childrenOf(several.pid)
+      assert.lengthOf(before, 2)
+
+      // a connection of its own each, so that both processes have some
+      const answers = await Promise.all(Array.from({ length: 20 }, () => several.call()))
+      assert.lengthOf(
+        answers.filter(({ status }) => status === 200),
+        1,
+      )
+      const places = answers
+        .filter(({ status }) => status === 202)
+        .map(({ json }) => Reflect.get(Object(json), "queuePosition"))
+      assert.deepStrictEqual(
+        places.map(Number).toSorted((a, b) => a - b),
+        Array.from({ length: 19 }, (_, n) => n + 1),
+      )
+
+      process.kill(before[0] ?? 0, "SIGKILL")
+      await eventually("a new one", () => several.output().split("listens at").length === 4)
+      assert.include(several.output(), "is replaced")
+      assert.strictEqual((await several.call()).status, 202)
+
+      several.kill("SIGTERM")
+      assert.deepStrictEqual(await several.exit, { code: 0, signal: null })
+    }),
+  )
+
+  it(
+    "need a store that they can share",
+    withBench(async ({ own }) => {
+      const platform = own(await startPlatform())
+      const { code, output } = await runProgram(["serve", "--processes", "2"], settingsFor(platform))
+      assert.strictEqual(code, 1)
+      assert.include(output, "--processes: Expected 1, or Redis as StoreConnectionString")
+    }),
+  )
+
+  it(
+    "say why they cannot serve, and end",
+    withBench(async ({ gate, own }) => {
+      const redis = own(await startRedis())
+      const platform = own(await startPlatform())
+      const settings = settingsFor(platform, { StoreConnectionString: redis.url })
+      const { url } = await gate(settings)
+      const { code, output } = await runProgram(["serve", "--processes", "2"], {
+        ...settings,
+        Server__Port: new URL(url).port,
+      })
+      assert.strictEqual(code, 1)
+      assert.match(output, /Server\.Port.*EADDRINUSE/)
+    }),
+  )
+})
