@@ -7,11 +7,8 @@
 import { promisify } from "node:util"
 import cors from "@fastify/cors"
 import fastify from "fastify"
+import { inProcesses } from "./processes.ts"
 import { bodyOf, makeDecide } from "./scripts.ts"
-
-const decide = promisify(makeDecide(process.argv[2] ?? ""))
-const app = fastify({ trustProxy: "127.0.0.1", logger: false })
-await app.register(cors, { origin: ["https://shop.example"], credentials: true })
 
 const strings = {
   type: "object",
@@ -20,56 +17,63 @@ const strings = {
 } as const
 const text = { type: "string" } as const
 
-app.post("/api/session/request", {
-  schema: {
-    body: {
-      type: "object",
-      properties: {
-        uniqueRequestId: text,
-        campaignId: text,
-        regionId: text,
-        transportType: { enum: [0, 1] },
-        clientIdentifier: { type: "string", minLength: 1, maxLength: 256, pattern: "^[^/\\\\]*$" },
-        dynamicVariables: strings,
-        metadata: strings,
-        audioConfiguration: { type: "object" },
-      },
-    },
-    response: {
-      200: {
-        type: "object",
-        properties: { status: text, webSocketUrl: text, sessionId: text, uniqueRequestId: text },
-      },
-      202: {
+const serve = async (): Promise<void> => {
+  const decide = promisify(makeDecide(process.argv[2] ?? ""))
+  const app = fastify({ trustProxy: "127.0.0.1", logger: false })
+  await app.register(cors, { origin: ["https://shop.example"], credentials: true })
+  app.post("/api/session/request", {
+    schema: {
+      body: {
         type: "object",
         properties: {
-          status: text,
           uniqueRequestId: text,
-          queuePosition: { type: "integer" },
-          estimatedWaitSeconds: { type: "number", nullable: true },
-          eventsUrl: text,
+          campaignId: text,
+          regionId: text,
+          transportType: { enum: [0, 1] },
+          clientIdentifier: { type: "string", minLength: 1, maxLength: 256, pattern: "^[^/\\\\]*$" },
+          dynamicVariables: strings,
+          metadata: strings,
+          audioConfiguration: { type: "object" },
         },
       },
-      429: {
-        type: "object",
-        properties: {
-          type: text,
-          title: text,
-          status: { type: "integer" },
-          detail: text,
-          code: text,
-          message: text,
-          retryAfterSeconds: { type: "integer" },
-          limit: text,
+      response: {
+        200: {
+          type: "object",
+          properties: { status: text, webSocketUrl: text, sessionId: text, uniqueRequestId: text },
+        },
+        202: {
+          type: "object",
+          properties: {
+            status: text,
+            uniqueRequestId: text,
+            queuePosition: { type: "integer" },
+            estimatedWaitSeconds: { type: "number", nullable: true },
+            eventsUrl: text,
+          },
+        },
+        429: {
+          type: "object",
+          properties: {
+            type: text,
+            title: text,
+            status: { type: "integer" },
+            detail: text,
+            code: text,
+            message: text,
+            retryAfterSeconds: { type: "integer" },
+            limit: text,
+          },
         },
       },
     },
-  },
-  handler: async (request, reply) => {
-    const decision = await decide(request.ip, JSON.stringify(request.body))
-    if (decision === undefined) throw new Error("nothing was decided")
-    if (decision.status === 429) reply.header("retry-after", Math.ceil(decision.resetMillis / 1000))
-    return reply.code(decision.status).send(bodyOf(decision))
-  },
-})
-console.log(`listens at ${await app.listen({ host: "127.0.0.1", port: 0 })}`)
+    handler: async (request, reply) => {
+      const decision = await decide(request.ip, JSON.stringify(request.body))
+      if (decision === undefined) throw new Error("nothing was decided")
+      if (decision.status === 429) reply.header("retry-after", Math.ceil(decision.resetMillis / 1000))
+      return reply.code(decision.status).send(bodyOf(decision))
+    },
+  })
+  console.log(`listens at ${await app.listen({ host: "127.0.0.1", port: 0 })}`)
+}
+
+inProcesses(serve)

@@ -1,11 +1,15 @@
 /** The servers that are measured, each a process of its own that says where it listens. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { eventually } from "../../../test/support/process.ts"
 import { limits } from "./limits.ts"
+
+/** The processes that a process has started. */
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
 
 const root = resolve(import.meta.dirname, "../../..")
 
@@ -24,6 +28,7 @@ export const startServer = async (
   args: ReadonlyArray<string>,
   environment: Environment = {},
   nodeArgs: ReadonlyArray<string> = [],
+  processes = 1,
 ): Promise<Server> => {
   const cwd = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
   const child: ChildProcess = spawn(process.execPath, [...nodeArgs, ...args], {
@@ -50,9 +55,10 @@ export const startServer = async (
     await eventually("the server listens", () => {
       if (child.exitCode !== null) throw new Error(output)
       url = /listens at (http:\S+)/.exec(output)?.[1] ?? ""
-      return url !== ""
+      return output.split("listens at").length > processes
     })
-    return { url, pids: child.pid === undefined ? [] : [child.pid], output: () => output, stop }
+    const pid = child.pid ?? 0
+    return { url, pids: [pid, ...childrenOf(pid)], output: () => output, stop }
   } catch (error) {
     await stop()
     throw error
@@ -67,6 +73,8 @@ const writeList = (directory: string): string => {
   return file
 }
 
+export const WEBHOOK_TOKEN = "bench-webhook-token-0123456789"
+
 /** Settings of the gate as production has them: every check, an origin, a proxy, limits, both webhook credentials. */
 export const gateSettings = (redisUrl: string, platformUrl: string, list: string): Environment => ({
   StoreConnectionString: redisUrl,
@@ -78,7 +86,7 @@ export const gateSettings = (redisUrl: string, platformUrl: string, list: string
   VoiceAiPlatform__MaxConcurrency: "1",
   IpIntel__Provider: "lists",
   IpIntel__Lists__Vpn__0: list,
-  Security__WebhookApiToken: "bench-webhook-token-0123456789",
+  Security__WebhookApiToken: WEBHOOK_TOKEN,
   Security__AllowedOrigins__0: "https://shop.example",
   Security__TrustedProxies__0: "loopback",
   Security__RateLimitHourly: String(limits.hourly),
@@ -96,10 +104,16 @@ export const startGate = async (
   platformUrl: string,
   more: Environment = {},
   nodeArgs: ReadonlyArray<string> = [],
+  processes = 1,
 ): Promise<Server> => {
   const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
   const settings = { ...gateSettings(redisUrl, platformUrl, writeList(directory)), ...more }
-  const server = await startServer([join(root, "dist/main.js"), "serve"], settings, nodeArgs)
+  const server = await startServer(
+    [join(root, "dist/main.js"), "serve", ...(processes > 1 ? ["--processes", String(processes)] : [])],
+    settings,
+    nodeArgs,
+    processes,
+  )
   return {
     ...server,
     stop: async () => {
@@ -109,9 +123,16 @@ export const startGate = async (
   }
 }
 
-/** A hand-written server beside this file. */
+/** A hand-written server of `servers/`; `PROCESSES` in its environment says how many processes it is. */
 export const startYardstick = (
-  name: "limit" | "fastify",
+  name: "limit" | "fastify" | "ws" | "node",
   redisUrl: string,
-  environment?: Environment,
-): Promise<Server> => startServer([join(root, `scripts/bench/servers/${name}.ts`), redisUrl], environment)
+  environment: Environment = {},
+  nodeArgs: ReadonlyArray<string> = [],
+): Promise<Server> =>
+  startServer(
+    [join(root, `scripts/bench/servers/${name}.ts`), redisUrl],
+    environment,
+    nodeArgs,
+    Number(environment.PROCESSES ?? 1),
+  )

@@ -1,0 +1,82 @@
+/**
+ * Measures the built gate beside its yardsticks, in alternating runs on this machine, and prints ratios:
+ *
+ *     npm run build && node scripts/bench/run.ts [admission processes push growth startup] [--rounds 3] [--seconds 6]
+ *                                               [--waiting 10000] [--json FILE]
+ *
+ * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it where nothing else runs.
+ */
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { cpus, totalmem } from "node:os"
+import { parseArgs } from "node:util"
+import { admission } from "./admission.ts"
+import { growth } from "./growth.ts"
+import { push } from "./push.ts"
+import { startup } from "./startup.ts"
+import { type Found, tables } from "./support/report.ts"
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "6" },
+    waiting: { type: "string", default: "10000" },
+    json: { type: "string" },
+  },
+})
+const [rounds, seconds, waiting] = [Number(values.rounds), Number(values.seconds), Number(values.waiting)]
+
+const benches: Readonly<Record<string, () => Promise<Found>>> = {
+  admission: () => admission(rounds, seconds, 1),
+  processes: () => admission(rounds, seconds, 2),
+  push: () => push(rounds, waiting),
+  growth: () => growth(rounds),
+  startup: () => startup(rounds),
+}
+
+const wanted = positionals.length > 0 ? positionals : Object.keys(benches)
+const unknown = wanted.filter((name) => !(name in benches))
+if (unknown.length > 0 || [rounds, seconds, waiting].some((n) => !(n >= 1))) {
+  console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers from 1 on`)
+  process.exit(2)
+}
+
+const versionOf = (command: string, args: ReadonlyArray<string>): string => {
+  try {
+    return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\n")[0] ?? ""
+  } catch (error) {
+    // wrk says its version and fails
+    const said = Reflect.get(Object(error), "stdout")
+    if (typeof said === "string" && said !== "") return said.split("\n")[0] ?? ""
+    console.error(`${command} is not installed: apt-get install redis-server wrk`)
+    process.exit(2)
+  }
+}
+
+const machine = {
+  date: new Date().toISOString(),
+  cpu: `${cpus().length} × ${cpus()[0]?.model}`,
+  memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+  node: process.version,
+  redis: versionOf("redis-server", ["--version"]),
+  wrk: versionOf("wrk", ["--version"]),
+  rounds,
+  seconds,
+}
+console.log(
+  Object.entries(machine)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n"),
+)
+
+const figures: Array<Found["figures"][number]> = []
+const ratios: Array<Found["ratios"][number]> = []
+for (const name of wanted) {
+  const found = await benches[name]?.()
+  figures.push(...(found?.figures ?? []))
+  ratios.push(...(found?.ratios ?? []))
+}
+console.log(`\n${tables({ figures, ratios })}`)
+if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ machine, ratios, figures }, undefined, 2))
+process.exit(ratios.some(({ reached }) => reached === false) ? 1 : 0)

@@ -1,0 +1,8 @@
+/** The least that node can be made to serve: what the gate's start is measured against. */
+import { createServer } from "node:http"
+
+const server = createServer((_, response) => response.end("ok"))
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  if (address !== null && typeof address === "object") console.log(`listens at http://127.0.0.1:${address.port}`)
+})

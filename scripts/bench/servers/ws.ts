@@ -1,0 +1,49 @@
+/**
+ * The yardstick for push: bare `ws` holding connections, and bare publish-and-send over Redis.
+ *
+ *     node scripts/bench/servers/ws.ts redis://…
+ *
+ * `POST /tick` sends every connection its position; `POST /publish` publishes to Redis, and what comes back is sent to the
+ * connection that has waited longest, as one that is called.
+ */
+import { createServer } from "node:http"
+import { Redis } from "ioredis"
+import { type WebSocket, WebSocketServer } from "ws"
+
+const url = process.argv[2] ?? ""
+const publisher = new Redis(url)
+const subscriber = new Redis(url)
+const waiting: Array<WebSocket> = []
+
+let shift = 0
+const tick = (): void => {
+  shift++
+  waiting.forEach((ws, i) => {
+    ws.send(
+      JSON.stringify({
+        type: "position",
+        position: i + 1,
+        queueLength: waiting.length + shift,
+        estimatedWaitSeconds: null,
+      }),
+    )
+  })
+}
+
+const server = createServer((request, response) => {
+  if (request.url === "/tick") tick()
+  else publisher.publish("calls", "next")
+  response.end()
+})
+new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false }).on("connection", (ws) => {
+  waiting.push(ws)
+  ws.send(JSON.stringify({ type: "position", position: waiting.length, queueLength: 0, estimatedWaitSeconds: null }))
+})
+subscriber.on("message", () => {
+  waiting.shift()?.send(JSON.stringify({ type: "start_call", startBefore: new Date().toISOString() }))
+})
+await subscriber.subscribe("calls")
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  if (address !== null && typeof address === "object") console.log(`listens at http://127.0.0.1:${address.port}`)
+})
