@@ -1,17 +1,18 @@
 /**
- * What an admission costs Redis with 1,000 and with 1,000,000 waiting, and how much of Redis a waiting ticket takes. The
- * queue's own script is sent as the gate sends it under load, several newcomers at a time.
+ * What an admission costs with 1,000 and with 1,000,000 waiting: CPU of the gate and of Redis for one queued request, under the
+ * load of `admission.ts`. And how much of Redis a waiting ticket takes.
  */
-import { readFileSync } from "node:fs"
 import { Redis } from "ioredis"
 import { admit } from "../../src/queue/admit.ts"
 import { keysOf } from "../../src/queue/step.ts"
 import { MOST } from "../../src/store/join.ts"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
+import { load } from "./support/load.ts"
+import { startPlatform } from "./support/platform.ts"
 import { type Found, figure, ratio } from "./support/report.ts"
+import { type Server, startGate } from "./support/servers.ts"
 
 const SIZES = [1_000, 1_000_000] as const
-const MEASURED = 64_000
 
 const data = JSON.stringify({
   campaign: "default",
@@ -23,63 +24,73 @@ const data = JSON.stringify({
   audio: {},
 })
 
-/** CPU time of the server so far, in µs. */
-const cpuOf = (redis: RedisServer): number => {
-  const stat = readFileSync(`/proc/${redis.pid()}/stat`, "utf8")
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+/** Own arguments of the n-th newcomer: id, caller, configuration. */
+const newcomer = (n: number): ReadonlyArray<string> => [
+  `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`,
+  `-${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
+  data,
+]
+
+/** Lets so many wait, by the gate's own script. */
+const fill = async (redis: RedisServer, count: number): Promise<void> => {
+  const client = new Redis(redis.url)
+  try {
+    const sha = String(await client.script("LOAD", admit.lua))
+    const keys = keysOf("business-1/campaign-1")
+    for (let from = 0; from < count; ) {
+      const pipeline = client.pipeline()
+      for (let n = 0; n < 100 && from < count; n++) {
+        const many = Math.min(MOST, count - from)
+        const [[id = "", ...own] = [], ...others] = Array.from({ length: many }, (_, k) => newcomer(from + k))
+        const now = Date.now()
+        const shared = [now, 0, "instance", "vg:i:", 30_000, id, 10_000_000, now + 3_600_000, now + 30_000]
+        pipeline.evalsha(sha, keys.length, ...keys, ...shared, ...own, ...others.flat())
+        from += many
+      }
+      await pipeline.exec()
+    }
+  } finally {
+    client.disconnect()
+  }
 }
 
 const usedBy = async (redis: RedisServer): Promise<number> =>
   Number(/used_memory:(\d+)/.exec(await redis.command("info", "memory"))?.[1] ?? Number.NaN)
 
-export const growth = async (rounds: number): Promise<Found> => {
-  const perAdmission: Record<string, Array<number>> = {}
+export const growth = async (rounds: number, seconds: number): Promise<Found> => {
+  const platform = await startPlatform()
+  const whole: Record<string, Array<number>> = {}
+  const store: Record<string, Array<number>> = {}
   const bytes: Array<number> = []
-  for (let round = 0; round < rounds; round++) {
-    for (const size of SIZES) {
-      const redis = await startRedis()
-      const client = new Redis(redis.url)
-      try {
-        const sha = String(await client.script("LOAD", admit.lua))
-        const keys = keysOf("business-1/campaign-1")
-        let tickets = 0
-        const add = async (count: number): Promise<void> => {
-          for (let left = count; left > 0; ) {
-            const pipeline = client.pipeline()
-            for (let n = 0; n < 100 && left > 0; n++) {
-              const newcomers = Array.from({ length: Math.min(MOST, left) }, () => {
-                const n = tickets++
-                const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
-                return [id, `-${11 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`, data] as const
-              })
-              left -= newcomers.length
-              const [first, ...others] = newcomers
-              if (first === undefined) break
-              const now = Date.now()
-              const shared = [now, 0, "instance", "vg:i:", 30_000, first[0], 10_000_000, now + 3e6, now + 3e4]
-              pipeline.evalsha(sha, keys.length, ...keys, ...shared, first[1], first[2], ...others.flat())
-            }
-            await pipeline.exec()
-          }
+  try {
+    for (let round = 0; round < rounds; round++) {
+      for (const size of SIZES) {
+        const redis = await startRedis()
+        let gate: Server | undefined
+        try {
+          const empty = await usedBy(redis)
+          await fill(redis, size)
+          if (size === 1_000_000) bytes.push(((await usedBy(redis)) - empty) / size)
+          gate = await startGate(redis.url, platform.url)
+          await load(gate.url, gate.pids, redis.pid(), "queue", 3)
+          const measured = await load(gate.url, gate.pids, redis.pid(), "queue", seconds)
+          if (measured.refused > 0) throw new Error(`${measured.refused} were refused\n${gate.output()}`)
+          const name = size.toLocaleString("en")
+          whole[name] = [...(whole[name] ?? []), measured.micros + measured.storeMicros]
+          store[name] = [...(store[name] ?? []), measured.storeMicros]
+          console.error(`growth ${name}: ${whole[name]?.at(-1)?.toFixed(1)} µs an admission`)
+        } finally {
+          await gate?.stop()
+          await redis.dispose()
         }
-        const empty = await usedBy(redis)
-        await add(size)
-        if (size === 1_000_000) bytes.push(((await usedBy(redis)) - empty) / size)
-        const before = cpuOf(redis)
-        await add(MEASURED)
-        const name = size.toLocaleString("en")
-        perAdmission[name] = [...(perAdmission[name] ?? []), (cpuOf(redis) - before) / MEASURED]
-        console.error(`growth ${name}: ${perAdmission[name]?.at(-1)?.toFixed(2)} µs an admission`)
-      } finally {
-        client.disconnect()
-        await redis.dispose()
       }
     }
+  } finally {
+    platform.close()
   }
-  const cost = { name: "admission with so many waiting", unit: "µs of Redis", of: perAdmission }
+  const cost = { name: "admission with so many waiting", unit: "µs of gate and Redis", of: whole }
   return {
-    figures: [cost],
+    figures: [cost, { name: "of these, Redis", unit: "µs", of: store }],
     ratios: [
       ratio(cost, "1,000,000", "1,000", { atMost: 1.15 }),
       figure("Redis memory of a waiting ticket, bytes", bytes, { atMost: 700 }),

@@ -31,7 +31,7 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
   admission: () => admission(rounds, seconds, 1),
   processes: () => admission(rounds, seconds, 2),
   push: () => push(rounds, waiting),
-  growth: () => growth(rounds),
+  growth: () => growth(rounds, seconds),
   startup: () => startup(rounds),
 }
 
