@@ -36,7 +36,7 @@ const CONCURRENT_RETRY_SECONDS = 30
 const take: Script = {
   name: "limit.take",
   numberOfKeys: 2,
-  joins: { own: [1], ownKeys: true },
+  joins: { own: [1], times: [0, 5], ownKeys: true },
   lua: `-- voicegate limit.take
 local call = redis.call
 local now, until_ = tonumber(ARGV[1]), ARGV[6]

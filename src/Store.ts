@@ -24,11 +24,15 @@ export interface Script {
   readonly lua: string
   /**
    * Set where several calls may travel as one command, which then does what the calls would do one after the other. The
-   * arguments at the places `own` (from 0) are each call's own, all others are equal; ARGV is the first call's arguments and
-   * then the own ones of each further call. KEYS are one call's, or with `ownKeys` those of each call. The Lua text then
+   * arguments at the places `own` (from 0) are each call's own, those at `times` are moments (ms), of which the first call's
+   * count, and all others are equal; ARGV is the first call's arguments and then the own ones of each further call. KEYS are one call's, or with `ownKeys` those of each call. The Lua text then
    * always answers a list with one reply a call; the memory twin is given one call and answers its reply.
    */
-  readonly joins?: { readonly own: ReadonlyArray<number>; readonly ownKeys: boolean }
+  readonly joins?: {
+    readonly own: ReadonlyArray<number>
+    readonly times: ReadonlyArray<number>
+    readonly ownKeys: boolean
+  }
   readonly memory: (db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) => Reply
 }
 

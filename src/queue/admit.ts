@@ -84,5 +84,5 @@ return results
     s.db.zadd(s.presence, present, id)
     return s.reply(["waiting", length + 1, length + 1, s.num("avg")])
   },
-  [5, 9, 10],
+  { own: [5, 9, 10], times: [0, 7, 8] },
 )

@@ -328,16 +328,16 @@ export class Step {
   }
 }
 
-/** Makes a script of the queue from its two bodies. `own` is set where calls of it may be joined. */
+/** Makes a script of the queue from its two bodies. `joins` is set where calls of it may travel together. */
 export const script = (
   name: string,
   lua: string,
   memory: (step: Step) => Reply,
-  own?: ReadonlyArray<number>,
+  joins?: Pick<NonNullable<Script["joins"]>, "own" | "times">,
 ): Script => ({
   name: `queue.${name}`,
   numberOfKeys: 10,
-  ...(own === undefined ? {} : { joins: { own, ownKeys: false } }),
+  ...(joins === undefined ? {} : { joins: { ...joins, ownKeys: false } }),
   lua: `-- voicegate queue.${name}\n${prelude}${lua}`,
   memory: (db, keys, args) => memory(new Step(db, keys, args)),
 })

@@ -31,7 +31,7 @@ const equal = (a: Arguments, b: Arguments): boolean => a.length === b.length && 
  */
 const fits = (joins: NonNullable<Script["joins"]>, cluster: boolean, a: Call, b: Call): boolean =>
   a.args.length === b.args.length &&
-  a.args.every((each, i) => each === b.args[i] || joins.own.includes(i)) &&
+  a.args.every((each, i) => each === b.args[i] || joins.own.includes(i) || joins.times.includes(i)) &&
   (a.keys === b.keys || (joins.ownKeys && !cluster) || equal(a.keys, b.keys))
 
 /** Makes what gathers calls until there are enough or the turn is over. `send` sends one command. */

@@ -27,8 +27,8 @@ const bench = (cluster = false) => {
 }
 
 describe("calls of one turn", () => {
-  const shared = script({ own: [1], ownKeys: false })
-  const apart = script({ own: [1], ownKeys: true })
+  const shared = script({ own: [1], times: [3], ownKeys: false })
+  const apart = script({ own: [1], times: [], ownKeys: true })
 
   it("are one command when only their own arguments differ, and get a reply each", async () => {
     const { ask, replies, sent } = bench()
@@ -41,6 +41,17 @@ describe("calls of one turn", () => {
     )
     sent[0]?.done(undefined, ["A", "B", "C"])
     assert.deepStrictEqual(replies, ["A", "B", "C"])
+  })
+
+  it("take the first one's time", async () => {
+    const { ask, sent } = bench()
+    ask(shared, ["k"], [7, "a", 9, 1_000])
+    ask(shared, ["k"], [7, "b", 9, 1_001])
+    await turn()
+    assert.deepStrictEqual(
+      sent.map(({ args }) => args),
+      [[7, "a", 9, 1_000, "b"]],
+    )
   })
 
   it("all fail when their command fails", async () => {
