@@ -1,17 +1,21 @@
 /** The existing widget's side: the stock SignalR client against the hub, over a real server. */
+import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { HttpTransportType, type HubConnection, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { Effect, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as Gate from "../../src/Gate.ts"
+import { PING_MILLIS } from "../../src/http/hub/hub.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { layerFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
+import { eventually } from "../support/process.ts"
 
 const ORIGIN = "https://shop.example"
 
@@ -240,6 +244,27 @@ describe("the SignalR hub, by the stock client", () => {
         assert.strictEqual(yield* open(token), 101)
         assert.strictEqual(yield* open(token), 409)
         assert.strictEqual(yield* open("unknown"), 404)
+      }),
+    ),
+  )
+
+  it.effect("the heartbeat begins after the handshake: the stock client takes nothing else for its first word", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const ws = yield* Effect.acquireRelease(
+          Effect.sync(() => new WebSocket(`${url.replace("http", "ws")}/sessionHub`)),
+          (open) => Effect.sync(() => open.terminate()),
+        )
+        const words: Array<string> = []
+        const said = (many: number) => Effect.promise(() => eventually("a word", () => words.length >= many))
+        ws.on("message", (data) => words.push(String(data)))
+        yield* Effect.promise(() => once(ws, "open"))
+        yield* TestClock.adjust(PING_MILLIS)
+        ws.send('{"protocol":"json","version":1}\u001e')
+        yield* said(1)
+        yield* TestClock.adjust(PING_MILLIS)
+        yield* said(2)
+        assert.deepStrictEqual(words, ["{}\u001e", '{"type":6}\u001e'])
       }),
     ),
   )

@@ -17,8 +17,8 @@ import { header } from "../incoming.ts"
 import { makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
 
-/** The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
-const PING_MILLIS = 10_000
+/** How often the hub pings. The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
+export const PING_MILLIS = 10_000
 const SILENCE_MILLIS = 40_000
 /** How long a connection may take to register before it is taken for a reconnect of the widget, which never says. */
 const REGISTER_MILLIS = 3_000
@@ -73,9 +73,10 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
 
     yield* Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()
-      for (const { heard, ws } of peers) {
+      for (const { heard, shaken, ws } of peers) {
         if (now - heard > SILENCE_MILLIS) ws.terminate()
-        else ws.send(protocol.ping)
+        // before the handshake's answer the stock client takes nothing, and fails
+        else if (shaken) ws.send(protocol.ping)
       }
     }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
 
