@@ -63,6 +63,8 @@ const stop = async (): Promise<void> => {
 const soak = async (): Promise<boolean> => {
   await whenBuilt()
   const ledger = new Ledger()
+  // a client library throws where nobody can catch it when a gate breaks its protocol: that is a finding, not an end
+  process.on("uncaughtException", (error) => ledger.problem("uncaught errors of clients", String(error.stack)))
   let gates: ReadonlyArray<GateProcess> = []
   const redis = await startRedis()
   stops.push(redis.dispose)
