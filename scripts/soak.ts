@@ -25,10 +25,11 @@ import { startOperator, turn } from "./soak/operator.ts"
 import { SLOTS } from "./soak/plan.ts"
 import { startPlatform } from "./soak/platform.ts"
 import { countsTable, figuresTable, problemsText, seriesTable } from "./soak/report.ts"
+import { Sessions } from "./soak/sessions.ts"
 import { gateSettings } from "./soak/settings.ts"
 import { auditKeys, FORGOTTEN_MILLIS, storeFigures } from "./soak/store-figures.ts"
 import { makeTicketAudit, READ_MILLIS } from "./soak/ticket-audit.ts"
-import type { World } from "./soak/visit.ts"
+import type { World } from "./soak/world.ts"
 
 const MINUTE = 60_000
 const WARM_MINUTES = 1
@@ -68,7 +69,8 @@ const soak = async (): Promise<boolean> => {
   let gates: ReadonlyArray<GateProcess> = []
   const redis = await startRedis()
   stops.push(redis.dispose)
-  const platform = await startPlatform(seed, () => gates, ledger)
+  const sessions = new Sessions(() => gates, ledger)
+  const platform = await startPlatform(seed, sessions, ledger)
   stops.push(platform.stop)
   const settings = gateSettings(redis.url, platform.origin)
   for (const name of ["A", "B"]) {
@@ -78,12 +80,12 @@ const soak = async (): Promise<boolean> => {
   }
   const client = new Redis(redis.url)
   stops.push(() => client.disconnect())
-  const world: World = { gates: () => gates, platform, ledger, holders: new Map(), grants: [] }
+  const world: World = { gates: () => gates, platform: sessions, ledger, holders: new Map(), grants: [] }
   const load = makeLoad(seed, world)
   const audit = makeTicketAudit(
     client,
     ledger,
-    (ticket) => platform.spoilt(world.holders.get(ticket) ?? -1, "capacity") > 0,
+    (ticket) => sessions.spoilt(world.holders.get(ticket) ?? -1, "capacity") > 0,
     (ticket) => world.holders.delete(ticket),
   )
   const reading = setInterval(() => {
@@ -98,7 +100,7 @@ const soak = async (): Promise<boolean> => {
     store: await storeFigures(client),
     callsStarted: ledger.of("calls started"),
     active: load.active(),
-    running: platform.running(),
+    running: sessions.running,
   })
   const audited = async () => ({ ...(await sample()), audit: await auditKeys(client, Date.now()) })
 
@@ -107,7 +109,7 @@ const soak = async (): Promise<boolean> => {
     const deadline = performance.now() + SETTLE_MILLIS
     while (performance.now() < deadline) {
       const { sizes } = await storeFigures(client)
-      if (load.active() === 0 && platform.running() === 0 && sizes.leases === 0 && sizes.waiting === 0) return
+      if (load.active() === 0 && sessions.running === 0 && sizes.leases === 0 && sizes.waiting === 0) return
       await sleep(2_000)
     }
     say("not everything has come to an end")
@@ -165,7 +167,7 @@ const soak = async (): Promise<boolean> => {
   const after = await audited()
 
   checkLimits(world)
-  const measured: Measured = { before, after, series, sessionIds: platform.ids(), peak: platform.peak(), slots: SLOTS }
+  const measured: Measured = { before, after, series, sessionIds: sessions.ids, peak: sessions.peak, slots: SLOTS }
   const figures = judgeAll(measured, ledger)
   const ok = figures.every((figure) => figure.ok)
   const cores = Object.entries(used).map(([name, percent]) => `${name} ${percent.toFixed(1)} %`)

@@ -1,6 +1,6 @@
 /** Whether heavy callers were kept to their hour: what they were granted, without what they were given back. */
 import { HOURLY } from "./plan.ts"
-import type { World } from "./visit.ts"
+import type { World } from "./world.ts"
 
 const HOUR = 3_600_000
 /** Answers arrive a little after they were decided. */

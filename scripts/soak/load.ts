@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { ask } from "../../test/e2e/support/http.ts"
 import { Chance } from "../../test/simulation/chance.ts"
 import { callerOf, REGULARS, rateAt, regularAddress } from "./plan.ts"
-import { Visit, type World } from "./visit.ts"
+import { Visit } from "./visit.ts"
+import type { World } from "./world.ts"
 
 export interface Load {
   /** Lets callers come for so long; they may stay longer. */

@@ -1,7 +1,7 @@
 /** What else asks a gate all the time: the load balancer, the metrics' scraper, and an operator with the console open. */
 import { ask } from "../../test/e2e/support/http.ts"
 import type { Ledger } from "./ledger.ts"
-import type { Gates } from "./platform.ts"
+import type { Gates } from "./sessions.ts"
 
 export const CONSOLE_TOKEN = "soak-console-token-0123456789"
 const BEARER = { authorization: `Bearer ${CONSOLE_TOKEN}` }

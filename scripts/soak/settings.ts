@@ -1,7 +1,7 @@
 /** The gates' settings as environment variables. */
 import { CONSOLE_TOKEN } from "./operator.ts"
 import * as plan from "./plan.ts"
-import { WEBHOOK_TOKEN } from "./platform.ts"
+import { WEBHOOK_TOKEN } from "./sessions.ts"
 
 export const gateSettings = (store: string, platform: string): Readonly<Record<string, string>> => ({
   StoreConnectionString: store,
