@@ -23,6 +23,21 @@ export interface GateFigures {
   readonly listeners: number
 }
 
+/** The least of each figure: what a gate holds when none of its ticks happens to be under way. */
+export const leastOf = (looks: ReadonlyArray<GateFigures>): GateFigures => {
+  const least = (figure: keyof GateFigures): number => Math.min(...looks.map((look) => look[figure]))
+  return {
+    rss: least("rss"),
+    heapUsed: least("heapUsed"),
+    external: least("external"),
+    sockets: least("sockets"),
+    files: least("files"),
+    timers: least("timers"),
+    resources: least("resources"),
+    listeners: least("listeners"),
+  }
+}
+
 export interface GateProcess {
   readonly pid: number
   readonly url: string

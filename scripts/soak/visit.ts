@@ -122,9 +122,9 @@ export class Visit {
     this.started = true
     this.count("started from the queue")
     for (const timer of this.timers) clearTimeout(timer)
-    // neither the hub nor a poller is told of the end of a call
+    // neither the hub nor a poller is told of the end of a call, nor who is on the way to the other gate
     const { lingers, transport } = this.caller
-    if (!lingers || transport === "hub" || transport === "poll") this.done()
+    if (!lingers || transport === "hub" || transport === "poll" || this.line === undefined) this.done()
     else this.after(LONGEST_MILLIS, () => this.done("visits without an end"))
   }
 
