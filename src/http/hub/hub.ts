@@ -13,6 +13,7 @@ import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
+import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
 import { makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
@@ -126,6 +127,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(opened.close))
         if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
         if (event !== undefined) opened.send(event)
+        else run(awaitStart(gatekeeper.attach(ticket), () => peer.opened !== opened || !peers.has(peer), opened.send))
       })
 
     /** A widget that came back and does not say as whom: the newest ticket of its browser that nobody here holds. */
