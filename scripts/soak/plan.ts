@@ -17,7 +17,7 @@ export const DAILY = 60
 export const CONCURRENT = 3
 
 /** Callers a second who about fill the slots: a call holds one for some 5 s, and not every caller takes one. */
-const CAPACITY = 10.5
+const CAPACITY = 9.5
 /** The rate swings between 0.7 and 1.3 times that. */
 const SWING = 0.3
 
