@@ -159,7 +159,10 @@ const soak = async (): Promise<boolean> => {
     sampling = sample().then(
       (taken) => {
         series.push(taken)
-        say(`minute ${taken.minute.toFixed(0)}: ${taken.callsStarted} calls, ${taken.store.sizes.waiting} wait`)
+        const problems = [...ledger.problems].map(([kind, { times }]) => `; ${kind}: ${times}`).join("")
+        say(
+          `minute ${taken.minute.toFixed(0)}: ${taken.callsStarted} calls, ${taken.store.sizes.waiting} wait${problems}`,
+        )
       },
       (error: unknown) => ledger.problem("figures could not be taken", String(error)),
     )

@@ -12,6 +12,9 @@ export const WEBHOOK_TOKEN = "soak-webhook-token-0123456789"
 /** By then a gate has heard of an end, asked after it, or reclaimed the slot. */
 const REMEMBERED_MILLIS = 7 * 60_000
 
+const WEBHOOK_TRIES = 4
+const WEBHOOK_RETRY_MILLIS = 1_000
+
 /** Where the gates are; known only after the platform, whose address they need. */
 export type Gates = () => ReadonlyArray<{ readonly url: string; readonly agent: Agent }>
 
@@ -109,10 +112,15 @@ export class Sessions {
     if (holds && session.released === 0) this.ledger.problem("ends that freed no slot", JSON.stringify(session))
   }
 
-  /** One webhook to a gate, under either name of the session. */
-  private async tell(session: Session, index: number): Promise<void> {
+  /** One webhook to a gate, under either name of the session; again, if the gate could not take it. */
+  private async tell(session: Session, index: number, tries = 1): Promise<void> {
     const gate = this.gates()[index]
     if (gate === undefined) return
+    const again = async (): Promise<void> => {
+      if (tries === WEBHOOK_TRIES) return
+      await sleep(WEBHOOK_RETRY_MILLIS)
+      await this.tell(session, index, tries + 1)
+    }
     const body = session.web.endsWith("0")
       ? { webSessionId: session.web }
       : { ConversationSessionId: session.conversation }
@@ -123,11 +131,15 @@ export class Sessions {
         agent: gate.agent,
       })
       this.ledger.count("webhooks told")
-      if (status !== 200) this.ledger.problem("unexpected statuses", `webhook ${status} ${text}`)
+      if (status !== 200) {
+        this.ledger.problem("unexpected statuses", `webhook ${status} ${text}`)
+        return await again()
+      }
       if (json.released === true) session.released++
       if (session.released > 1) this.ledger.problem("slots freed twice", JSON.stringify(session))
     } catch (error) {
       this.ledger.problem("broken connections", `webhook: ${String(error)}`)
+      await again()
     }
   }
 }
