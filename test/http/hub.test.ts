@@ -39,10 +39,11 @@ const concerns = Layer.mergeAll(
     Effect.sync(() => {
       let sessions = 0
       return PlatformApi.of({
-        initiate: () =>
-          Effect.sync(() => {
-            sessions++
-            return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
+        initiate: ({ metadata }) =>
+          Effect.gen(function* () {
+            const n = ++sessions
+            if (metadata.slow === "yes") yield* Effect.sleep("1 second")
+            return { sessionIds: [`s${n}`], webSocketUrl: `wss://platform.example/${n}` }
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed("unknown"),
@@ -149,7 +150,8 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}) 
 const ended = (url: string, session: string) =>
   post(`${url}/api/webhook/session-ended`, { ConversationSessionId: session })
 
-const request = (url: string) => Effect.map(post(`${url}/api/session/request`, {}), ({ body }) => body)
+const request = (url: string, body: object = {}) =>
+  Effect.map(post(`${url}/api/session/request`, body), (answer) => answer.body)
 
 describe("the SignalR hub, by the stock client", () => {
   it.live("a registered ticket gets SessionReady when the slot opens, without a start of its own", () =>
@@ -188,6 +190,29 @@ describe("the SignalR hub, by the stock client", () => {
         yield* Effect.promise(() => back)
         yield* ended(url, "s1")
         assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
+      }),
+    ),
+  )
+
+  it.live("a widget that comes back while its call is being started gets SessionReady as well", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const { uniqueRequestId } = yield* request(url, { metadata: { slow: "yes" } })
+        yield* ended(url, "s1")
+        yield* Effect.forkScoped(post(`${url}/api/session/${uniqueRequestId}/start`, {}))
+        yield* Effect.promise(() =>
+          eventually("it is being started", async () => {
+            const response = await fetch(`${url}/api/session/${uniqueRequestId}`)
+            return (await response.text()).includes('"starting"')
+          }),
+        )
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", uniqueRequestId))
+        assert.deepStrictEqual(yield* Effect.promise(next), [
+          "SessionReady",
+          { webSocketUrl: "wss://platform.example/2" },
+        ])
       }),
     ),
   )
