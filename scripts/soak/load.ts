@@ -46,13 +46,19 @@ export const makeLoad = (seed: number, world: World): Load => {
   }
 }
 
+/** A divisor of their number. */
+const AT_ONCE = 10
+
 /** Requests of every address to every gate while newcomers are turned away: what is known of addresses is full then. */
 export const introduceAddresses = async (world: World): Promise<void> => {
-  for (let i = 0; i < REGULARS; i++) {
-    const headers = { "x-forwarded-for": regularAddress(i) }
+  const introduce = async (index: number): Promise<void> => {
+    const headers = { "x-forwarded-for": regularAddress(index) }
     for (const { agent, url } of world.gates()) {
       const { status, text } = await ask("POST", `${url}/api/session/request`, { body: {}, headers, agent })
       if (status !== 503) throw new Error(`a draining gate answered ${status} ${text}`)
     }
+  }
+  for (let i = 0; i < REGULARS; i += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => introduce(i + n)))
   }
 }
