@@ -42,6 +42,8 @@ const REDIS_GROWTH = 2 * MB
 /** The most ends that a campaign remembers. */
 const ENDS_MAX = 100_000
 const META_FIELDS_MAX = 14
+/** `queue.*` 11, `queue.operator.*` 6, `hub.*` 3, `limit.*` 2, `console.*` 2. */
+const SCRIPTS_MAX = 24
 const RING_MAX = 360
 
 const gateFigures = ({ after, before }: Measured): ReadonlyArray<Figure> =>
@@ -126,7 +128,13 @@ const storeFigures = ({ after, before, sessionIds }: Measured): ReadonlyArray<Fi
     { ...same("tickets that should be forgotten", () => 0), after: after.audit.overdue },
     same("redis: clients", ({ store }) => store.clients),
     same("redis: channels", ({ store }) => store.channels),
-    same("redis: scripts", ({ store }) => store.scripts),
+    {
+      name: "redis: scripts",
+      before: before.store.scripts,
+      after: after.store.scripts,
+      allowed: { kind: "at most", limit: SCRIPTS_MAX },
+      note: "each of the gates' own, once",
+    },
     {
       name: "redis: memory besides keys",
       before: before.audit.rest,

@@ -32,8 +32,9 @@ export const expectedRefusal = (
     // at the head of the line again, to be called anew
     case "agent_busy":
       return platform.spoilt(id, "capacity") > 0 ? "waits" : "unexpected"
+    // it came too late, or was overtaken by the caller's own leaving
     case "ticket_over":
-      return mood === "late" ? "over" : "unexpected"
+      return mood === "late" || mood === "leaves" ? "over" : "unexpected"
     // it moved while it was being started over its old line
     case "start_in_progress":
       return mood === "moves" ? "waits" : "unexpected"

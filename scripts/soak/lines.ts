@@ -28,16 +28,17 @@ const socket: Open = (url, ticket, headers, hear) =>
       perMessageDeflate: false,
     })
     ws.on("message", (data) => hear(JSON.parse(String(data))))
-    ws.on("close", (code) => hear({ type: "closed", code }))
     ws.on("error", reject)
-    ws.on("open", () =>
+    ws.on("open", () => {
+      // a refused one closes as well, which its error has told
+      ws.on("close", (code) => hear({ type: "closed", code }))
       resolve({
         send: (type) => {
           if (ws.readyState === WebSocket.OPEN) ws.send(JSON.stringify({ type }))
         },
         cut: () => ws.terminate(),
-      }),
-    )
+      })
+    })
   })
 
 const events: Open = (url, ticket, headers, hear) =>

@@ -135,6 +135,7 @@ describe("the judgement of a soak", () => {
     ["redis: memory besides keys", { audit: { rest: 4 * MB } }],
     ["redis: clients", { store: { clients: 6 } }],
     ["redis: channels", { store: { channels: 3 } }],
+    ["redis: scripts", { store: { scripts: 25 } }],
     ["callers that are not done", { sample: { active: 1 } }],
     ["most calls at once", { run: { peak: 51 } }],
   ]
