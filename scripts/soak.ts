@@ -182,7 +182,10 @@ const soak = async (): Promise<boolean> => {
   const after = await audited()
 
   checkLimits(world)
-  const measured: Measured = { before, after, series, sessionIds: sessions.ids, peak: sessions.peak, slots: SLOTS }
+  const measured: Measured = {
+    ...{ before, after, series, slots: SLOTS, forgotten: values.forget },
+    ...{ sessionIds: sessions.ids, peak: sessions.peak },
+  }
   const figures = judgeAll(measured, ledger)
   const ok = figures.every((figure) => figure.ok)
   const cores = Object.entries(used).map(([name, percent]) => `${name} ${percent.toFixed(1)} %`)

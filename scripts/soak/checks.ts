@@ -24,6 +24,8 @@ export interface Measured {
   readonly sessionIds: number
   readonly peak: number
   readonly slots: number
+  /** whether it was waited for until tickets that are over are forgotten */
+  readonly forgotten: boolean
 }
 
 const MB = 2 ** 20
@@ -79,11 +81,9 @@ const EMPTY: ReadonlyArray<readonly [Structure, string]> = [
   ["data", "configurations and sessions of tickets"],
   ["sessions", "ids of running sessions"],
   ["settle", "what the rate limiter owes"],
-  ["tickets", "forgotten ten minutes after they are over"],
-  ["forget", "the same tickets by that time"],
 ]
 
-const storeFigures = ({ after, before, sessionIds }: Measured): ReadonlyArray<Figure> => {
+const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): ReadonlyArray<Figure> => {
   const size = (name: Structure, limit: number, note: string): Figure => ({
     name: `campaign: ${name}`,
     before: before.store.sizes[name],
@@ -110,6 +110,8 @@ const storeFigures = ({ after, before, sessionIds }: Measured): ReadonlyArray<Fi
   }
   return [
     ...EMPTY.map(([name, note]) => size(name, 0, note)),
+    size("tickets", forgotten ? 0 : after.store.sizes.forget, "forgotten ten minutes after they are over"),
+    size("forget", forgotten ? 0 : Number.POSITIVE_INFINITY, "the same tickets by that time"),
     size("over", Math.min(ENDS_MAX, sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
     size("meta", META_FIELDS_MAX, "fields"),
     size("trail", 1_000, "what operators did"),

@@ -8,11 +8,9 @@ import { setImmediate } from "node:timers/promises"
 const file = process.env.SOAK_PROBE ?? ""
 
 const look = async (): Promise<void> => {
-  // finalizers run in between and let go of more
-  for (let i = 0; i < 3; i++) {
-    globalThis.gc?.()
-    await setImmediate()
-  }
+  // once: on a busy machine more at a time would hold everything up for seconds
+  globalThis.gc?.()
+  await setImmediate()
   const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
   const resources: Record<string, number> = {}
   for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1

@@ -82,6 +82,7 @@ const runWith = (changes: Changes): Measured => ({
   sessionIds: 100,
   peak: 50,
   slots: 50,
+  forgotten: true,
   ...changes.run,
 })
 
@@ -121,6 +122,8 @@ describe("the judgement of a soak", () => {
     ["campaign: waiting", { sizes: { waiting: 1 } }],
     ["campaign: presence", { sizes: { presence: 1 } }],
     ["campaign: tickets", { sizes: { tickets: 1 } }],
+    ["campaign: tickets", { sizes: { tickets: 4, forget: 3 }, run: { forgotten: false } }],
+    ["campaign: forget", { sizes: { forget: 1 } }],
     ["campaign: data", { sizes: { data: 1 } }],
     ["campaign: sessions", { sizes: { sessions: 1 } }],
     ["campaign: settle", { sizes: { settle: 1 } }],
