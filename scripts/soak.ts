@@ -15,32 +15,26 @@ import { parseArgs } from "node:util"
 import { Redis } from "ioredis"
 import { whenBuilt } from "../test/e2e/support/build.ts"
 import { startRedis } from "../test/support/redis.ts"
-import { judgeAll, type Measured, type Sample } from "./soak/checks.ts"
+import { judgeAll } from "./soak/checks.ts"
 import { cpuSince } from "./soak/cpu.ts"
-import { type GateProcess, leastOf, startGate } from "./soak/gate-process.ts"
+import { type GateProcess, startGate } from "./soak/gate-process.ts"
 import { Ledger } from "./soak/ledger.ts"
 import { checkLimits } from "./soak/limits.ts"
 import { introduceAddresses, makeLoad } from "./soak/load.ts"
+import type { Measured, Sample } from "./soak/measured.ts"
+import { makeMeasuring } from "./soak/measuring.ts"
 import { startOperator, turn } from "./soak/operator.ts"
 import { SLOTS } from "./soak/plan.ts"
 import { startPlatform } from "./soak/platform.ts"
 import { countsTable, figuresTable, problemsText, seriesTable } from "./soak/report.ts"
 import { Sessions } from "./soak/sessions.ts"
 import { gateSettings } from "./soak/settings.ts"
-import { auditKeys, FORGOTTEN_MILLIS, storeFigures } from "./soak/store-figures.ts"
+import { FORGOTTEN_MILLIS } from "./soak/store-figures.ts"
 import { makeTicketAudit, READ_MILLIS } from "./soak/ticket-audit.ts"
 import type { World } from "./soak/world.ts"
 
 const MINUTE = 60_000
 const WARM_MINUTES = 1
-/** A lost end is found, or its slot reclaimed, within the longest call and a sweep. */
-const SETTLE_MILLIS = 7 * MINUTE
-/** Idle connections of clients are closed by the gate after 65 s, those to the platform after 5 s. */
-const QUIET_MILLIS = 90_000
-/** Ticks and sweeps of a gate at rest are a second or two apart, so some looks fall between them. */
-const LOOKS = 8
-const LOOK_MILLIS = 730
-
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "60" },
@@ -96,40 +90,9 @@ const soak = async (): Promise<boolean> => {
   }, READ_MILLIS)
   stops.push(() => clearInterval(reading))
 
-  let began = performance.now()
-  const sample = async (): Promise<Sample> => ({
-    minute: (performance.now() - began) / MINUTE,
-    gates: await Promise.all(gates.map((gate) => gate.figures())),
-    store: await storeFigures(client),
-    callsStarted: ledger.of("calls started"),
-    active: load.active(),
-    running: sessions.running,
-  })
-  /** At rest: the least of several looks, and a look at every key. */
-  const audited = async () => {
-    const looks: Array<Sample> = []
-    for (let look = 0; look < LOOKS; look++) {
-      looks.push(await sample())
-      await sleep(LOOK_MILLIS)
-    }
-    const least = gates.map((_, i) => leastOf(looks.flatMap(({ gates: each }) => each[i] ?? [])))
-    return { ...(await sample()), gates: least, audit: await auditKeys(client, Date.now()) }
-  }
-
-  /** Waits until nobody calls and every slot is free again. */
-  const drained = async (): Promise<void> => {
-    const deadline = performance.now() + SETTLE_MILLIS
-    while (performance.now() < deadline) {
-      const { sizes } = await storeFigures(client)
-      if (load.active() === 0 && sessions.running === 0 && sizes.leases === 0 && sizes.waiting === 0) return
-      await sleep(2_000)
-    }
-    say("not everything has come to an end")
-  }
-  /** Waits until idle connections are closed. */
-  const quiet = async (): Promise<void> => {
-    for (const { agent } of gates) agent.destroy()
-    await sleep(QUIET_MILLIS)
+  const measuring = makeMeasuring(gates, client, sessions, load, ledger)
+  const settled = async (): Promise<void> => {
+    if (!(await measuring.drained())) say("not everything has come to an end")
   }
 
   say(`two gates, ${SLOTS} slots, seed ${seed}; warming up`)
@@ -138,14 +101,14 @@ const soak = async (): Promise<boolean> => {
   await introduceAddresses(world)
   await turn(() => gates, "reopen")
   await load.run(WARM_MINUTES)
-  await drained()
+  await settled()
   operator()
-  await quiet()
-  const before = await audited()
+  await measuring.quiet()
+  const before = await measuring.atRest()
 
   say(`${minutes} minutes of load`)
   platform.calm(false)
-  began = performance.now()
+  measuring.begin()
   const cpu = cpuSince({
     "gate A": gates[0]?.pid ?? 0,
     "gate B": gates[1]?.pid ?? 0,
@@ -156,7 +119,7 @@ const soak = async (): Promise<boolean> => {
   const series: Array<Sample> = []
   let sampling = Promise.resolve()
   const sampler = setInterval(() => {
-    sampling = sample().then(
+    sampling = measuring.sample().then(
       (taken) => {
         series.push(taken)
         const problems = [...ledger.problems].map(([kind, { times }]) => `; ${kind}: ${times}`).join("")
@@ -173,13 +136,13 @@ const soak = async (): Promise<boolean> => {
   await sampling
   const used = cpu()
   say("the load is over; waiting for the last calls")
-  await drained()
+  await settled()
   operator()
   await audit.conclude()
   say("waiting for what is remembered to be forgotten")
-  await quiet()
-  if (values.forget) await sleep(FORGOTTEN_MILLIS - QUIET_MILLIS + 15_000)
-  const after = await audited()
+  await measuring.quiet()
+  if (values.forget) await sleep(FORGOTTEN_MILLIS)
+  const after = await measuring.atRest()
 
   checkLimits(world)
   const measured: Measured = {

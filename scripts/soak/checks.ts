@@ -1,32 +1,10 @@
 /** What is asked of a soak, figure by figure, with the tolerance of each and why it has one. */
 import type { GateFigures } from "./gate-process.ts"
 import type { Ledger } from "./ledger.ts"
-import type { KeyAudit, StoreFigures, Structure } from "./store-figures.ts"
+import type { Measured, Sample } from "./measured.ts"
+import { unseen } from "./seen.ts"
+import type { Structure } from "./store-figures.ts"
 import { type Figure, type Judged, judge, judgeTrend } from "./verdict.ts"
-
-/** Everything that is measured at one moment. */
-export interface Sample {
-  /** since the load began; negative before it */
-  readonly minute: number
-  readonly gates: ReadonlyArray<GateFigures>
-  readonly store: StoreFigures
-  readonly callsStarted: number
-  /** callers that are not done */
-  readonly active: number
-  readonly running: number
-}
-
-export interface Measured {
-  readonly before: Sample & { readonly audit: KeyAudit }
-  readonly after: Sample & { readonly audit: KeyAudit }
-  readonly series: ReadonlyArray<Sample>
-  /** session ids that the gates were ever told: what they may remember of ends */
-  readonly sessionIds: number
-  readonly peak: number
-  readonly slots: number
-  /** whether it was waited for until tickets that are over are forgotten */
-  readonly forgotten: boolean
-}
 
 const MB = 2 ** 20
 
@@ -163,43 +141,6 @@ const callFigures = ({ after, peak, slots }: Measured, ledger: Ledger): Readonly
   ),
 ]
 
-/** What a run has to have seen, or its silence about it says nothing. */
-const SEEN: ReadonlyArray<string> = [
-  "429 rate_limited",
-  "403 blocked",
-  "503 queue_full",
-  "moved to the other gate",
-  "left",
-  "vanished",
-  "hung up",
-  "lines: socket",
-  "lines: events",
-  "lines: poll",
-  "lines: hub",
-  "tickets abandoned",
-  "tickets missed",
-  "tickets left",
-  "tickets failed",
-  "tickets ended",
-  "ends repeated",
-  "ends late",
-  "platform: capacity",
-  "platform: ghost",
-  "platform: early",
-]
-/** Rare ones need some minutes. */
-const SEEN_MINUTES = 8
-
-const seen = ({ after }: Measured, ledger: Ledger): ReadonlyArray<Figure> =>
-  after.minute < SEEN_MINUTES
-    ? []
-    : SEEN.filter((name) => ledger.of(name) === 0).map((name) => ({
-        name: `never seen: ${name}`,
-        before: 0,
-        after: 0,
-        allowed: { kind: "at least", limit: 1 },
-      }))
-
 const trends = ({ series }: Measured): ReadonlyArray<Judged> =>
   (["A", "B"] as const).flatMap((name, i) => {
     const points = (figure: "heapUsed" | "rss") =>
@@ -211,7 +152,7 @@ const trends = ({ series }: Measured): ReadonlyArray<Judged> =>
   })
 
 export const judgeAll = (measured: Measured, ledger: Ledger): ReadonlyArray<Judged> => [
-  ...[...callFigures(measured, ledger), ...seen(measured, ledger), ...gateFigures(measured)].map(judge),
+  ...[...callFigures(measured, ledger), ...unseen(measured, ledger), ...gateFigures(measured)].map(judge),
   ...trends(measured),
   ...storeFigures(measured).map(judge),
 ]

@@ -1,6 +1,6 @@
 /** A soak in words: tables of Markdown. */
-import type { Sample } from "./checks.ts"
 import type { Ledger } from "./ledger.ts"
+import type { Sample } from "./measured.ts"
 import type { Allowed, Figure, Judged } from "./verdict.ts"
 
 const mb = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)

@@ -1,8 +1,9 @@
 /** The soak's checker bites: of everything that could be left behind, each alone is found, and noise is not. */
 import { assert, describe, it } from "@effect/vitest"
-import { judgeAll, type Measured, type Sample } from "../../scripts/soak/checks.ts"
+import { judgeAll } from "../../scripts/soak/checks.ts"
 import type { GateFigures } from "../../scripts/soak/gate-process.ts"
 import { Ledger } from "../../scripts/soak/ledger.ts"
+import type { Measured, Sample } from "../../scripts/soak/measured.ts"
 import type { KeyAudit, StoreFigures } from "../../scripts/soak/store-figures.ts"
 import { judge, judgeTrend, type Point, slope } from "../../scripts/soak/verdict.ts"
 
