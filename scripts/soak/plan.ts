@@ -11,7 +11,7 @@ export const WINDOW_SECONDS = 8
 /** Longer than every call, and than it takes the gate to ask after a session (3 to 4 minutes). */
 export const MAX_CALL_MINUTES = 5
 /** The peaks reach it. */
-export const QUEUE_MAX = 200
+export const QUEUE_MAX = 120
 export const HOURLY = 20
 export const DAILY = 60
 export const CONCURRENT = 3
