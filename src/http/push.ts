@@ -11,6 +11,7 @@ import { limitKey } from "../ip-intel/address.ts"
 import { type CloseReason, type Connection, type Opened, PushChannel } from "../PushChannel.ts"
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
+import { awaitStart } from "./await-start.ts"
 
 /** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
 const closeCodes: Record<CloseReason, number> = {
@@ -101,6 +102,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
         }
         if (exit.value !== undefined) opened.send(exit.value)
         wire(opened, deferred.open)
+        if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), gone, opened.send))
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
 
@@ -166,7 +168,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
         attach(
           ticket,
           address,
-          () => response.destroyed,
+          () => response.destroyed || response.writableEnded,
           (opened, ready) => {
             response.on("close", opened.close)
             response.writeHead(200, {

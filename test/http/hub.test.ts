@@ -1,17 +1,21 @@
 /** The existing widget's side: the stock SignalR client against the hub, over a real server. */
+import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { HttpTransportType, type HubConnection, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { Effect, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as Gate from "../../src/Gate.ts"
+import { PING_MILLIS } from "../../src/http/hub/hub.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { layerFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
+import { eventually } from "../support/process.ts"
 
 const ORIGIN = "https://shop.example"
 
@@ -35,10 +39,11 @@ const concerns = Layer.mergeAll(
     Effect.sync(() => {
       let sessions = 0
       return PlatformApi.of({
-        initiate: () =>
-          Effect.sync(() => {
-            sessions++
-            return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
+        initiate: ({ metadata }) =>
+          Effect.gen(function* () {
+            const n = ++sessions
+            if (metadata.slow === "yes") yield* Effect.sleep("1 second")
+            return { sessionIds: [`s${n}`], webSocketUrl: `wss://platform.example/${n}` }
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed("unknown"),
@@ -145,7 +150,8 @@ const post = (url: string, body: unknown, headers: Record<string, string> = {}) 
 const ended = (url: string, session: string) =>
   post(`${url}/api/webhook/session-ended`, { ConversationSessionId: session })
 
-const request = (url: string) => Effect.map(post(`${url}/api/session/request`, {}), ({ body }) => body)
+const request = (url: string, body: object = {}) =>
+  Effect.map(post(`${url}/api/session/request`, body), (answer) => answer.body)
 
 describe("the SignalR hub, by the stock client", () => {
   it.live("a registered ticket gets SessionReady when the slot opens, without a start of its own", () =>
@@ -184,6 +190,29 @@ describe("the SignalR hub, by the stock client", () => {
         yield* Effect.promise(() => back)
         yield* ended(url, "s1")
         assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
+      }),
+    ),
+  )
+
+  it.live("a widget that comes back while its call is being started gets SessionReady as well", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const { uniqueRequestId } = yield* request(url, { metadata: { slow: "yes" } })
+        yield* ended(url, "s1")
+        yield* Effect.forkScoped(post(`${url}/api/session/${uniqueRequestId}/start`, {}))
+        yield* Effect.promise(() =>
+          eventually("it is being started", async () => {
+            const response = await fetch(`${url}/api/session/${uniqueRequestId}`)
+            return (await response.text()).includes('"starting"')
+          }),
+        )
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", uniqueRequestId))
+        assert.deepStrictEqual(yield* Effect.promise(next), [
+          "SessionReady",
+          { webSocketUrl: "wss://platform.example/2" },
+        ])
       }),
     ),
   )
@@ -240,6 +269,27 @@ describe("the SignalR hub, by the stock client", () => {
         assert.strictEqual(yield* open(token), 101)
         assert.strictEqual(yield* open(token), 409)
         assert.strictEqual(yield* open("unknown"), 404)
+      }),
+    ),
+  )
+
+  it.effect("the heartbeat begins after the handshake: the stock client takes nothing else for its first word", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        const ws = yield* Effect.acquireRelease(
+          Effect.sync(() => new WebSocket(`${url.replace("http", "ws")}/sessionHub`)),
+          (open) => Effect.sync(() => open.terminate()),
+        )
+        const words: Array<string> = []
+        const said = (many: number) => Effect.promise(() => eventually("a word", () => words.length >= many))
+        ws.on("message", (data) => words.push(String(data)))
+        yield* Effect.promise(() => once(ws, "open"))
+        yield* TestClock.adjust(PING_MILLIS)
+        ws.send('{"protocol":"json","version":1}\u001e')
+        yield* said(1)
+        yield* TestClock.adjust(PING_MILLIS)
+        yield* said(2)
+        assert.deepStrictEqual(words, ["{}\u001e", '{"type":6}\u001e'])
       }),
     ),
   )

@@ -1,10 +1,10 @@
 /** Push over a real server, by WebSocket and by Server-Sent Events. */
 import { connect } from "node:net"
 import { describe, expect } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
-import { begin, enqueue, hangUp, session } from "../support/gate.ts"
+import { begin, enqueue, hangUp, session, type World } from "../support/gate.ts"
 import { call, eventStream, post, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
@@ -92,6 +92,55 @@ servedTest("a page that stops reading its stream is cut off", {}, ({ connected, 
     yield* Effect.promise(() => eventually("it is closed", () => closed))
   }),
 )
+
+/** A ticket whose start the platform has not answered yet, and the answer. */
+const beingStarted = (url: string, world: World) =>
+  Effect.gen(function* () {
+    const ticket = yield* waiting
+    const answer = yield* Deferred.make<void>()
+    world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+    yield* hangUp("web-1")
+    yield* Effect.forkScoped(post(`${url}/api/session/${ticket}/start`))
+    yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
+    return { ticket, answered: Deferred.succeed(answer, undefined) }
+  })
+
+describe("a page that comes back while its call is being started", () => {
+  servedTest("gets the session over its WebSocket", {}, ({ url, world }) =>
+    Effect.gen(function* () {
+      const { answered, ticket } = yield* beingStarted(url, world)
+      const socket = yield* webSocket(eventsOf(url, ticket))
+      yield* answered
+      yield* socket.waitFor("the session", has("session"))
+      expect(socket.events).toEqual([
+        { type: "session", webSocketUrl: session(2).webSocketUrl, sessionId: session(2).sessionIds[0] },
+      ])
+    }),
+  )
+
+  servedTest("gets it in its stream of events as well", {}, ({ url, world }) =>
+    Effect.gen(function* () {
+      const { answered, ticket } = yield* beingStarted(url, world)
+      const stream = yield* eventStream(eventsOf(url, ticket))
+      yield* answered
+      yield* stream.waitFor("the session", has("session"))
+    }),
+  )
+
+  servedTest("and goes again is not waited for", {}, ({ connected, url, world }) =>
+    Effect.gen(function* () {
+      const { answered, ticket } = yield* beingStarted(url, world)
+      const socket = yield* webSocket(eventsOf(url, ticket))
+      socket.close()
+      yield* socket.waitClosed
+      yield* answered
+      yield* Effect.promise(() =>
+        eventually("it is gone", async () => (await Effect.runPromise(connected)).length === 0),
+      )
+      expect(socket.events).toEqual([])
+    }),
+  )
+})
 
 describe("a WebSocket", () => {
   servedTest("tells what was missed, starts on its turn, and is over with the call", {}, ({ url, world }) =>

@@ -48,20 +48,37 @@ export interface Child {
   readonly stop: () => Promise<void>
 }
 
+export interface StartOptions {
+  /** the whole environment; this process's own when absent */
+  readonly env?: Readonly<Record<string, string>>
+  /** told of everything that it writes */
+  readonly onOutput?: (from: "stdout" | "stderr", text: string) => void
+}
+
 /** Starts a process. */
-export const start = async (command: string, args: ReadonlyArray<string>, cwd: string): Promise<Child> => {
-  const child: ChildProcess = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+export const start = async (
+  command: string,
+  args: ReadonlyArray<string>,
+  cwd: string,
+  { env, onOutput = () => {} }: StartOptions = {},
+): Promise<Child> => {
+  const child: ChildProcess = spawn(command, args, {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(env === undefined ? {} : { env }),
+  })
   await once(child, "spawn")
   const { pid } = child
   if (pid === undefined) throw new Error(`${command} did not start`)
   // its standard input ends with this process, however that ends
   const watchdog = spawn("sh", ["-c", `read -r _; kill -9 ${pid}`], { stdio: ["pipe", "ignore", "ignore"] })
   let output = ""
-  const keep = (chunk: Buffer) => {
+  const keep = (from: "stdout" | "stderr") => (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-8_192)
+    onOutput(from, chunk.toString())
   }
-  child.stdout?.on("data", keep)
-  child.stderr?.on("data", keep)
+  child.stdout?.on("data", keep("stdout"))
+  child.stderr?.on("data", keep("stderr"))
   const exited = () => child.exitCode !== null || child.signalCode !== null
   return {
     pid,

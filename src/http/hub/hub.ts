@@ -13,12 +13,13 @@ import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
+import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
 import { makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
 
-/** The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
-const PING_MILLIS = 10_000
+/** How often the hub pings. The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
+export const PING_MILLIS = 10_000
 const SILENCE_MILLIS = 40_000
 /** How long a connection may take to register before it is taken for a reconnect of the widget, which never says. */
 const REGISTER_MILLIS = 3_000
@@ -73,9 +74,10 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
 
     yield* Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()
-      for (const { heard, ws } of peers) {
+      for (const { heard, shaken, ws } of peers) {
         if (now - heard > SILENCE_MILLIS) ws.terminate()
-        else ws.send(protocol.ping)
+        // before the handshake's answer the stock client takes nothing, and fails
+        else if (shaken) ws.send(protocol.ping)
       }
     }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
 
@@ -125,6 +127,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(opened.close))
         if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
         if (event !== undefined) opened.send(event)
+        else run(awaitStart(gatekeeper.attach(ticket), () => peer.opened !== opened || !peers.has(peer), opened.send))
       })
 
     /** A widget that came back and does not say as whom: the newest ticket of its browser that nobody here holds. */

@@ -1,5 +1,5 @@
-/** Requests as a plain client sends them, one connection each, with nothing added or followed. */
-import { type IncomingHttpHeaders, request } from "node:http"
+/** Requests as a plain client sends them, one connection each unless asked otherwise, with nothing added or followed. */
+import { type Agent, type IncomingHttpHeaders, request } from "node:http"
 
 export interface Answer {
   readonly status: number
@@ -15,6 +15,8 @@ export interface Ask {
   readonly body?: unknown
   /** the body's length is not announced */
   readonly chunked?: boolean
+  /** keeps connections; one of its own for this request when absent */
+  readonly agent?: Agent
 }
 
 const parse = (text: string): Readonly<Record<string, unknown>> => {
@@ -27,14 +29,18 @@ const parse = (text: string): Readonly<Record<string, unknown>> => {
 }
 
 /** Sends one request and reads the whole answer; rejects when the connection breaks. */
-export const ask = (method: string, url: string, { body, chunked = false, headers = {} }: Ask = {}): Promise<Answer> =>
+export const ask = (
+  method: string,
+  url: string,
+  { agent, body, chunked = false, headers = {} }: Ask = {},
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body)
     const sent = request(
       url,
       {
         method,
-        agent: false,
+        agent: agent ?? false,
         headers: {
           ...(text === undefined ? {} : { "content-type": "application/json" }),
           ...(text === undefined || chunked ? {} : { "content-length": Buffer.byteLength(text) }),

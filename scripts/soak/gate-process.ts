@@ -1,0 +1,155 @@
+/** A built gate as a process of its own, watched: what it holds, what it writes, how much of a core it takes. */
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs"
+import { Agent } from "node:http"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { program } from "../../test/e2e/support/build.ts"
+import { eventually, start } from "../../test/support/process.ts"
+import type { Ledger } from "./ledger.ts"
+
+/** What a gate holds at a moment, after a collection of garbage. Bytes, and numbers of things. */
+export interface GateFigures {
+  readonly rss: number
+  readonly heapUsed: number
+  /** memory outside the heap that V8 knows of, buffers included */
+  readonly external: number
+  /** from /proc: sockets, and all open files */
+  readonly sockets: number
+  readonly files: number
+  /** timers that keep the process alive, and everything else that does */
+  readonly timers: number
+  readonly resources: number
+  /** listeners on `process` */
+  readonly listeners: number
+}
+
+/** The least of each figure: what a gate holds when none of its ticks happens to be under way. */
+export const leastOf = (looks: ReadonlyArray<GateFigures>): GateFigures => {
+  const least = (figure: keyof GateFigures): number => Math.min(...looks.map((look) => look[figure]))
+  return {
+    rss: least("rss"),
+    heapUsed: least("heapUsed"),
+    external: least("external"),
+    sockets: least("sockets"),
+    files: least("files"),
+    timers: least("timers"),
+    resources: least("resources"),
+    listeners: least("listeners"),
+  }
+}
+
+export interface GateProcess {
+  readonly pid: number
+  readonly url: string
+  /** keeps connections, as a proxy does */
+  readonly agent: Agent
+  readonly figures: () => Promise<GateFigures>
+  readonly sockets: () => number
+  readonly stop: () => Promise<void>
+}
+
+const count = (resources: unknown, which: (name: string) => boolean): number =>
+  typeof resources === "object" && resources !== null
+    ? Object.entries(resources).reduce((sum, [name, n]) => sum + (which(name) ? Number(n) : 0), 0)
+    : 0
+
+/** Open files by what they lead to; one that was closed meanwhile is left out. */
+const openFiles = (pid: number): ReadonlyArray<string> =>
+  readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+    } catch {
+      return []
+    }
+  })
+const socketsOf = (pid: number): number => openFiles(pid).filter((file) => file.startsWith("socket:")).length
+
+/** What a gate may warn of when the platform does what this one does. */
+const EXPECTED = [
+  /The platform did not start a session/,
+  /A session is over that the platform did not tell us of/,
+  /\bINFO\b/,
+]
+
+/** Sorts a gate's output: its access log is counted, warnings that nothing accounts for and all of stderr are problems. */
+const watcher = (name: string, ledger: Ledger) => {
+  const rests = { stdout: "", stderr: "" }
+  return (from: "stdout" | "stderr", text: string): void => {
+    const lines = (rests[from] + text).split("\n")
+    rests[from] = lines.pop() ?? ""
+    for (const line of lines) {
+      if (line.trim() === "") continue
+      if (from === "stderr") ledger.problem("output on stderr", `${name}: ${line}`)
+      else if (line.startsWith('{"time"')) {
+        ledger.count("requests that the gates answered")
+        if (line.includes('"status":500')) ledger.problem("internal errors", `${name}: ${line}`)
+      } else if (!EXPECTED.some((expected) => expected.test(line)))
+        ledger.problem("unexpected log lines", `${name}: ${line}`)
+    }
+  }
+}
+
+/** Starts a gate with these settings; answers when it is ready. `directory` takes the file of its figures. */
+export const startGate = async (
+  name: string,
+  settings: Readonly<Record<string, string>>,
+  directory: string,
+  ledger: Ledger,
+): Promise<GateProcess> => {
+  const file = join(directory, `${name}.json`)
+  const probe = fileURLToPath(new URL("probe.ts", import.meta.url))
+  let said = ""
+  const watch = watcher(name, ledger)
+  const child = await start(process.execPath, ["--expose-gc", "--import", probe, program, "serve"], directory, {
+    env: { PATH: process.env.PATH ?? "", NO_COLOR: "1", SOAK_PROBE: file, ...settings },
+    onOutput: (from, text) => {
+      if (said.length < 4_096) said += text
+      watch(from, text)
+    },
+  })
+  const agent = new Agent({ keepAlive: true })
+  const urlOf = (): string => /listens at (http:\S+)/.exec(said)?.[1] ?? ""
+  try {
+    await eventually(`gate ${name} is ready`, async () => {
+      if (child.exited()) throw new Error(child.output())
+      return urlOf() !== "" && (await fetch(`${urlOf()}/health/ready`)).ok
+    })
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+  return {
+    pid: child.pid,
+    url: urlOf(),
+    agent,
+    sockets: () => socketsOf(child.pid),
+    figures: async () => {
+      rmSync(file, { force: true })
+      child.kill("SIGUSR2")
+      let held: Record<string, unknown> = {}
+      await eventually(
+        `figures of gate ${name}`,
+        () => {
+          if (child.exited()) throw new Error(child.output())
+          held = JSON.parse(readFileSync(file, "utf8"))
+          return true
+        },
+        60_000,
+      )
+      return {
+        rss: Number(held.rss),
+        heapUsed: Number(held.heapUsed),
+        external: Number(held.external),
+        sockets: socketsOf(child.pid),
+        files: openFiles(child.pid).length,
+        timers: count(held.resources, (name) => name === "Timeout"),
+        resources: count(held.resources, (name) => name !== "Timeout"),
+        listeners: Number(held.listeners),
+      }
+    },
+    stop: async () => {
+      agent.destroy()
+      await child.stop()
+    },
+  }
+}

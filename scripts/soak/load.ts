@@ -1,0 +1,64 @@
+/** Callers as they come: at the plan's rate, whatever becomes of those before them. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { ask } from "../../test/e2e/support/http.ts"
+import { Chance } from "../../test/simulation/chance.ts"
+import { callerOf, REGULARS, rateAt, regularAddress } from "./plan.ts"
+import { Visit } from "./visit.ts"
+import type { World } from "./world.ts"
+
+export interface Load {
+  /** Lets callers come for so long; they may stay longer. */
+  readonly run: (minutes: number) => Promise<void>
+  readonly active: () => number
+}
+
+export const makeLoad = (seed: number, world: World): Load => {
+  const chance = new Chance(seed)
+  let callers = 0
+  let active = 0
+
+  const visit = async (): Promise<void> => {
+    const caller = callerOf(seed, callers++)
+    active++
+    try {
+      await new Visit(world, caller).run()
+    } catch (error) {
+      world.ledger.problem("broken connections", `${JSON.stringify(caller)}: ${String(error)}`)
+    } finally {
+      active--
+    }
+  }
+
+  return {
+    active: () => active,
+    run: async (minutes) => {
+      const began = performance.now()
+      let at = 0
+      while (at < minutes * 60_000) {
+        // gaps of a Poisson process, never zero
+        const share = (1 + chance.below(1_000_000)) / 1_000_000
+        at += (-Math.log(share) * 1_000) / rateAt(at, minutes)
+        const wait = at - (performance.now() - began)
+        if (wait > 1) await sleep(wait)
+        void visit()
+      }
+    },
+  }
+}
+
+/** A divisor of their number. */
+const AT_ONCE = 10
+
+/** Requests of every address to every gate while newcomers are turned away: what is known of addresses is full then. */
+export const introduceAddresses = async (world: World): Promise<void> => {
+  const introduce = async (index: number): Promise<void> => {
+    const headers = { "x-forwarded-for": regularAddress(index) }
+    for (const { agent, url } of world.gates()) {
+      const { status, text } = await ask("POST", `${url}/api/session/request`, { body: {}, headers, agent })
+      if (status !== 503) throw new Error(`a draining gate answered ${status} ${text}`)
+    }
+  }
+  for (let i = 0; i < REGULARS; i += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => introduce(i + n)))
+  }
+}

@@ -1,0 +1,130 @@
+/** The voice-agent platform and the provider of address facts, in one server that does what the plan says. */
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { json as readJson } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Ledger } from "./ledger.ts"
+import { callerOf, isVpn, type Outcome, type Start, startOf } from "./plan.ts"
+import type { Session, Sessions } from "./sessions.ts"
+
+export interface Platform {
+  readonly origin: string
+  /** While it is calm no end is lost. */
+  readonly calm: (calm: boolean) => void
+  readonly stop: () => Promise<void>
+}
+
+const ANY_SPOILT: ReadonlyArray<Outcome> = ["capacity", "refused", "unavailable", "ghost", "early"]
+
+/** Who asks for a session: what the caller put into the metadata. */
+const callerIn = (body: unknown): number => {
+  const { metadata }: { metadata?: { caller?: string } } = typeof body === "object" && body !== null ? body : {}
+  return Number(metadata?.caller ?? Number.NaN)
+}
+
+const answer = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
+
+const answerSession = (response: ServerResponse, { conversation, web }: Session): void =>
+  answer(response, 200, {
+    success: true,
+    data: {
+      webSessionId: web,
+      conversationSessionId: conversation,
+      sessionWebSocketURL: `ws://127.0.0.1:9/${web}`,
+    },
+  })
+
+export const startPlatform = async (seed: number, sessions: Sessions, ledger: Ledger): Promise<Platform> => {
+  let calm = true
+  const attempts = new Map<number, number>()
+
+  /** What becomes of this start; a caller who asks again for no reason has been started twice. */
+  const planFor = (caller: number): Start => {
+    const attempt = attempts.get(caller) ?? 0
+    attempts.set(caller, attempt + 1)
+    const { mood } = callerOf(seed, caller)
+    // one who moves while the start fails is taken for somebody new
+    const reasons = mood === "moves" ? ANY_SPOILT : (["capacity"] as const)
+    const allowed = reasons.reduce((sum, outcome) => sum + sessions.spoilt(caller, outcome), 0)
+    if (attempt > allowed) ledger.problem("callers started twice", `caller ${caller}`)
+    const plan = startOf(seed, caller, attempt, calm)
+    // nobody knows the ticket of who hung up, so it must not lose its slot and be called out of its order
+    return mood === "hangs-up" && plan.outcome === "capacity" ? { ...plan, outcome: "session" } : plan
+  }
+
+  const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const caller = callerIn(await readJson(request))
+    const plan = planFor(caller)
+    const endLater = (session: Session, how: Start, holds: boolean): void => {
+      setTimeout(() => void sessions.end(session, how, holds), plan.talkMillis)
+    }
+    switch (plan.outcome) {
+      case "session":
+      case "slow": {
+        if (plan.outcome === "slow") ledger.count("platform: slow")
+        const session = sessions.begin(caller, true)
+        await sleep(plan.delayMillis)
+        answerSession(response, session)
+        return endLater(session, plan, true)
+      }
+      case "capacity":
+        sessions.spoil(caller, plan.outcome)
+        return answer(response, 429, { success: false, code: "CONCURRENCY_LIMIT_REACHED" })
+      case "refused":
+        sessions.spoil(caller, plan.outcome)
+        return answer(response, 400, { success: false, code: "INVALID", message: "no" })
+      case "unavailable":
+        sessions.spoil(caller, plan.outcome)
+        return answer(response, 503, { success: false, message: "not now" })
+      case "ghost": {
+        // the gate hears nothing of the session and gives its slot on
+        sessions.spoil(caller, plan.outcome)
+        const session = sessions.begin(caller, false)
+        response.socket?.destroy()
+        return endLater(session, { ...plan, ending: "told" }, false)
+      }
+      case "early": {
+        sessions.spoil(caller, plan.outcome)
+        const session = sessions.begin(caller, false)
+        await sessions.end(session, { ...plan, ending: "told" }, false)
+        return answerSession(response, session)
+      }
+    }
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? "/", "http://platform")
+    if (url.pathname.endsWith("/websession/initiate")) return initiate(request, response)
+    const asked = /\/websession\/history\/(w\d+)$/.exec(url.pathname)?.[1]
+    if (asked !== undefined) {
+      ledger.count("sessions asked after")
+      const session = sessions.find(asked)
+      const over = session?.over === true && !session.silent
+      const data = over ? { status: 5, endedAt: "2026-01-01T00:00:00Z" } : { status: 3 }
+      return answer(response, 200, { success: true, data })
+    }
+    const address = url.searchParams.get("q")
+    if (address === null) return answer(response, 404, { detail: "Not found." })
+    ledger.count("addresses looked up")
+    return answer(response, 200, { is_vpn: isVpn(address), is_proxy: false, is_tor: false, is_datacenter: false })
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => ledger.problem("the platform failed", String(error)))
+  }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const listening = server.address()
+  if (listening === null || typeof listening === "string") throw new Error("a TCP server has a port")
+  return {
+    origin: `http://127.0.0.1:${listening.port}`,
+    calm: (now) => {
+      calm = now
+    },
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** What a run has to have seen, or its silence about it says nothing. */
+import type { Ledger } from "./ledger.ts"
+import type { Measured } from "./measured.ts"
+import type { Figure } from "./verdict.ts"
+
+const SEEN: ReadonlyArray<string> = [
+  "429 rate_limited",
+  "403 blocked",
+  "503 queue_full",
+  "moved to the other gate",
+  "left",
+  "vanished",
+  "hung up",
+  "lines: socket",
+  "lines: events",
+  "lines: poll",
+  "lines: hub",
+  "tickets abandoned",
+  "tickets missed",
+  "tickets left",
+  "tickets failed",
+  "tickets ended",
+  "ends repeated",
+  "ends late",
+  "platform: capacity",
+  "platform: ghost",
+  "platform: early",
+]
+/** Rare ones need some minutes. */
+const SEEN_MINUTES = 8
+
+export const unseen = ({ after }: Measured, ledger: Ledger): ReadonlyArray<Figure> =>
+  after.minute < SEEN_MINUTES
+    ? []
+    : SEEN.filter((name) => ledger.of(name) === 0).map((name) => ({
+        name: `never seen: ${name}`,
+        before: 0,
+        after: 0,
+        allowed: { kind: "at least", limit: 1 },
+      }))

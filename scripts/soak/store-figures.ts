@@ -1,0 +1,176 @@
+/**
+ * What the gates keep in Redis: keys by kind, how long each lives, and the sizes of a campaign's structures, which have no
+ * lifetime of their own because the sweep empties them.
+ */
+import type { Redis } from "ioredis"
+import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+interface Kind {
+  readonly name: string
+  readonly pattern: RegExp
+  /** the longest lifetime of such a key in ms; undefined where a key lasts and its content is bounded */
+  readonly longest: number | undefined
+}
+
+/** Every kind of key there is, and why it may be there when nobody calls. */
+export const KINDS: ReadonlyArray<Kind> = [
+  { name: "campaign", pattern: /^vg:\{business-1%2Fcampaign-1\}:[a-z]+$/, longest: undefined },
+  { name: "console", pattern: /^vg:\{console\}:(instances|about|ring)$/, longest: undefined },
+  { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
+  { name: "caller held", pattern: /^vg:\{[^}]+\}:held$/, longest: DAY },
+  { name: "hub token", pattern: /^vg:\{hub:[^}]+\}:token$/, longest: MINUTE },
+  { name: "hub browser", pattern: /^vg:\{hub:[^}]+\}:tickets$/, longest: DAY },
+  { name: "address facts", pattern: /^vg:ip:ipapi\.is:/, longest: 14 * DAY },
+]
+const kindOf = (key: string): Kind | undefined => KINDS.find(({ pattern }) => pattern.test(key))
+
+/** All keys of the campaign begin so. */
+export const CAMPAIGN = "vg:{business-1%2Fcampaign-1}:"
+
+const HASHES = ["meta", "tickets", "data", "sessions"] as const
+const SETS = ["waiting", "presence", "leases", "over", "forget", "settle", "trail"] as const
+export type Structure = (typeof HASHES)[number] | (typeof SETS)[number] | "live" | "ring" | "instances" | "about"
+
+export interface StoreFigures {
+  /** number of keys of each kind, and of none */
+  readonly keys: Readonly<Record<string, number>>
+  /** sizes of the campaign's and the console's structures */
+  readonly sizes: Readonly<Record<Structure, number>>
+  readonly usedMemory: number
+  readonly clients: number
+  readonly channels: number
+  readonly scripts: number
+}
+
+const field = (info: string, name: string): number =>
+  Number(new RegExp(`^${name}:(\\d+)`, "m").exec(info)?.[1] ?? Number.NaN)
+
+const scan = async function* (redis: Redis): AsyncGenerator<ReadonlyArray<string>> {
+  let cursor = "0"
+  do {
+    const [next, keys] = await redis.scan(cursor, "COUNT", 1_000)
+    cursor = next
+    if (keys.length > 0) yield keys
+  } while (cursor !== "0")
+}
+
+export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
+  const keys: Record<string, number> = { unknown: 0 }
+  for (const { name } of KINDS) keys[name] = 0
+  for await (const some of scan(redis)) {
+    for (const key of some) {
+      const name = kindOf(key)?.name ?? "unknown"
+      keys[name] = (keys[name] ?? 0) + 1
+    }
+  }
+  const hash = (name: string): Promise<number> => redis.hlen(CAMPAIGN + name)
+  const set = (name: string): Promise<number> => redis.zcard(CAMPAIGN + name)
+  const [info, channels] = await Promise.all([redis.info(), redis.pubsub("CHANNELS", "vg:*")])
+  const [meta, tickets, data, sessions] = await Promise.all(HASHES.map(hash))
+  const [waiting, presence, leases, over, forget, settle, trail] = await Promise.all(SETS.map(set))
+  const [live, ring, instances, about] = await Promise.all([
+    redis.hget(`${CAMPAIGN}meta`, "live"),
+    redis.hlen("vg:{console}:ring"),
+    redis.zcard("vg:{console}:instances"),
+    redis.hlen("vg:{console}:about"),
+  ])
+  const n = (value: number | undefined): number => value ?? Number.NaN
+  return {
+    keys,
+    sizes: {
+      meta: n(meta),
+      tickets: n(tickets),
+      data: n(data),
+      sessions: n(sessions),
+      waiting: n(waiting),
+      presence: n(presence),
+      leases: n(leases),
+      over: n(over),
+      forget: n(forget),
+      settle: n(settle),
+      trail: n(trail),
+      live: Number(live ?? 0),
+      ring,
+      instances,
+      about,
+    },
+    usedMemory: field(info, "used_memory"),
+    clients: field(info, "connected_clients"),
+    channels: Array.isArray(channels) ? channels.length : Number.NaN,
+    scripts: field(info, "number_of_cached_scripts"),
+  }
+}
+
+/** What a look at every single key says. */
+export interface KeyAudit {
+  /** keys that would stay for ever although their kind has a lifetime, and keys of no kind */
+  readonly forEver: ReadonlyArray<string>
+  /** keys that would stay longer than their kind may */
+  readonly tooLong: ReadonlyArray<string>
+  /** terminal tickets that should be forgotten by now */
+  readonly overdue: number
+  /** bytes of keys and their contents by kind, and what the server uses besides, without its tables of keys */
+  readonly bytes: Readonly<Record<string, number>>
+  readonly rest: number
+  /** the longest remaining lifetime by kind, ms */
+  readonly lifetimes: Readonly<Record<string, number>>
+}
+
+const numbers = async (replies: Promise<Array<[Error | null, unknown]> | null>): Promise<ReadonlyArray<number>> =>
+  ((await replies) ?? []).map(([error, value]) => {
+    if (error !== null) throw error
+    return Number(value)
+  })
+
+/** Of MEMORY STATS, a flat list of names and values, the bytes of the tables of keys and of their lifetimes. */
+const tableBytes = (stats: unknown): number => {
+  if (!Array.isArray(stats)) return Number.NaN
+  const database: unknown = stats[stats.indexOf("db.0") + 1]
+  if (!Array.isArray(database)) return 0
+  const of = (name: string): number => Number(database[database.indexOf(name) + 1])
+  return of("overhead.hashtable.main") + of("overhead.hashtable.expires")
+}
+
+/** Bytes of a key that both MEMORY USAGE and the table's overhead count: its entry and its object. */
+const COUNTED_TWICE = 24 + 16
+
+export const auditKeys = async (redis: Redis, now: number): Promise<KeyAudit> => {
+  const forEver: Array<string> = []
+  const tooLong: Array<string> = []
+  const bytes: Record<string, number> = {}
+  const lifetimes: Record<string, number> = {}
+  let total = 0
+  let held = 0
+  for await (const keys of scan(redis)) {
+    const lives = await numbers(keys.reduce((pipe, key) => pipe.pttl(key), redis.pipeline()).exec())
+    const sizes = await numbers(
+      keys.reduce((pipe, key) => pipe.call("MEMORY", "USAGE", key, "SAMPLES", "0"), redis.pipeline()).exec(),
+    )
+    keys.forEach((key, i) => {
+      const kind = kindOf(key)
+      const life = lives[i] ?? -2
+      if (life === -2) return
+      const name = kind?.name ?? "unknown"
+      total++
+      held += sizes[i] ?? 0
+      bytes[name] = (bytes[name] ?? 0) + (sizes[i] ?? 0)
+      lifetimes[name] = Math.max(lifetimes[name] ?? -1, life)
+      if (kind === undefined || (kind.longest !== undefined && life === -1)) forEver.push(key)
+      else if (kind.longest !== undefined && life > kind.longest) tooLong.push(`${key} (${life} ms)`)
+    })
+  }
+  const [info, stats, overdue] = await Promise.all([
+    redis.info("memory"),
+    redis.call("MEMORY", "STATS"),
+    // a sweep a second clears them
+    redis.zcount(`${CAMPAIGN}forget`, "-inf", now - 30_000),
+  ])
+  const rest = field(info, "used_memory") - held - tableBytes(stats) + total * COUNTED_TWICE
+  return { forEver, tooLong, overdue, bytes, rest, lifetimes }
+}
+
+/** How long after the last ticket is over the queue remembers nothing of it. */
+export const FORGOTTEN_MILLIS = RETENTION_MILLIS

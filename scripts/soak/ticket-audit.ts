@@ -1,0 +1,95 @@
+/**
+ * Reads every ticket that is over from the store while it is remembered there. Its record has its place in the order of
+ * acceptance (`seq`) and of being given a slot (`lease`), so at the end both orders can be compared whole, and every ticket
+ * that was ever accepted must have come up, once.
+ */
+import type { Redis } from "ioredis"
+import { RETENTION_MILLIS, type Ticket } from "../../src/queue/step.ts"
+import type { Ledger } from "./ledger.ts"
+import { CAMPAIGN } from "./store-figures.ts"
+
+/** Instances write times of their own, and records arrive while one reads. */
+const OVERLAP_MILLIS = 5_000
+
+export interface TicketAudit {
+  /** Reads what ended since the last time. To be called more often than tickets are forgotten. */
+  readonly read: () => Promise<void>
+  /** Compares, when everything is over. */
+  readonly conclude: () => Promise<void>
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  E: "ended",
+  L: "left",
+  A: "abandoned",
+  M: "missed",
+  F: "failed",
+  R: "reclaimed",
+  X: "removed",
+}
+
+/** `wentBack` says of a ticket that it lost its slot to a full platform and was called again, later than its place says. */
+export const makeTicketAudit = (
+  redis: Redis,
+  ledger: Ledger,
+  wentBack: (ticket: string) => boolean,
+  forget: (ticket: string) => void,
+): TicketAudit => {
+  let since = 0
+  let recent = new Map<string, number>()
+  const seqs: Array<number> = []
+  const given: Array<{ readonly lease: number; readonly seq: number }> = []
+
+  const read = async (): Promise<void> => {
+    const page = await redis.zrangebyscore(`${CAMPAIGN}forget`, since - OVERLAP_MILLIS, "+inf", "WITHSCORES")
+    const fresh = new Map<string, number>()
+    for (let i = 0; i < page.length; i += 2) {
+      const id = page[i] ?? ""
+      if (!recent.has(id)) fresh.set(id, Number(page[i + 1]))
+    }
+    if (fresh.size === 0) return
+    const ids = [...fresh.keys()]
+    const records = await redis.hmget(`${CAMPAIGN}tickets`, ...ids)
+    for (const [i, id] of ids.entries()) {
+      const record = records[i] ?? null
+      if (record === null) {
+        ledger.problem("tickets forgotten too early", id)
+        continue
+      }
+      const [state, seq, lease]: Ticket = JSON.parse(record)
+      const name = STATES[state]
+      if (name === undefined) ledger.problem("tickets over in no terminal state", record)
+      else ledger.count(`tickets ${name}`)
+      seqs.push(Number(seq))
+      if (lease !== "0" && !wentBack(id)) given.push({ lease: Number(lease), seq: Number(seq) })
+      forget(id)
+    }
+    since = Math.max(...fresh.values())
+    recent = new Map([...recent, ...fresh].filter(([, at]) => at >= since - 2 * OVERLAP_MILLIS))
+  }
+
+  return {
+    read,
+    conclude: async () => {
+      await read()
+      const accepted = Number((await redis.hget(`${CAMPAIGN}meta`, "seq")) ?? 0)
+      ledger.count("tickets accepted", accepted)
+      const once = new Set(seqs)
+      if (once.size !== accepted || seqs.length !== accepted) {
+        ledger.problem(
+          "tickets lost or over twice",
+          `${accepted} accepted, ${seqs.length} over, ${once.size} different`,
+        )
+      }
+      given.sort((a, b) => a.lease - b.lease)
+      given.forEach(({ seq }, i) => {
+        const before = given[i - 1]?.seq ?? 0
+        if (seq <= before) ledger.problem("order violations", `place ${seq} was given a slot after place ${before}`)
+      })
+      ledger.count("slots given in order", given.length)
+    },
+  }
+}
+
+/** Tickets are read so often. */
+export const READ_MILLIS = Math.min(15_000, RETENTION_MILLIS / 10)
