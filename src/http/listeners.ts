@@ -69,10 +69,11 @@ export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolea
     : path === basePath || path.startsWith(`${basePath}/`)
 }
 
-/** Refuses an upgrade as an ordinary answer on the raw socket. */
+/** Refuses an upgrade as an ordinary answer on the raw socket; a client that stays would hold it for ever otherwise. */
 const writeRaw = (socket: Duplex, answer: Answer): void => {
   const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.once("finish", () => socket.destroy())
   socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
 }
 
