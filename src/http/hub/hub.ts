@@ -143,6 +143,8 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         for (const ticket of yield* memory.recall(browser)) {
           if (held.has(ticket)) continue
           const status = yield* Effect.option(gatekeeper.status(ticket))
+          // it may have registered itself meanwhile, or be gone: nothing would end a connection that is closed already
+          if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
           if (status._tag === "Some" && !isTerminal(status.value.state)) return yield* register(peer, ticket)
         }
       }).pipe(Effect.catch(() => Effect.void))
