@@ -7,6 +7,7 @@ import { HttpApi, HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api
 import { PrometheusMetrics } from "effect/observability"
 import { Documented, Routed } from "./Api.ts"
 import { type Answer, problem, refusals } from "./answer.ts"
+import { docsHeaders } from "./docs-headers.ts"
 import { Routes } from "./routes.ts"
 
 /** How the access log names what the router answered. */
@@ -92,7 +93,9 @@ const fallback = HttpRouter.add(
 /** All routes of the router, with their node adapter's services. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Routes> = Layer.mergeAll(
   HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations])),
-  HttpApiScalar.layer(Documented, { path: "/docs" }),
+  HttpApiScalar.layer(Documented, { path: "/docs", scalar: { withDefaultFonts: false } }).pipe(
+    Layer.provide(docsHeaders),
+  ),
   PrometheusMetrics.layerHttp(),
   documents,
   fallback,
