@@ -46,6 +46,15 @@ const NEGOTIATE_PATH = "/sessionHub/negotiate"
 const targetOf = ({ url = "/" }: IncomingMessage): string =>
   url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"
 
+/** A path in the plainest of the ways to write it that the router takes for one: encoded or large letters, slashes twice. */
+const plain = (path: string): string =>
+  /%|\/\/|[A-Z]/.test(path)
+    ? path
+        .replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)))
+        .replace(/\/+/g, "/")
+        .toLowerCase()
+    : path
+
 /** Answers a request, unless it was answered already. */
 export const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent || response.destroyed) return
@@ -164,7 +173,8 @@ export const layer = ({
           }
           const origin = request.headers.origin
           const verdict = judgeOrigin(origin, request.headers.host)
-          if (verdict === "foreign" && (path.startsWith("/api/session") || path === NEGOTIATE_PATH))
+          const routedPath = plain(path)
+          if (verdict === "foreign" && (routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH))
             return reply(refusals.origin)
           if (verdict === "cross" && origin !== undefined) {
             if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
@@ -184,7 +194,7 @@ export const layer = ({
             return answer(push.events(response, events, callerOf(request, trusted) ?? ""), reply)
           }
           response.setHeader("x-content-type-options", "nosniff")
-          if (path.startsWith("/api/") || path.startsWith("/console/api/"))
+          if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
             response.setHeader("cache-control", "no-store")
           // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
           if (method === "HEAD") request.method = "GET"
