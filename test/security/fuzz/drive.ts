@@ -3,8 +3,8 @@ import { createConnection, type Socket } from "node:net"
 import type { Case } from "./cases.ts"
 import { Reader, type Response } from "./reader.ts"
 
-/** How long a connection may stay silent that owes an answer, or is done for. */
-export const PATIENCE_MILLIS = 30_000
+/** How long a connection may stay silent that owes an answer, or is done for; a busy machine needs much. */
+const PATIENCE_MILLIS = 120_000
 
 export interface Outcome {
   /** answers that belong to the n-th case sent */
@@ -33,11 +33,13 @@ export class Kept {
       const done = (keep: boolean): void => {
         socket.removeAllListeners()
         socket.setTimeout(0)
-        this.socket = keep ? socket : undefined
-        if (!keep) {
-          socket.on("error", () => {})
-          socket.destroy()
-        }
+        socket.on("error", () => {})
+        // the server may close it while it rests
+        socket.on("close", () => {
+          if (this.socket === socket) this.socket = undefined
+        })
+        this.socket = keep && !socket.destroyed ? socket : undefined
+        if (!keep) socket.destroy()
         resolve(got)
       }
       socket.on("data", (chunk) => {
