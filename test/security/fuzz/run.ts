@@ -131,7 +131,7 @@ export const run = async (options: Options): Promise<Report> => {
           const text = response.body.length < 20_000 ? response.body.toString() : ""
           count(byStatus, `${of.to} ${response.status} ${response.status >= 400 ? codeOf(text) : ""}`.trim())
           if (response.status < 300) known.learn(text)
-          const wrong = wrongAnswer(of.to, response, credentials)
+          const wrong = wrongAnswer(of, response, credentials)
           // the answer that made a key is the one that shows it
           if (wrong !== undefined) found(wrong, `${response.head}\n\n${text}`, of)
         },
