@@ -9,7 +9,7 @@ import type { Memory } from "./inspected.ts"
 import { codeOf, wrongAnswer, wrongLine } from "./judge.ts"
 import { Known } from "./known.ts"
 import { surfaceOf } from "./surface.ts"
-import { isWell, startTargets, type Target } from "./targets.ts"
+import { isWell, startTargets, type Target, type Targets } from "./targets.ts"
 
 export interface Options {
   readonly seed: number
@@ -20,6 +20,8 @@ export interface Options {
   readonly store?: "redis" | "memory"
   /** how many times memory is looked at */
   readonly samples?: number
+  /** what else is done to them meanwhile; the run waits for it */
+  readonly alongside?: (targets: Targets) => Promise<void>
   /** called now and then, for whoever watches */
   readonly onProgress?: (text: string) => void
 }
@@ -188,8 +190,10 @@ export const run = async (options: Options): Promise<Report> => {
 
     await sample(0)
     const began = performance.now()
-    await Promise.all(Array.from({ length: connections }, work))
-    const seconds = (performance.now() - began) / 1_000
+    const [, seconds] = await Promise.all([
+      options.alongside?.(targets),
+      Promise.all(Array.from({ length: connections }, work)).then(() => (performance.now() - began) / 1_000),
+    ])
     await sampling
 
     const check = async (name: string, target: Target, path: string): Promise<void> => {
