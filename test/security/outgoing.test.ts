@@ -136,7 +136,10 @@ describe("a redirect", () => {
   }
 })
 
-describe("an answer without end", () => {
+/** Much is packed, sent and unpacked here. */
+const options = { timeout: 60_000 }
+
+describe("an answer without end", options, () => {
   for (const [what, script] of [
     ["as it is", endless],
     ["packed into a few kilobytes", bomb],
