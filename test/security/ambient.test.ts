@@ -6,7 +6,7 @@ import { call, post, rawCall, servedTest, textField } from "../support/gate-serv
 const TOKEN = "console-token-0123456789"
 const REQUEST = "/api/session/request"
 
-describe("an answer that holds a ticket, a token or an address to talk at", () => {
+describe("an answer that holds a ticket, a token or an address to talk at", { timeout: 60_000 }, () => {
   servedTest("is kept by no cache", {}, ({ url }) =>
     Effect.gen(function* () {
       const started = yield* post(url + REQUEST)
@@ -35,7 +35,7 @@ describe("an answer that holds a ticket, a token or an address to talk at", () =
   )
 })
 
-describe("the console's token", () => {
+describe("the console's token", { timeout: 60_000 }, () => {
   servedTest(
     "is taken from its header alone, so that no page of another origin can spend it",
     { Security: { ConsoleToken: TOKEN, AllowedOrigins: ["https://shop.example"] } },

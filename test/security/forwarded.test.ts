@@ -34,7 +34,7 @@ const asks = (port: number, headers: Readonly<Record<string, string | ReadonlyAr
     "{}",
   )
 
-describe("the address of a caller", () => {
+describe("the address of a caller", { timeout: 60_000 }, () => {
   servedTest("is the socket's where nobody is trusted, whatever is claimed", {}, ({ log, port, world }) =>
     Effect.gen(function* () {
       yield* asks(port, { ...OTHERS, "x-forwarded-for": CALLER })

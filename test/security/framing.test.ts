@@ -11,7 +11,7 @@ import { exchange, statusesOf } from "./raw.ts"
 const REQUEST = "/api/session/request"
 const JSON_TYPE = ["content-type", "application/json"] as const
 
-describe("a request inside a request", () => {
+describe("a request inside a request", { timeout: 60_000 }, () => {
   servedTest("is never found, whatever the framing", {}, ({ log, port }) =>
     Effect.gen(function* () {
       for (const [shape, bytes] of Object.entries(SMUGGLING)) {
@@ -40,7 +40,7 @@ describe("a request inside a request", () => {
   )
 })
 
-describe("a method", () => {
+describe("a method", { timeout: 60_000 }, () => {
   servedTest("is the one of the request line, whatever a header or a query says", {}, ({ url }) =>
     Effect.gen(function* () {
       const { body } = yield* post(`${url}${REQUEST}`)
@@ -69,7 +69,7 @@ describe("a method", () => {
   )
 })
 
-describe("a path", () => {
+describe("a path", { timeout: 60_000 }, () => {
   servedTest("leads to no file and to no route but its own", {}, ({ port }) =>
     Effect.gen(function* () {
       for (const base of ["/", "/widget/", "/docs/", "/console/", "/console/assets/", "/api/session/", "//", "/./"]) {
@@ -118,7 +118,7 @@ describe("a path", () => {
   )
 })
 
-describe("a body", () => {
+describe("a body", { timeout: 60_000 }, () => {
   servedTest("that is compressed is not unpacked", {}, ({ port, world }) =>
     Effect.gen(function* () {
       const packed = gzipSync(`{"metadata":{"a":"${"x".repeat(50_000_000)}"}}`).subarray(0, 60_000)
@@ -178,7 +178,7 @@ describe("a body", () => {
   )
 })
 
-describe("a text that is hard on patterns", () => {
+describe("a text that is hard on patterns", { timeout: 60_000 }, () => {
   servedTest("costs no more than its length", {}, ({ port }) =>
     Effect.gen(function* () {
       const long = 15_000

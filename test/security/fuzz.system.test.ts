@@ -8,7 +8,7 @@ import { describe as inWords } from "./fuzz/describe.ts"
 import { openPatient } from "./fuzz/patient.ts"
 import { run } from "./fuzz/run.ts"
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 8_000)
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 
 /** They are cut after ten seconds; a busy machine needs more. */

@@ -19,7 +19,7 @@ const BREAKS = [
   ...['"}\n', '","x":"', "\u0000", "%00", "\u009b31m", "\u2028"],
 ]
 
-describe("the access log", () => {
+describe("the access log", { timeout: 60_000 }, () => {
   servedTest(
     "has one line of JSON a request, whatever stands in it",
     { Security: { AllowedOrigins: ["*"] } },
@@ -64,7 +64,7 @@ describe("the access log", () => {
   )
 })
 
-describe("a header of an answer", () => {
+describe("a header of an answer", { timeout: 60_000 }, () => {
   servedTest(
     "is never made of what a caller said",
     { Security: { AllowedOrigins: ["*"], ConsoleToken: "console-token-0123456789" } },
@@ -137,7 +137,7 @@ const inherited = (): ReadonlyArray<string> => {
   return names
 }
 
-describe("an object's prototype", () => {
+describe("an object's prototype", { timeout: 60_000 }, () => {
   const POLLUTING = [
     '{"__proto__":{"polluted":"yes","regionId":"mars"}}',
     '{"constructor":{"prototype":{"polluted":"yes"}}}',

@@ -38,7 +38,7 @@ const routes = (ticket: string): ReadonlyArray<readonly [method: string, path: s
   ["DELETE", `/api/session/${ticket}`, ""],
 ]
 
-describe("a page with a forged origin", () => {
+describe("a page with a forged origin", { timeout: 60_000 }, () => {
   for (const [n, [method, shown]] of routes("{ticket}").entries()) {
     servedTest(`is refused, and named in no header, by ${method} ${shown}`, given, ({ port, world }) =>
       Effect.gen(function* () {

@@ -105,7 +105,7 @@ const lookUpAt = (BaseUrl: string, Provider = "ipapi.is", TimeoutMillis = 20_000
     ),
   )
 
-describe("a redirect", () => {
+describe("a redirect", { timeout: 60_000 }, () => {
   for (const status of [301, 302, 303, 307, 308]) {
     it.live(`of the platform with ${status} is not followed, neither here nor elsewhere`, () =>
       Effect.gen(function* () {

@@ -45,7 +45,7 @@ describe("a page", () => {
   })
 
   it("asks no other host for anything, is hindered by its own policy in nothing, and shows itself", async () => {
-    for (const page of pages()) {
+    const look = async (page: string): Promise<void> => {
       const tab = await browser.newPage()
       const complaints: Array<string> = []
       const asked: Array<string> = []
@@ -66,6 +66,7 @@ describe("a page", () => {
       )
       await tab.close()
     }
+    await Promise.all(pages().map(look))
   })
 
   it("of another origin cannot show it in a frame", async () => {

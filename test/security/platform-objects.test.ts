@@ -51,7 +51,7 @@ const bodyOf = ({ bodies, method, path }: Endpoint): unknown => {
   return path.endsWith("webcampaigns") || method === "PATCH" ? { name: "Changed" } : {}
 }
 
-describe("a business of the platform", () => {
+describe("a business of the platform", { timeout: 60_000 }, () => {
   it.effect("is reached by no key of another user and by none restricted to another business, at any endpoint", () =>
     Effect.gen(function* () {
       const { call, keys } = yield* running
@@ -123,7 +123,7 @@ const wished = {
   digest: "0".repeat(64),
 }
 
-describe("a field that nobody asked for", () => {
+describe("a field that nobody asked for", { timeout: 60_000 }, () => {
   it.effect("changes nothing, wherever it is sent", () =>
     Effect.gen(function* () {
       const { call, context, keys } = yield* running

@@ -9,7 +9,7 @@ import { openPatient, SHAPE_NAMES } from "./fuzz/patient.ts"
 /** Clients whose upgrade is refused, and who stay all the same. */
 const refused = SHAPE_NAMES.filter((name) => name.startsWith("an upgrade"))
 
-describe("a client that is told no", () => {
+describe("a client that is told no", { timeout: 60_000 }, () => {
   for (const name of refused) {
     servedTest(`by ${name} has no connection any more, however long it stays`, {}, ({ port }) =>
       Effect.acquireUseRelease(
@@ -21,7 +21,7 @@ describe("a client that is told no", () => {
   }
 })
 
-describe("one address", () => {
+describe("one address", { timeout: 60_000 }, () => {
   servedTest("opens so many connections to the hub and no more, registered or not", {}, ({ port, url }) =>
     Effect.gen(function* () {
       yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_CALLER }), () => webSocket(`${url}/sessionHub`))

@@ -86,7 +86,8 @@ describe("a secret setting", () => {
     assert.deepStrictEqual(secret.map(([path]) => path).sort(), Object.keys(SENTINELS).sort())
   })
 
-  it("is in no answer and no line of the log, whatever fails and whoever repeats it", async () => {
+  // side by side: most of it is waiting for what does not answer
+  it.concurrent("is in no answer and no line of the log, whatever fails and whoever repeats it", async () => {
     const seen: Array<string> = []
     const asks = async (
       method: string,
@@ -168,8 +169,7 @@ describe("a secret setting", () => {
     assertSilent("the output", gate.output())
   })
 
-  it("is not in what check says, with all of it failing", async () => {
-    platform.script = undefined
+  it.concurrent("is not in what check says, with all of it failing", async () => {
     const { output } = await runProgram(["check"], {
       ...environment,
       StoreConnectionString: redis.url.replace("//:", "//:Wrong"),
@@ -179,7 +179,7 @@ describe("a secret setting", () => {
     assertSilent("check", output)
   })
 
-  it("is not in the reasons why the gate does not start", async () => {
+  it.concurrent("is not in the reasons why the gate does not start", async () => {
     const store = sentinel("StoreConnectionString")
     const wrong: ReadonlyArray<Environment> = [
       {

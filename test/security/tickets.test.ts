@@ -9,7 +9,7 @@ const REQUEST = "/api/session/request"
 const RANDOM_CHARACTERS = 22
 const many = { VoiceAiPlatform: { MaxConcurrency: 5_000 }, Security: { RateLimitHourly: 0, RateLimitDaily: 0 } }
 
-describe("a ticket", () => {
+describe("a ticket", { timeout: 60_000 }, () => {
   servedTest("begins with 128 bits that no other begins with, each as often set as not", many, () =>
     Effect.gen(function* () {
       const tickets = yield* Effect.forEach(Array.from({ length: 2_000 }), () =>
