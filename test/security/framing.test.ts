@@ -228,7 +228,7 @@ describe("a text that is hard on patterns", { timeout: 60_000 }, () => {
       const path = `/api/session/${"aA1_-".repeat(long / 5)}/${"a/".repeat(100)}`
       yield* Effect.promise(() => exchange(port, http("GET", path, [["connection", "close"]])))
       // a pattern that tries again from every place would take minutes for one of them
-      assert.isBelow((performance.now() - began) / asked, 250)
+      assert.isBelow((performance.now() - began) / asked, 800)
     }),
   )
 })

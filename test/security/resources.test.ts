@@ -14,7 +14,7 @@ describe("a client that is told no", { timeout: 60_000 }, () => {
     servedTest(`by ${name} has no connection any more, however long it stays`, {}, ({ port }) =>
       Effect.acquireUseRelease(
         Effect.sync(() => openPatient(port, name, 50)),
-        (patient) => Effect.promise(() => eventually("it is cut", () => patient.lasted() !== undefined, 8_000)),
+        (patient) => Effect.promise(() => eventually("it is cut", () => patient.lasted() !== undefined, 30_000)),
         (patient) => Effect.sync(patient.dispose),
       ),
     )
