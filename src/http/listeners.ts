@@ -46,6 +46,15 @@ const NEGOTIATE_PATH = "/sessionHub/negotiate"
 const targetOf = ({ url = "/" }: IncomingMessage): string =>
   url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"
 
+/** A path in the plainest of the ways to write it that the router takes for one: encoded or large letters, slashes twice. */
+const plain = (path: string): string =>
+  /%|\/\/|[A-Z]/.test(path)
+    ? path
+        .replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)))
+        .replace(/\/+/g, "/")
+        .toLowerCase()
+    : path
+
 /** Headers as node writes them fastest: names and values in turn. */
 type RawHeaders = ReadonlyArray<string>
 
@@ -76,10 +85,11 @@ export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolea
     : path === basePath || path.startsWith(`${basePath}/`)
 }
 
-/** Refuses an upgrade as an ordinary answer on the raw socket. */
+/** Refuses an upgrade as an ordinary answer on the raw socket; a client that stays would hold it for ever otherwise. */
 const writeRaw = (socket: Duplex, answer: Answer): void => {
   const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.once("finish", () => socket.destroy())
   socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
 }
 
@@ -227,7 +237,8 @@ export const layer = ({
             outcome = "script"
             return
           }
-          if (verdict === "foreign" && (path.startsWith("/api/session") || path === NEGOTIATE_PATH))
+          const routedPath = plain(path)
+          if (verdict === "foreign" && (routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH))
             return reply(refusals.origin)
           if (cors !== undefined && origin !== undefined) {
             if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
@@ -248,7 +259,7 @@ export const layer = ({
           }
           if (events !== undefined) return answer(push.events(response, events, address ?? ""), reply)
           response.setHeader("x-content-type-options", "nosniff")
-          if (path.startsWith("/api/") || path.startsWith("/console/api/"))
+          if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
             response.setHeader("cache-control", "no-store")
           // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
           if (method === "HEAD") request.method = "GET"

@@ -7,6 +7,7 @@ import { HttpApi, HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api
 import { PrometheusMetrics } from "effect/observability"
 import { Documented, Routed } from "./Api.ts"
 import { type Answer, problem, refusals } from "./answer.ts"
+import { docsHeaders } from "./docs-headers.ts"
 import { Routes } from "./routes.ts"
 
 /** How the access log names what the router answered. */
@@ -96,7 +97,10 @@ const docs = HttpRouter.use((router) =>
     const page = yield* Effect.cached(
       Effect.gen(function* () {
         const own = yield* HttpRouter.make
-        const rendered = HttpApiScalar.layer(Documented, { path: "/docs" })
+        const rendered = HttpApiScalar.layer(Documented, {
+          path: "/docs",
+          scalar: { withDefaultFonts: false },
+        }).pipe(Layer.provide(docsHeaders))
         yield* Layer.buildWithScope(Layer.provide(rendered, Layer.succeed(HttpRouter.HttpRouter, own)), scope)
         return own.asHttpEffect()
       }),

@@ -14,6 +14,8 @@ export const DRAIN_MILLIS = 7_500
 /** A client must have sent its request in this time: slow ones hold connections for nothing. */
 const REQUEST_TIMEOUT_MILLIS = 20_000
 const HEADERS_TIMEOUT_MILLIS = 10_000
+/** How often node looks for them; half a minute unless told, which is longer than what they are allowed. */
+const LOOK_MILLIS = 1_000
 /** Longer than common proxies keep theirs, which therefore close first. */
 const KEEP_ALIVE_MILLIS = 65_000
 
@@ -35,6 +37,7 @@ export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "up
   const server = createServer({
     requestTimeout: REQUEST_TIMEOUT_MILLIS,
     headersTimeout: HEADERS_TIMEOUT_MILLIS,
+    connectionsCheckingInterval: LOOK_MILLIS,
     keepAliveTimeout: KEEP_ALIVE_MILLIS,
     // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",

@@ -2,9 +2,10 @@
  * Whether a session-ended webhook comes from the platform, and what it names. A sender proves itself by `X-Api-Token`, as the
  * .NET middleware expects it, or by a signature of Standard Webhooks 1.0 over the raw body.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
 import type { SettingsTree } from "../Settings.ts"
+import { equal } from "./equal.ts"
 
 /** A signature's timestamp may differ by so much from the time here (Standard Webhooks recommends 5 minutes). */
 export const TOLERANCE_SECONDS = 5 * 60
@@ -16,10 +17,6 @@ export interface SignedRequest {
   readonly webhookSignature: string | undefined
   readonly rawBody: string
 }
-
-/** Compares in a time that says nothing of where two strings differ, nor of their length. */
-const equal = (a: string, b: string): boolean =>
-  timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest())
 
 /** Whether any of them matches; all are compared, so that the time says nothing either. */
 const anyEqual = (given: string, accepted: ReadonlyArray<string>): boolean =>

@@ -43,9 +43,11 @@ const PASSING = new Set(["BACKEND_CALL_PROCESS_FAIL", "REGION_NO_AVAILABLE_SERVE
 
 const MAX_MESSAGE = 300
 
-/** The platform's text, bounded and without the key, should it have been echoed. */
+/** The platform's text, bounded, on one line, and without the key, should it have been echoed: it is logged. */
 const safeText = (text: string, secret: string): string =>
-  (secret === "" ? text : text.replaceAll(secret, "<redacted>")).slice(0, MAX_MESSAGE)
+  (secret === "" ? text : text.replaceAll(secret, "<redacted>"))
+    .slice(0, MAX_MESSAGE)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
 
 const lastSegment = (code: string): string => code.slice(code.lastIndexOf(":") + 1).trim()
 

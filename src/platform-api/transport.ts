@@ -4,6 +4,7 @@
  */
 import { Effect, Predicate, Redacted } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
+import { followingNothing, MAX_ANSWER_BYTES, textWithin } from "../outgoing.ts"
 import type { Campaign } from "../Settings.ts"
 import { type CallKind, readAnswer } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
@@ -76,7 +77,10 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   // A host may record headers in its traces under a list of its own; the key is never among them.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const answer = yield* client.execute(request).pipe(
-    Effect.flatMap((response) => Effect.map(response.text, (body) => ({ status: response.status, body }))),
+    Effect.flatMap((response) =>
+      Effect.map(textWithin(response, MAX_ANSWER_BYTES), (body) => ({ status: response.status, body })),
+    ),
+    followingNothing,
     Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, "authorization"]),
     Effect.mapError((error) => transportFailure(call, host, error)),
     Effect.timeoutOrElse({

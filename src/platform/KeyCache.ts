@@ -13,6 +13,7 @@ const KEPT_KEYS = 10_000
 interface Known {
   readonly principal: Principal
   readonly askedAt: number
+  readonly generation: number
 }
 
 export class KeyCache extends Context.Service<
@@ -27,6 +28,7 @@ export class KeyCache extends Context.Service<
     readonly forget: (digest: string) => void
     /** Whether to write down that the key is used: true at most once a minute. */
     readonly toBeMarked: (keyId: string, now: number) => boolean
+    /** Nothing is fresh any more; which keys were good is known on, so that they are not locked out with an address that tries wrong ones. */
     readonly clear: Effect.Effect<void>
   }
 >()("voicegate/platform/KeyCache") {}
@@ -40,14 +42,14 @@ export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
   return KeyCache.of({
     fresh: (digest, now) => {
       const entry = known.get(digest)
-      return entry !== undefined && now - entry.askedAt < FRESH_MILLIS ? entry.principal : undefined
+      return entry?.generation === generation && now - entry.askedAt < FRESH_MILLIS ? entry.principal : undefined
     },
     known: (digest) => known.has(digest),
     asking: () => {
       const began = generation
       return {
         keep: (digest, principal, now) => {
-          if (began === generation) known.set(digest, { principal, askedAt: now })
+          if (began === generation) known.set(digest, { principal, askedAt: now, generation })
         },
       }
     },
@@ -62,7 +64,6 @@ export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
     },
     clear: Effect.sync(() => {
       generation++
-      known.clear()
     }),
   })
 })

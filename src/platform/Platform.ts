@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
-import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
 import * as Access from "./Access.ts"
@@ -18,6 +18,7 @@ import type { DatabaseInvalid } from "./data/Database.ts"
 import { DEFAULT_LIMITS } from "./defaults.ts"
 import { Api } from "./http/Api.ts"
 import { dashboard } from "./http/dashboard/dashboard.ts"
+import { docs } from "./http/docs.ts"
 import { businesses } from "./http/handlers/businesses.ts"
 import { sessions } from "./http/handlers/sessions.ts"
 import { users } from "./http/handlers/users.ts"
@@ -33,6 +34,8 @@ import { client } from "./webhooks/rules.ts"
 const MAX_FRAME_BYTES = 64 * 1024
 /** The largest body of a request, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024
+/** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
+const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 
 export interface Options {
   /** `sqlite:<file>`, `sqlite::memory:` (when absent), or `postgres://…` */
@@ -70,10 +73,12 @@ export class Platform extends Context.Service<
 
 /** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
 const makeServer = (): Server => {
-  const server = createServer()
+  const server = createServer(PATIENCE)
   server.on("request", (_request, response) => {
     if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
   })
+  // what is said last is a refusal or a close: who stays all the same would hold the connection for ever
+  server.on("upgrade", (_request, socket) => socket.once("finish", () => socket.destroy()))
   return server
 }
 
@@ -101,7 +106,6 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     users,
   ).pipe(Layer.provide(middleware))
   const api = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(groups))
-  const docs = HttpApiScalar.layer(Api, { path: "/docs" })
   const people = dashboard({
     page: options.dashboardPage ?? fileURLToPath(new URL("../web/dashboard", import.meta.url)),
     secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,

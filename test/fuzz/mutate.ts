@@ -37,7 +37,7 @@ const HOSTILE: readonly [string, ...ReadonlyArray<string>] = [
   JSON.stringify({ ["n".repeat(129)]: "value" }),
 ]
 
-type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
 
 /** One place of a JSON text replaced, named again, doubled or taken away. */
 const spoilJson = (chance: Chance, value: Json): string => {

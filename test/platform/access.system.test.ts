@@ -240,6 +240,19 @@ onEachEngine("access", (engine) => {
     }),
   )
 
+  it.effect("goes on knowing the good keys of such an address when another key is revoked, but not that one", () =>
+    Effect.gen(function* () {
+      const { apiKeys, keys, who } = yield* started()
+      const address = "192.0.2.77"
+      yield* who(keys.all, address)
+      const { key } = yield* who(keys.users, address)
+      for (let i = 0; i < Access.FAILURES_PER_MINUTE; i++) yield* codeOf(who(mintSecret(), address))
+      yield* apiKeys.revoke("u1", key.id)
+      assert.strictEqual((yield* who(keys.all, address)).key.name, "all")
+      assert.strictEqual(yield* codeOf(who(keys.users, address)), "TOO_MANY_FAILED_KEYS")
+    }),
+  )
+
   it.effect("counts a key's requests by the minute, and its starts apart", () =>
     Effect.gen(function* () {
       const { access, keys, who } = yield* started({ requestsPerMinute: 3, startsPerMinute: 1 })

@@ -1,5 +1,4 @@
 /** The console's endpoints: who has the token sees and acts, everybody else learns nothing, and not for long. */
-import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -9,14 +8,11 @@ import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
 import { Settings } from "../../Settings.ts"
 import { type Answer, failed, json, problem, refusals } from "../answer.ts"
+import { equal } from "../equal.ts"
 import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
 import { incoming, respond } from "../router.ts"
 import { Api, Command } from "./Api.ts"
 import { makeAttempts } from "./attempts.ts"
-
-/** Compares in a time that says nothing of where two strings differ, nor of their length. */
-const equal = (a: string, b: string): boolean =>
-  timingSafeEqual(createHash("sha256").update(a).digest(), createHash("sha256").update(b).digest())
 
 const whole = Schema.String.check(Schema.isPattern(/^\d{1,15}$/)).pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString),

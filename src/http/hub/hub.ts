@@ -9,7 +9,13 @@ import { Clock, Effect, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
-import { type Connection, type Opened, PushChannel } from "../../PushChannel.ts"
+import {
+  CONNECTIONS_PER_CALLER,
+  type Connection,
+  type Opened,
+  PushChannel,
+  TooManyConnections,
+} from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
@@ -65,6 +71,8 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     const memory = yield* makeHubMemory
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
+    /** How many of a caller's connections are open, registered or not: the push channel counts only the former. */
+    const perCaller = new Map<string, number>()
     const server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -138,6 +146,8 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         for (const ticket of yield* memory.recall(browser)) {
           if (held.has(ticket)) continue
           const status = yield* Effect.option(gatekeeper.status(ticket))
+          // it may have registered itself meanwhile, or be gone: nothing would end a connection that is closed already
+          if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
           if (status._tag === "Some" && !isTerminal(status.value.state)) return yield* register(peer, ticket)
         }
       }).pipe(Effect.catch(() => Effect.void))
@@ -193,11 +203,17 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
       }
     }
 
-    const open = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void =>
+    /** Opens it, or says why not. */
+    const open = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Answer | undefined => {
+      const caller = limitKey(address)
+      const held = perCaller.get(caller) ?? 0
+      if (held >= CONNECTIONS_PER_CALLER) {
+        return failed(new TooManyConnections({ message: "Too many open connections from this address." }), basePath)
+      }
       server.handleUpgrade(request, socket, head, (ws) => {
         const peer: Peer = {
           ws,
-          caller: limitKey(address),
+          caller,
           browser: cookieOf(request),
           heard: clock.currentTimeMillisUnsafe(),
           shaken: false,
@@ -206,6 +222,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
           opened: undefined,
         }
         peers.add(peer)
+        perCaller.set(caller, held + 1)
         ws.on("message", (data, isBinary) => {
           if (isBinary) ws.close(1003)
           else heard(peer, String(data))
@@ -213,9 +230,14 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         ws.on("error", () => ws.terminate())
         ws.on("close", () => {
           peers.delete(peer)
+          const left = (perCaller.get(caller) ?? 1) - 1
+          if (left === 0) perCaller.delete(caller)
+          else perCaller.set(caller, left)
           peer.opened?.close()
         })
       })
+      return undefined
+    }
 
     return {
       negotiate: (request) => {
@@ -243,19 +265,14 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
       upgrade: (request, socket, head, address) => {
         const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
         // a client that skips negotiation has no id
-        if (id === null)
-          return Effect.as(
-            Effect.sync(() => open(request, socket, head, address)),
-            undefined,
-          )
+        if (id === null) return Effect.sync(() => open(request, socket, head, address))
         return Effect.match(memory.claim(id), {
           onFailure: (error) => failed(error, basePath),
           onSuccess: (claimed) => {
             if (claimed === "unknown")
               return problem(404, "connection_unknown", "id: Expected a negotiated connection.")
             if (claimed === "used") return problem(409, "connection_used", "id: This connection is open already.")
-            open(request, socket, head, address)
-            return undefined
+            return open(request, socket, head, address)
           },
         })
       },

@@ -1,0 +1,70 @@
+/**
+ * Secrets are compared in constant time. A statistic over a network would be flaky, so it is the code that is judged: every
+ * comparison of a secret goes over digests of equal length, and none is made by `===`.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { equal } from "../../src/http/equal.ts"
+
+const root = fileURLToPath(new URL("../../src", import.meta.url))
+const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts") && !path.startsWith("web"))
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
+
+/** The modules that compare secrets, each in its one function. */
+const COMPARING = ["http/equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
+
+describe("a secret", () => {
+  it("is equal to itself alone, whatever the lengths", () => {
+    for (const text of ["", "a", "a".repeat(16), "é", "a".repeat(10_000)]) {
+      assert.isTrue(equal(text, text))
+      assert.isFalse(equal(text, `${text}a`))
+      assert.isFalse(equal(`${text}a`, text))
+    }
+    assert.isFalse(equal("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaab"))
+  })
+
+  it("is compared in three modules and no other, each over digests", () => {
+    const comparing = sources.filter(({ text }) => /timingSafeEqual\(/.test(text)).map(({ path }) => path)
+    assert.deepStrictEqual(comparing.sort(), COMPARING)
+    for (const { path, text } of sources.filter((source) => comparing.includes(source.path))) {
+      assert.match(text, /digest/, path)
+    }
+  })
+
+  it("is compared by no operator, prefix or search, wherever it is unwrapped", () => {
+    const unwrapped = sources.flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .map((line, n) => ({ line: line.trim(), at: `${path}:${n + 1}` }))
+        .filter(({ line }) => line.includes("Redacted.value")),
+    )
+    assert.isAbove(unwrapped.length, 10)
+    for (const { at, line } of unwrapped) {
+      assert.notMatch(
+        line,
+        /[!=]==? (?!undefined|null).*Redacted\.value|Redacted\.value\([^)]*\)\s*([!=]==? (?!")|\.(startsWith|endsWith|includes|indexOf|localeCompare)\()/,
+        `${at}: ${line}`,
+      )
+    }
+  })
+
+  it("of a request is looked at by the webhook and the console through that one function", () => {
+    const users = sources
+      .filter(({ text }) => /\bequal\b.*from "(\.\.?\/)+equal\.ts"/.test(text))
+      .map(({ path }) => path)
+    assert.deepStrictEqual(users.sort(), ["http/console/handlers.ts", "http/webhook.ts"])
+  })
+
+  it("of the platform is found by its digest, never by itself", () => {
+    // keys, sign-ins and the tokens of sessions: what a query compares is SHA-256, whose first bytes tell nothing
+    for (const path of ["platform/ApiKeys.ts", "platform/DashboardSessions.ts", "platform/WebSessions.ts"]) {
+      const { text } = sources.find((source) => source.path === path) ?? { text: "" }
+      const conditions = [...text.matchAll(/WHERE[^`]*?(\w*(?:digest|secret|token)\w*) = \$\{([^}]*)\}/g)]
+      assert.isAbove(conditions.length, 0, path)
+      for (const [, , value = ""] of conditions) assert.match(value, /digest/, `${path}: ${value}`)
+    }
+  })
+})

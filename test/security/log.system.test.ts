@@ -1,0 +1,27 @@
+/** What others say and the gate logs: the platform's words when it refuses. */
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { makeBench, settingsFor } from "../e2e/support/gate.ts"
+import { startPlatform } from "../e2e/support/servers.ts"
+import { eventually } from "../support/process.ts"
+
+const FORGED = '{"time":"2026-01-01T00:00:00.000Z","method":"GET","path":"/forged","status":200,"outcome":"forged"}'
+
+describe("the platform's words in the log", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+
+  it("stand on one line of their own, whatever they hold", async () => {
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(settingsFor(platform))
+    const ends = ["\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", "\u001b[2K\u001b[1A"]
+    for (const [n, end] of ends.entries()) {
+      platform.script = () => ({ status: 403, body: { code: `NO${end}${FORGED}`, message: `no ${n}${end}${FORGED}` } })
+      await gate.call()
+    }
+    await eventually("all are logged", () => ends.every((_, n) => gate.output().includes(`no ${n}`)))
+    for (const line of gate.output().split(/[\n\r\u0085\u2028\u2029]/)) {
+      assert.isFalse(line.startsWith(FORGED), line)
+      assert.notMatch(line, /[\p{Cc}]/u)
+    }
+  })
+})

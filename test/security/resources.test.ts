@@ -1,0 +1,33 @@
+/** What one client may take of the gate: connections, their time, and what is kept for them. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { CONNECTIONS_PER_CALLER } from "../../src/PushChannel.ts"
+import { rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
+import { eventually } from "../support/process.ts"
+import { openPatient, SHAPE_NAMES } from "./fuzz/patient.ts"
+
+/** Clients whose upgrade is refused, and who stay all the same. */
+const refused = SHAPE_NAMES.filter((name) => name.startsWith("an upgrade"))
+
+describe("a client that is told no", { timeout: 60_000 }, () => {
+  for (const name of refused) {
+    servedTest(`by ${name} has no connection any more, however long it stays`, {}, ({ port }) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => openPatient(port, name, 50)),
+        (patient) => Effect.promise(() => eventually("it is cut", () => patient.lasted() !== undefined, 30_000)),
+        (patient) => Effect.sync(patient.dispose),
+      ),
+    )
+  }
+})
+
+describe("one address", { timeout: 60_000 }, () => {
+  servedTest("opens so many connections to the hub and no more, registered or not", {}, ({ port, url }) =>
+    Effect.gen(function* () {
+      yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_CALLER }), () => webSocket(`${url}/sessionHub`))
+      const more = yield* refusedUpgrade(port, "/sessionHub")
+      assert.deepStrictEqual([more.status, more.body.code], [429, "too_many_connections"])
+      assert.strictEqual((yield* rawCall(port, { path: "/health/live" })).status, 200)
+    }),
+  )
+})

@@ -1,0 +1,210 @@
+/**
+ * Every secret setting holds a sentinel; then everything that can go wrong does, with a platform and a provider that repeat the
+ * keys they are sent. No sentinel may come back: not in an answer, the log, the metrics, the documents, the console, what
+ * `check` says, or why the gate did not start.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { CAMPAIGN_SETTINGS, SETTINGS } from "../../src/settings/table.ts"
+import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../e2e/support/gate.ts"
+import { ask, field } from "../e2e/support/http.ts"
+import { type FakePlatform, type Scripted, startPlatform, startProvider } from "../e2e/support/servers.ts"
+import { eventually } from "../support/process.ts"
+import { type RedisServer, startRedis } from "../support/redis.ts"
+
+const base64 = (byte: number): string => `whsec_${Buffer.alloc(24, byte).toString("base64")}`
+
+/** By the setting that holds them; a setting that becomes secret needs one here. */
+const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  StoreConnectionString: ["SentinelStorePassword01"],
+  ApiSecretToken: ["SentinelPlatformKey01", "SentinelSecondPlatformKey01"],
+  "IpIntel.ApiKey": ["SentinelProviderKey01"],
+  "Security.WebhookApiToken": ["SentinelWebhookToken01", "SentinelWebhookToken02"],
+  "Security.WebhookSigningSecret": [base64(0x5e), base64(0x7a)],
+  "Security.ConsoleToken": ["SentinelConsoleToken01"],
+}
+const sentinel = (setting: string, n = 0): string => {
+  const found = SENTINELS[setting]?.[n]
+  if (found === undefined) throw new Error(`no sentinel for ${setting}`)
+  return found
+}
+/** What must never be seen: each, without its prefix, and as a URL or base64 would hold it. */
+const forbidden = Object.values(SENTINELS)
+  .flat()
+  .flatMap((secret) => {
+    const bare = secret.replace(/^whsec_/, "")
+    return [bare, encodeURIComponent(bare), Buffer.from(secret).toString("base64").slice(0, -4)]
+  })
+
+const assertSilent = (what: string, text: string): void => {
+  for (const secret of forbidden) {
+    const at = text.indexOf(secret)
+    assert.isTrue(at < 0, `${what} holds ${secret}: …${text.slice(Math.max(0, at - 200), at + 100)}`)
+  }
+}
+
+describe("a secret setting", () => {
+  const bench = makeBench()
+  let redis: RedisServer
+  let platform: FakePlatform
+  let gate: Gate
+  let environment: Environment
+  afterAll(bench.dispose)
+
+  beforeAll(async () => {
+    redis = bench.own(await startRedis({ password: sentinel("StoreConnectionString") }))
+    platform = bench.own(await startPlatform())
+    const provider = bench.own(await startProvider())
+    provider.script = (address) =>
+      address.endsWith("1")
+        ? { status: 500, body: `wrong key ${sentinel("IpIntel.ApiKey")}` }
+        : { status: 200, body: { error: sentinel("IpIntel.ApiKey"), is_vpn: sentinel("IpIntel.ApiKey") } }
+    environment = {
+      ...settingsFor(platform, { Security__TrustedProxies__0: "loopback", Queue__MaxLength: "3" }),
+      StoreConnectionString: redis.url,
+      VoiceAiPlatform__ApiSecretToken: sentinel("ApiSecretToken"),
+      VoiceAiPlatform__Campaigns__second__ApiSecretToken: sentinel("ApiSecretToken", 1),
+      VoiceAiPlatform__Campaigns__second__WebCampaignId: "campaign-2",
+      VoiceAiPlatform__Campaigns__second__MaxConcurrency: "1",
+      IpIntel__Provider: "ipapi.is",
+      IpIntel__ApiKey: sentinel("IpIntel.ApiKey"),
+      IpIntel__BaseUrl: provider.origin,
+      Security__WebhookApiToken__0: sentinel("Security.WebhookApiToken"),
+      Security__WebhookApiToken__1: sentinel("Security.WebhookApiToken", 1),
+      Security__WebhookSigningSecret__0: sentinel("Security.WebhookSigningSecret"),
+      Security__WebhookSigningSecret__1: sentinel("Security.WebhookSigningSecret", 1),
+      Security__ConsoleToken: sentinel("Security.ConsoleToken"),
+    }
+    const { Security__WebhookApiToken: _one, ...lists } = environment
+    environment = lists
+    gate = await bench.gate(environment)
+  })
+
+  it("has a sentinel, each of them", () => {
+    const secret = [...Object.entries(SETTINGS), ...Object.entries(CAMPAIGN_SETTINGS)].filter(
+      ([, { kind }]) => kind.secret,
+    )
+    assert.deepStrictEqual(secret.map(([path]) => path).sort(), Object.keys(SENTINELS).sort())
+  })
+
+  // side by side: most of it is waiting for what does not answer
+  it.concurrent("is in no answer and no line of the log, whatever fails and whoever repeats it", async () => {
+    const seen: Array<string> = []
+    const asks = async (
+      method: string,
+      path: string,
+      headers: Readonly<Record<string, string>> = {},
+      body?: unknown,
+    ) => {
+      const answer = await ask(method, gate.url + path, { headers, ...(body === undefined ? {} : { body }) })
+      seen.push(`${method} ${path} ${JSON.stringify(answer.headers)} ${answer.text}`)
+      return answer
+    }
+    const console = { authorization: `Bearer ${sentinel("Security.ConsoleToken")}` }
+    const everything = async (): Promise<void> => {
+      for (const path of [
+        "/metrics",
+        "/docs",
+        "/openapi.json",
+        "/health/live",
+        "/health/ready",
+        "/nothing",
+        "/console/",
+        "/widget.js",
+      ]) {
+        await asks("GET", path)
+      }
+      for (const path of ["/console/api/view", "/console/api/trail?most=100", "/console/api/view?campaign=second"]) {
+        await asks("GET", path, console)
+        await asks("GET", path)
+      }
+      await asks("POST", "/console/api/actions", console, { action: { type: "resume" } })
+      await asks("POST", "/sessionHub/negotiate")
+    }
+
+    /** What a platform may do that repeats the key it was sent. */
+    const echoes: ReadonlyArray<(key: string) => Scripted | undefined> = [
+      () => undefined,
+      (key) => ({ status: 401, body: { success: false, code: key, message: `no such key: ${key}` } }),
+      (key) => ({ status: 403, body: { detail: `Token ${key} may not` } }),
+      (key) => ({ status: 500, body: `<pre>${key}</pre>` }),
+      (key) => ({ status: 200, body: { success: true, data: key } }),
+      (key) => ({ status: 200, body: { success: false, message: key } }),
+      (key) => ({ status: 302, body: key }),
+      () => "reset",
+    ]
+    for (const [n, echo] of echoes.entries()) {
+      platform.script = ({ authorization }) => echo(authorization.replace(/^Token /, ""))
+      for (const campaignId of ["default", "second"]) {
+        const answer = await asks(
+          "POST",
+          "/api/session/request",
+          { "x-forwarded-for": `93.184.216.${n}` },
+          { campaignId },
+        )
+        const ticket = field(answer, "uniqueRequestId")
+        if (ticket !== undefined) await asks("GET", `/api/session/${ticket}`)
+        const session = field(answer, "sessionId")
+        const token = { "x-api-token": sentinel("Security.WebhookApiToken", n % 2) }
+        if (session !== undefined)
+          await asks("POST", "/api/webhook/session-ended", token, { ConversationSessionId: session })
+      }
+    }
+    for (const token of ["wrong", `${sentinel("Security.WebhookApiToken")}x`.slice(0, -2), ""]) {
+      await asks("POST", "/api/webhook/session-ended", { "x-api-token": token }, { ConversationSessionId: "s" })
+    }
+    const signed = { "webhook-id": "m", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" }
+    await asks("POST", "/api/webhook/session-ended", signed, { ConversationSessionId: "s" })
+    await asks("GET", "/console/api/view", { authorization: "Bearer wrong-token-0123456789" })
+    await everything()
+
+    redis.kill("SIGKILL")
+    await eventually("the store is away", async () => (await asks("GET", "/health/ready")).status === 503)
+    await asks("POST", "/api/session/request", {}, {})
+    await everything()
+    await redis.restart()
+    await eventually("the store is back", async () => (await asks("GET", "/health/ready")).status === 200, 30_000)
+
+    for (const text of seen) assertSilent("an answer", text)
+    assert.isAbove(platform.starts.length, 8)
+    assertSilent("the output", gate.output())
+  })
+
+  it.concurrent("is not in what check says, with all of it failing", async () => {
+    const { output } = await runProgram(["check"], {
+      ...environment,
+      StoreConnectionString: redis.url.replace("//:", "//:Wrong"),
+      VoiceAiPlatform__BaseUrl: "http://127.0.0.1:9/",
+    })
+    assert.match(output, /^FAIL {2}store/m)
+    assertSilent("check", output)
+  })
+
+  it.concurrent("is not in the reasons why the gate does not start", async () => {
+    const store = sentinel("StoreConnectionString")
+    const wrong: ReadonlyArray<Environment> = [
+      {
+        VoiceAiPlatform__ApiSecretToken: `Token ${sentinel("ApiSecretToken")}`,
+        Security__ConsoleToken: `${sentinel("Security.ConsoleToken")} and a space`,
+        Security__WebhookSigningSecret__0: `${sentinel("Security.WebhookSigningSecret")}=!`,
+        Security__WebhookApiToken__1: `short ${sentinel("Security.WebhookApiToken", 1)}`,
+        IpIntel__ApiKey: `${sentinel("IpIntel.ApiKey")} ${sentinel("IpIntel.ApiKey")}`,
+        IpIntel__BaseUrl: `ftp://user:${sentinel("IpIntel.ApiKey")}@provider.example`,
+        StoreConnectionString: `redis://:${store}@host:99999`,
+      },
+      // pasted into the wrong field, or below a name that is none
+      {
+        StoreConnectionString: `host:6379,passwrod=${store},ssl=maybe`,
+        Server__Port: sentinel("Security.ConsoleToken"),
+        Security__AllowedOrigins__0: sentinel("Security.WebhookApiToken"),
+        VoiceAiPlatform__BaseUrl: `https://x:${sentinel("ApiSecretToken")}@platform.example/?key=${sentinel("ApiSecretToken")}`,
+        Security__ConsoleTokn: sentinel("Security.ConsoleToken"),
+      },
+    ]
+    const ended = await Promise.all(wrong.map((each) => runProgram(["serve"], { ...environment, ...each })))
+    for (const [n, { code, output }] of ended.entries()) {
+      assert.strictEqual(code, 1)
+      assert.include(output, `${Object.keys(wrong[n] ?? {}).length} problems`)
+      assertSilent("the reasons", output)
+    }
+  })
+})
