@@ -384,7 +384,7 @@ describe("operations", () => {
     Effect.gen(function* () {
       yield* drain
       const ready = yield* call(`${url}/health/ready`)
-      expect([ready.status, ready.body.code]).toEqual([503, "not_ready"])
+      expect([ready.status, ready.body.code, ready.headers.get("retry-after")]).toEqual([503, "not_ready", "1"])
       expect((yield* call(`${url}/health/live`)).status).toBe(200)
       expect((yield* post(url + REQUEST)).status).toBe(200)
     }),
