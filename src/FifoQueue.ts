@@ -114,20 +114,31 @@ export interface Swept {
 
 type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
 
+/** What a step asks of the store, for one that does more with it. */
+export interface Asked<A> {
+  readonly script: Script
+  readonly keys: ReadonlyArray<string>
+  readonly args: ReadonlyArray<string | number>
+  readonly read: (reply: Reply) => Stepped<A>
+}
+
+export interface Newcomer {
+  readonly id: string
+  /** the rate limiter's key */
+  readonly caller: string
+  /** the caller holds a concurrent unit until the ticket is over */
+  readonly holds: boolean
+  /** comes back at its start */
+  readonly data: string
+}
+
 export class FifoQueue extends Context.Service<
   FifoQueue,
   {
-    /** Admits a newcomer to a slot, to the queue, or not at all. `caller` is the rate limiter's key; `data` comes back at its start. */
-    readonly admit: (
-      at: At,
-      ticket: {
-        readonly id: string
-        readonly caller: string
-        /** the caller holds a concurrent unit until the ticket is over */
-        readonly holds: boolean
-        readonly data: string
-      },
-    ) => Step<Admission>
+    /** Admits a newcomer to a slot, to the queue, or not at all. */
+    readonly admit: (at: At, newcomer: Newcomer) => Step<Admission>
+    /** The same as what it asks of the store. */
+    readonly admitting: (at: At, newcomer: Newcomer, now: number) => Asked<Admission>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
     readonly start: (at: At, id: string) => Step<Start>
     /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
@@ -197,59 +208,73 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       return known
     }
 
+    const asking = <A>(
+      script: Script,
+      at: At,
+      now: number,
+      args: ReadonlyArray<string | number>,
+      read: (result: ReadonlyArray<Reply>) => A,
+      keys = keysFor(at.campaign),
+    ): Asked<A> => ({
+      script,
+      keys,
+      args: [now, at.slots, at.instance, INSTANCE_CHANNEL, windowMillis, ...args],
+      read: (reply) => {
+        const [result, signals = [], settlements = []] = list(reply)
+        return {
+          result: read(list(result)),
+          signals: list(signals).map((signal) => {
+            const [ticket, kind, value] = list(signal)
+            return signalOf(text(ticket), text(kind), text(value))
+          }),
+          settlements: list(settlements).map((settlement) => {
+            const [kind, ticket, caller] = list(settlement)
+            return settlementOf(text(kind), text(ticket), text(caller))
+          }),
+        }
+      },
+    })
+
+    const run = <A>({ args, keys, read, script }: Asked<A>): Step<A> => Effect.map(store.run(script, keys, args), read)
+
     const step = <A>(
       script: Script,
       at: At,
       args: (now: number) => ReadonlyArray<string | number>,
       read: (result: ReadonlyArray<Reply>) => A,
-      keys = keysFor(at.campaign),
-    ): Step<A> =>
-      Effect.flatMap(store.now, (now) =>
-        Effect.map(
-          store.run(script, keys, [now, at.slots, at.instance, INSTANCE_CHANNEL, windowMillis, ...args(now)]),
-          (reply) => {
-            const [result, signals, settlements] = list(reply)
-            return {
-              result: read(list(result)),
-              signals: list(signals ?? []).map((signal) => {
-                const [ticket, kind, value] = list(signal)
-                return signalOf(text(ticket), text(kind), text(value))
-              }),
-              settlements: list(settlements ?? []).map((settlement) => {
-                const [kind, ticket, caller] = list(settlement)
-                return settlementOf(text(kind), text(ticket), text(caller))
-              }),
-            }
-          },
-        ),
+      keys?: ReadonlyArray<string>,
+    ): Step<A> => Effect.flatMap(store.now, (now) => run(asking(script, at, now, args(now), read, keys)))
+
+    const admitting = (at: At, { caller, data, holds, id }: Newcomer, now: number): Asked<Admission> =>
+      asking(
+        admit,
+        at,
+        now,
+        [
+          id,
+          settings.MaxLength,
+          now + graceMillis,
+          now + START_LEASE_MILLIS,
+          caller === "" ? "" : (holds ? "+" : "-") + caller,
+          data,
+        ],
+        (reply): Admission => {
+          switch (reply[0]) {
+            case "starting":
+              return { _tag: "starting", lease: text(reply[1]) }
+            case "full":
+              return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
+            case "draining":
+              return { _tag: "draining" }
+            default:
+              return placeOf(reply)
+          }
+        },
       )
 
     return FifoQueue.of({
-      admit: (at, ticket) =>
-        step(
-          admit,
-          at,
-          (now) => [
-            ticket.id,
-            settings.MaxLength,
-            now + graceMillis,
-            now + START_LEASE_MILLIS,
-            ticket.caller === "" ? "" : (ticket.holds ? "+" : "-") + ticket.caller,
-            ticket.data,
-          ],
-          (reply): Admission => {
-            switch (reply[0]) {
-              case "starting":
-                return { _tag: "starting", lease: text(reply[1]) }
-              case "full":
-                return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
-              case "draining":
-                return { _tag: "draining" }
-              default:
-                return placeOf(reply)
-            }
-          },
-        ),
+      admit: (at, newcomer) => Effect.flatMap(store.now, (now) => run(admitting(at, newcomer, now))),
+      admitting,
       start: (at, id) =>
         step(
           starts.start,

@@ -7,11 +7,12 @@
  * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
 import { Context, Effect, Layer, Metric, Result } from "effect"
-import { type Admission, FifoQueue } from "./FifoQueue.ts"
+import type { Admission, FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
+import { makeEnter } from "./gatekeeper/enter.ts"
 import { makeLaunch } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
@@ -134,7 +135,7 @@ export const layer: Layer.Layer<
   Effect.gen(function* () {
     const settings = yield* Settings
     const limiter = yield* RateLimiter
-    const queue = yield* FifoQueue
+    const takeAndAdmit = yield* makeEnter
     const ipIntel = yield* IpIntel
     const secret = yield* Secrets
     const campaigns = makeCampaigns(settings)
@@ -167,9 +168,6 @@ export const layer: Layer.Layer<
     /** Limits, then slot or queue, then the platform. */
     const enter = ({ campaign, config }: Validated, caller: string, ticket: string) => {
       const where = at(campaign)
-      const admit = Effect.suspend(() =>
-        step(where, queue.admit(where, { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) })),
-      )
       const decide = (admission: Admission): Effect.Effect<Started, RequestError> => {
         switch (admission._tag) {
           case "waiting":
@@ -186,7 +184,8 @@ export const layer: Layer.Layer<
             )
         }
       }
-      return Effect.flatMap(limiter.take(caller, ticket), () => Effect.flatMap(admit, decide))
+      const newcomer = { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }
+      return Effect.flatMap(step(where, takeAndAdmit(where, newcomer)), decide)
     }
 
     /** Takes the request in. What is held from here on must not be left half taken by a caller who hangs up. */

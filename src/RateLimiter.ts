@@ -2,11 +2,11 @@
  * Hour, day and concurrent budgets of one caller, taken together or not at all in one step of the store, given back by
  * token. Windows slide exactly: a request counts until one hour, or one day, after its moment.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { LRUCache } from "lru-cache"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
-import { type Script, Store } from "./Store.ts"
+import { type Reply, type Script, Store } from "./Store.ts"
 import { integer, list } from "./store/reply.ts"
 
 const HOUR = 3_600_000
@@ -36,7 +36,7 @@ const CONCURRENT_RETRY_SECONDS = 30
 const take: Script = {
   name: "limit.take",
   numberOfKeys: 2,
-  joins: { own: [1], times: [0, 5], ownKeys: true },
+  joins: { own: [1], times: [0, 5], ownKeys: 2 },
   lua: `-- voicegate limit.take
 local call = redis.call
 local now, until_ = tonumber(ARGV[1]), ARGV[6]
@@ -152,11 +152,23 @@ return removed
   },
 }
 
+/** How many arguments `take` has. */
+export const TAKE_ARGS = 6
+
 /** The scripts, for the contract and differential tests. */
 export const scripts = { take, giveBack }
 
 /** Both keys of a caller, under one hash tag. */
 export const keysOf = (caller: string): ReadonlyArray<string> => [`vg:{${caller}}:log`, `vg:{${caller}}:held`]
+
+/** What a taking asks of the store, for a step that does more with it. */
+export interface Taking {
+  readonly script: Script
+  readonly keys: ReadonlyArray<string>
+  readonly args: ReadonlyArray<string | number>
+  /** Where the budgets stand now, or why nothing was taken. */
+  readonly read: (reply: Reply) => Result.Result<ReadonlyArray<LimitState>, RateLimited>
+}
 
 export class RateLimiter extends Context.Service<
   RateLimiter,
@@ -171,6 +183,8 @@ export class RateLimiter extends Context.Service<
       caller: string,
       token: string,
     ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
+    /** The same as what it asks of the store; undefined where there is no limit. A refusal that is known is repeated. */
+    readonly taking: (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
     /** Gives back all that the token took: the request came to nothing. Idempotent. */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
     /** Gives back the token's concurrent unit: the call is over. Idempotent. */
@@ -245,34 +259,37 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
       Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))
 
+    const taking = (caller: string, token: string, now: number): Result.Result<Taking | undefined, RateLimited> => {
+      if (unlimited) return Result.succeed(undefined)
+      const keys = keysOf(caller)
+      const [log = ""] = keys
+      const known = refused.get(log)
+      if (known !== undefined && now < known.until) return Result.fail(refuse(limitStates(known.figures, now)))
+      return Result.succeed({
+        script: take,
+        keys,
+        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, now + HOLD_MILLIS],
+        read: (reply) => {
+          const figures = list(reply).map(integer)
+          const limits = limitStates(figures, now)
+          if (figures[0] === 1) return Result.succeed(limits)
+          refused.set(log, { figures, until: Math.min(holdsUntil(figures), now + REPEAT_MILLIS) })
+          return Result.fail(refuse(limits))
+        },
+      })
+    }
+
     return RateLimiter.of({
       holds: RateLimitConcurrency > 0,
-      take: (caller, token) => {
-        if (unlimited) return Effect.succeed([])
-        const keys = keysOf(caller)
-        const [log = ""] = keys
-        return Effect.flatMap(store.now, (now) => {
-          const known = refused.get(log)
-          if (known !== undefined && now < known.until) return Effect.fail(refuse(limitStates(known.figures, now)))
-          return Effect.flatMap(
-            store.run(take, keys, [
-              now,
-              token,
-              RateLimitHourly,
-              RateLimitDaily,
-              RateLimitConcurrency,
-              now + HOLD_MILLIS,
-            ]),
-            (reply) => {
-              const figures = list(reply).map(integer)
-              const limits = limitStates(figures, now)
-              if (figures[0] === 1) return Effect.succeed(limits)
-              refused.set(log, { figures, until: Math.min(holdsUntil(figures), now + REPEAT_MILLIS) })
-              return Effect.fail(refuse(limits))
-            },
-          )
-        })
-      },
+      taking,
+      take: (caller, token) =>
+        Effect.flatMap(store.now, (now) => {
+          const asked = taking(caller, token, now)
+          if (Result.isFailure(asked)) return Effect.fail(asked.failure)
+          if (asked.success === undefined) return Effect.succeed([])
+          const { args, keys, read, script } = asked.success
+          return Effect.flatMap(store.run(script, keys, args), (reply) => Effect.fromResult(read(reply)))
+        }),
       refund: (caller, token) =>
         Effect.tap(giveUnitsBack(caller, token, "refund"), () =>
           Effect.sync(() => {

@@ -25,13 +25,14 @@ export interface Script {
   /**
    * Set where several calls may travel as one command, which then does what the calls would do one after the other. The
    * arguments at the places `own` (from 0) are each call's own, those at `times` are moments (ms), of which the first call's
-   * count, and all others are equal; ARGV is the first call's arguments and then the own ones of each further call. KEYS are one call's, or with `ownKeys` those of each call. The Lua text then
+   * count, and all others are equal; ARGV is the first call's arguments and then the own ones of each further call. The first `ownKeys` keys are each call's own, all others are equal; KEYS are the own ones of every
+   * call, and then the others. The Lua text then
    * always answers a list with one reply a call; the memory twin is given one call and answers its reply.
    */
   readonly joins?: {
     readonly own: ReadonlyArray<number>
     readonly times: ReadonlyArray<number>
-    readonly ownKeys: boolean
+    readonly ownKeys: number
   }
   readonly memory: (db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) => Reply
 }
@@ -45,6 +46,8 @@ export class Store extends Context.Service<
       keys: ReadonlyArray<string>,
       args: ReadonlyArray<string | number>,
     ) => Effect.Effect<Reply, StoreUnavailable>
+    /** Whether one script may have keys of several hash tags, as a cluster does not allow. */
+    readonly spans: boolean
     /** A cached value, or undefined when there is none or its lifetime passed. */
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreUnavailable>
     readonly set: (key: string, value: string, ttlMillis: number) => Effect.Effect<void, StoreUnavailable>

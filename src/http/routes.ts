@@ -93,7 +93,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
         ready: Effect.gen(function* () {
-          const notReady = (detail: string): Answer => answers.problem(503, "not_ready", detail, { headers: { "retry-after": "1" } })
+          const notReady = (detail: string): Answer =>
+            answers.problem(503, "not_ready", detail, { headers: { "retry-after": "1" } })
           if (draining) return notReady("The gate is shutting down.")
           const stored = yield* Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true })
           if (!stored) return notReady("The store cannot be reached.")

@@ -1,5 +1,8 @@
 import { script } from "./step.ts"
 
+/** How many arguments `admit` has. */
+export const ADMIT_ARGS = 11
+
 /**
  * Admits newcomers: to a slot while one is free and nobody waits, else to the end of the queue, else not at all. While an
  * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served.

@@ -337,7 +337,7 @@ export const script = (
 ): Script => ({
   name: `queue.${name}`,
   numberOfKeys: 10,
-  ...(joins === undefined ? {} : { joins: { ...joins, ownKeys: false } }),
+  ...(joins === undefined ? {} : { joins: { ...joins, ownKeys: 0 } }),
   lua: `-- voicegate queue.${name}\n${prelude}${lua}`,
   memory: (db, keys, args) => memory(new Step(db, keys, args)),
 })

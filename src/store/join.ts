@@ -23,16 +23,11 @@ interface Call {
  */
 export const MOST = 32
 
-const equal = (a: Arguments, b: Arguments): boolean => a.length === b.length && a.every((each, i) => each === b[i])
-
-/**
- * Whether two calls may be one command. On a cluster all keys of a command are on one node, which is so only when both calls
- * have the same.
- */
-const fits = (joins: NonNullable<Script["joins"]>, cluster: boolean, a: Call, b: Call): boolean =>
+/** Whether two calls may be one command. On a cluster all keys of a command are on one node: no own ones can differ. */
+const fits = ({ own, ownKeys, times }: NonNullable<Script["joins"]>, cluster: boolean, a: Call, b: Call): boolean =>
   a.args.length === b.args.length &&
-  a.args.every((each, i) => each === b.args[i] || joins.own.includes(i) || joins.times.includes(i)) &&
-  (a.keys === b.keys || (joins.ownKeys && !cluster) || equal(a.keys, b.keys))
+  a.args.every((each, i) => each === b.args[i] || own.includes(i) || times.includes(i)) &&
+  a.keys.every((each, i) => each === b.keys[i] || (i < ownKeys && !cluster))
 
 /** Makes what gathers calls until there are enough or the turn is over. `send` sends one command. */
 export const makeJoin = (send: Send, cluster: boolean): Send => {
@@ -41,10 +36,12 @@ export const makeJoin = (send: Send, cluster: boolean): Send => {
   const sendTogether = (script: Script, calls: ReadonlyArray<Call>): void => {
     const [first, ...others] = calls
     if (first === undefined) return
-    const own = script.joins?.own ?? []
+    const { own = [], ownKeys = 0 } = script.joins ?? {}
     send(
       script,
-      script.joins?.ownKeys ? calls.flatMap(({ keys }) => keys) : first.keys,
+      ownKeys === 0
+        ? first.keys
+        : [...calls.flatMap(({ keys }) => keys.slice(0, ownKeys)), ...first.keys.slice(ownKeys)],
       [...first.args, ...others.flatMap(({ args }) => own.map((place) => args[place] ?? ""))],
       (error, replies) => {
         calls.forEach(({ done }, i) => {

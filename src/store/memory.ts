@@ -35,6 +35,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
 
     return Store.of({
       run: (script, keys, args) => at(() => script.memory(db, keys, args.map(String))),
+      spans: true,
       get: (key) => at(() => db.get(key)),
       set: (key, value, ttlMillis) => at(() => db.set(key, value, ttlMillis)),
       publish: (channel, message) => at(() => db.publish(channel, message)),

@@ -217,6 +217,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               }
             })
           }),
+        spans: !(client instanceof Cluster),
         get: (key) =>
           Effect.map(
             ready((done) => client.get(key, done)),

@@ -4,10 +4,11 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
-import { admit } from "../../src/queue/admit.ts"
+import { ADMIT_ARGS, admit } from "../../src/queue/admit.ts"
 import { keysOf as campaignKeys } from "../../src/queue/step.ts"
-import { keysOf as callerKeys, scripts } from "../../src/RateLimiter.ts"
+import { keysOf as callerKeys, scripts, TAKE_ARGS } from "../../src/RateLimiter.ts"
 import { type Reply, type Script, Store } from "../../src/Store.ts"
+import { chain } from "../../src/store/chain.ts"
 import { list } from "../../src/store/reply.ts"
 import { limitsProbe } from "../simulation/limits.ts"
 import { probe } from "../support/queue-probe.ts"
@@ -128,6 +129,59 @@ describe("calls that travel together", () => {
           assert.deepStrictEqual(yield* run(redis, limitsProbe, look), yield* run(memory, limitsProbe, look), caller)
         }
       }
+      assert.isBelow((yield* commands) - before, calls / 4)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("takes and admits in one step: whoever is refused by the limit is in no queue", () =>
+    Effect.gen(function* () {
+      const [memory, redis] = yield* both
+      const enter = chain(scripts.take, TAKE_ARGS, admit, ADMIT_ARGS)
+      let calls = 0
+      const before = yield* commands
+      const outcomes = new Set<string>()
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const random = makeRandom(seed)
+        const campaign = campaignKeys(`chained-${seed}`)
+        const callers = Array.from({ length: 1 + random.below(9) }, (_, n) => `chained-${seed}-${n}`)
+        const limits = [random.pick([1, 3, 5]), random.pick([0, 4, 20]), random.pick([0, 0, 2])]
+        const ids: Array<string> = []
+        for (let round = 0; round < 4; round++) {
+          const now = NOW + round
+          const slots = random.below(6)
+          const longest = random.pick([3, 10, 1_000])
+          const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
+            const id = `t${ids.length}`
+            const caller = callers[random.below(callers.length)] ?? ""
+            ids.push(id)
+            return {
+              keys: [...callerKeys(caller), ...campaign],
+              args: [
+                ...[now, id, ...limits, now + 86_400_000],
+                ...[now, slots, "i1", "vg:i:", 30_000, id, longest, now + 5, now + 9, `+${caller}`, `{"n":"${id}"}`],
+              ],
+            }
+          })
+          calls += batch.length
+          const one = yield* Effect.forEach(batch, (call) => run(memory, enter, call))
+          const together = yield* Effect.forEach(batch, (call) => run(redis, enter, call), { concurrency: "unbounded" })
+          const results = (replies: ReadonlyArray<Reply>) =>
+            replies.map((reply) => {
+              const [taken, admitted] = list(reply)
+              return [taken, admitted === undefined ? "refused" : list(admitted)[0]]
+            })
+          assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
+          for (const [, outcome] of results(one))
+            outcomes.add(typeof outcome === "string" ? outcome : String(list(outcome)[0]))
+        }
+        const look = { keys: campaign, args: [ids.length, ...ids] }
+        assert.deepStrictEqual(yield* run(redis, probe, look), yield* run(memory, probe, look), `seed ${seed}`)
+        for (const caller of callers) {
+          const budgets = { keys: callerKeys(caller), args: [] }
+          assert.deepStrictEqual(yield* run(redis, limitsProbe, budgets), yield* run(memory, limitsProbe, budgets))
+        }
+      }
+      assert.deepStrictEqual([...outcomes].toSorted(), ["full", "refused", "starting", "waiting"])
       assert.isBelow((yield* commands) - before, calls / 4)
     }).pipe(Effect.scoped),
   )

@@ -48,17 +48,17 @@ describe("round trips to Redis", () => {
     await monitor.take()
   })
 
-  it("needs two for an admission, and one more to bind the session", async () => {
+  it("needs one for an admission, and one more to bind the session", async () => {
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
-    assert.deepStrictEqual(await seen("a request that is started"), ["limit.take", "queue.admit", "queue.bind"])
+    assert.deepStrictEqual(await seen("a request that is started"), ["limit.take+queue.admit", "queue.bind"])
     const queued = await b.call("198.51.100.2")
     first = textOf(queued, "uniqueRequestId")
-    assert.deepStrictEqual(await seen("a request that is queued"), ["limit.take", "queue.admit"])
+    assert.deepStrictEqual(await seen("a request that is queued"), ["limit.take+queue.admit"])
   })
 
   it("needs one to refuse a caller by the limit, and none to refuse a bad request", async () => {
     assert.strictEqual((await b.call("198.51.100.1")).status, 429)
-    assert.deepStrictEqual(await seen("a request refused by the limit"), ["limit.take"])
+    assert.deepStrictEqual(await seen("a request refused by the limit"), ["limit.take+queue.admit"])
     assert.strictEqual((await b.call("198.51.100.9", { regionId: "mars" })).status, 400)
     assert.deepStrictEqual(await seen("a request refused as invalid"), [])
   })

@@ -171,12 +171,13 @@ interface Faults {
 
 const gone = new StoreUnavailable({ message: "The store is away." })
 
-const faultyStore = (faults: Faults): Layer.Layer<Store> =>
+const faultyStore = (faults: Faults, spans: boolean): Layer.Layer<Store> =>
   Layer.effect(
     Store,
     Effect.map(Store, (store) =>
       Store.of({
         ...store,
+        spans,
         run: (script, keys, args) =>
           Effect.suspend(() => {
             if (faults.away) return Effect.fail(gone)
@@ -196,12 +197,14 @@ const given = { Security: { RateLimitConcurrency: 3 }, Queue: { MaxCallMinutes: 
 const withFaults = <E>(
   body: (world: World, faults: Faults) => Effect.Effect<void, E, GateServices>,
   fault: Fault = "request lost",
+  // as on a cluster: limits and queue are two steps, of which either can fail
+  spans = false,
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
     const faults: Faults = { countdown: 0, runs: 0, fault, away: false }
     yield* TestClock.setTime(BEGIN)
-    yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults) }))
+    yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, spans) }))
     return faults.runs
   })
 
@@ -287,31 +290,37 @@ describe("a store that fails once", () => {
   }
 
   for (const fault of ["request lost", "answer lost"] as const) {
-    it.effect(`gives the caller's budgets back whenever the answer was that it is away (${fault})`, () =>
-      Effect.gen(function* () {
-        let refusals = 0
-        for (const platform of [() => Effect.fail(atCapacity), (n: number) => Effect.succeed(session(n))]) {
-          for (let failing = 1; failing <= 4; failing++) {
-            yield* withFaults(
-              (world, faults) =>
-                Effect.gen(function* () {
-                  world.initiate = platform
-                  faults.countdown = failing
-                  const asked = yield* Effect.forkChild(ask(caller(1)))
-                  yield* TestClock.adjust("6 seconds")
-                  const outcome = yield* Fiber.join(asked)
-                  if (outcome._tag !== "StoreUnavailable") return
-                  refusals++
-                  yield* TestClock.adjust("40 seconds")
-                  expect(yield* remaining(caller(1))).toBe(20)
-                }),
-              fault,
-            )
+    it.effect.each([
+      // the limits and the admission, with either answer of the platform, and the way back to the queue
+      { spans: false, expected: 5 },
+      { spans: true, expected: 3 },
+    ])(
+      `gives the caller's budgets back whenever the answer was that it is away (${fault}, spans $spans)`,
+      ({ expected, spans }) =>
+        Effect.gen(function* () {
+          let refusals = 0
+          for (const platform of [() => Effect.fail(atCapacity), (n: number) => Effect.succeed(session(n))]) {
+            for (let failing = 1; failing <= 4; failing++) {
+              yield* withFaults(
+                (world, faults) =>
+                  Effect.gen(function* () {
+                    world.initiate = platform
+                    faults.countdown = failing
+                    const asked = yield* Effect.forkChild(ask(caller(1)))
+                    yield* TestClock.adjust("6 seconds")
+                    const outcome = yield* Fiber.join(asked)
+                    if (outcome._tag !== "StoreUnavailable") return
+                    refusals++
+                    yield* TestClock.adjust("40 seconds")
+                    expect(yield* remaining(caller(1))).toBe(20)
+                  }),
+                fault,
+                spans,
+              )
+            }
           }
-        }
-        // the limits and the admission, with either answer of the platform, and the way back to the queue
-        expect(refusals).toBe(5)
-      }),
+          expect(refusals).toBe(expected)
+        }),
     )
   }
 

@@ -70,6 +70,7 @@ export class FakeStore {
 
   readonly service: Store["Service"] = Store.of({
     run: () => Effect.die("not used"),
+    spans: true,
     get: (key) =>
       this.#up(() => {
         this.gets += 1

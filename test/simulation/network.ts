@@ -92,6 +92,8 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
       const sent = args.map(String)
       return call(script, sent, (done) => world.carryOut(gate, script, keys, sent, done))
     },
+    // as on a cluster: limits and queue are two steps, between which more can happen
+    spans: false,
     get: () => Effect.die("the simulation caches nothing"),
     set: () => Effect.die("the simulation caches nothing"),
     publish: () => Effect.die("only scripts publish"),

@@ -27,8 +27,8 @@ const bench = (cluster = false) => {
 }
 
 describe("calls of one turn", () => {
-  const shared = script({ own: [1], times: [3], ownKeys: false })
-  const apart = script({ own: [1], times: [], ownKeys: true })
+  const shared = script({ own: [1], times: [3], ownKeys: 0 })
+  const apart = script({ own: [1], times: [], ownKeys: 1 })
 
   it("are one command when only their own arguments differ, and get a reply each", async () => {
     const { ask, replies, sent } = bench()

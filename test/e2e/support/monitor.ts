@@ -26,7 +26,7 @@ const makeNames = () => {
     switch (command.toLowerCase()) {
       case "eval": {
         const text = unescaped(first)
-        const name = /^-- voicegate ([\w.]+)/.exec(text)?.[1] ?? "eval"
+        const name = /^-- voicegate ([\w.+]+)/.exec(text)?.[1] ?? "eval"
         scripts.set(createHash("sha1").update(text, "latin1").digest("hex"), name)
         return `EVAL ${name}`
       }

@@ -1,0 +1,46 @@
+/**
+ * Takes the caller's units and admits the ticket: in one step of the store where its scripts may span both, so that nothing can
+ * come between, else in two.
+ */
+import { Effect, Result } from "effect"
+import { type Admission, type Asked, type At, FifoQueue, type Newcomer, type Stepped } from "../FifoQueue.ts"
+import { ADMIT_ARGS } from "../queue/admit.ts"
+import { RateLimiter, TAKE_ARGS, type Taking } from "../RateLimiter.ts"
+import type { RateLimited, StoreUnavailable } from "../Session.ts"
+import { type Script, Store } from "../Store.ts"
+import { chain } from "../store/chain.ts"
+import { list } from "../store/reply.ts"
+
+export type Enter = (at: At, newcomer: Newcomer) => Effect.Effect<Stepped<Admission>, RateLimited | StoreUnavailable>
+
+export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQueue> = Effect.gen(function* () {
+  const store = yield* Store
+  const limiter = yield* RateLimiter
+  const queue = yield* FifoQueue
+
+  let chained: Script | undefined
+  const together = (taking: Taking, admitting: Asked<Admission>) => {
+    chained ??= chain(taking.script, TAKE_ARGS, admitting.script, ADMIT_ARGS)
+    return Effect.flatMap(
+      store.run(chained, [...taking.keys, ...admitting.keys], [...taking.args, ...admitting.args]),
+      (reply) => {
+        const [taken = [], admitted = []] = list(reply)
+        const limits = taking.read(taken)
+        return Result.isFailure(limits) ? Effect.fail(limits.failure) : Effect.succeed(admitting.read(admitted))
+      },
+    )
+  }
+
+  return (at, newcomer) =>
+    Effect.flatMap(store.now, (now): ReturnType<Enter> => {
+      const taking = limiter.taking(newcomer.caller, newcomer.id, now)
+      if (Result.isFailure(taking)) return Effect.fail(taking.failure)
+      if (taking.success === undefined) return queue.admit(at, newcomer)
+      if (store.spans) return together(taking.success, queue.admitting(at, newcomer, now))
+      const { args, keys, read, script } = taking.success
+      return Effect.flatMap(store.run(script, keys, args), (reply): ReturnType<Enter> => {
+        const limits = read(reply)
+        return Result.isFailure(limits) ? Effect.fail(limits.failure) : queue.admit(at, newcomer)
+      })
+    })
+})
