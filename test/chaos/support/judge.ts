@@ -1,0 +1,184 @@
+/**
+ * The end of every scenario: the queue drains, every slot is free, and what callers, platform and store saw together is held
+ * against the invariants I1 to I8 of the design.
+ */
+import { ask, field } from "../../e2e/support/http.ts"
+import { eventually } from "../../support/process.ts"
+import type { QueueState } from "../../support/queue-probe.ts"
+import type { Caller } from "./caller.ts"
+import type { Rig } from "./rig.ts"
+
+/** What the store itself lost and so cannot be held to. */
+export interface Allowed {
+  /** its last writes: what was called, bound or ended then may be called, bound or missed again */
+  readonly rollback?: boolean
+  /** everything */
+  readonly emptied?: boolean
+  /** outcomes besides `talked` that the fault may bring about */
+  readonly outcomes: ReadonlyArray<string>
+  /** callers may disconnect for longer than the grace, be frozen out and so on: places may be lost in the midst */
+  readonly passed?: boolean
+}
+
+export interface Verdict {
+  readonly wrongs: ReadonlyArray<string>
+  readonly outcomes: ReadonlyMap<string, number>
+  readonly troubles: ReadonlyMap<string, number>
+  /** the most sessions at once, as the platform saw it, and leases, as the store did */
+  readonly platformPeak: number
+  readonly leasePeak: number
+  /** ms until everything was over and all slots free, since it was asked */
+  readonly drained: number
+}
+
+const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
+
+const count = <A>(all: Iterable<A>, key: (one: A) => string): ReadonlyMap<string, number> => {
+  const found = new Map<string, number>()
+  for (const one of all) found.set(key(one), (found.get(key(one)) ?? 0) + 1)
+  return found
+}
+
+export const inWords = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([name, n]) => `${n} ${name}`)
+    .join(", ")
+
+/** Everything is over in the store and on the platform. */
+const drain = async (rig: Rig): Promise<QueueState> => {
+  let state: QueueState | undefined
+  const summary = (): string =>
+    state === undefined
+      ? "the store does not answer"
+      : `${state.waiting.size} wait, ${state.leases.size} leases, ${state.settle.size} owed, ${state.sessions.size} session ids, ` +
+        `live ${state.meta.get("live")}, platform ${rig.platform.running()} running, ${rig.platform.untold()} untold`
+  await eventually(
+    "the queue drains",
+    async () => {
+      state = await rig.view.look()
+      const { platform } = rig
+      const empty =
+        state !== undefined &&
+        state.waiting.size + state.leases.size + state.settle.size + state.sessions.size + state.presence.size === 0 &&
+        platform.running() === 0 &&
+        platform.untold() === 0
+      if (!empty) throw new Error(summary())
+      return true
+    },
+    120_000,
+  )
+  if (state === undefined) throw new Error("unreachable")
+  return state
+}
+
+/** I2: by the store's own record, whoever got a later lease had a later place. */
+const inOrder = ({ tickets }: QueueState): ReadonlyArray<string> => {
+  const called = [...tickets.values()]
+    .filter(({ lease }) => lease !== "0")
+    .toSorted((a, b) => Number(a.lease) - Number(b.lease))
+  return called.flatMap(({ lease, seq }, i) => {
+    const before = called[i - 1]
+    return before !== undefined && before.seq > seq
+      ? [`I2: place ${seq} got lease ${lease}, after place ${before.seq} had ${before.lease}`]
+      : []
+  })
+}
+
+/** I2 from outside: who was answered before another asked is called no later, as far as both saw; I5: called once. */
+const asCallersSaw = (callers: ReadonlyArray<Caller>): ReadonlyArray<string> => {
+  const wrongs: Array<string> = []
+  for (const { calls, name, positions } of callers) {
+    if (calls.size > 1) wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
+    for (const [i, { position }] of positions.entries()) {
+      const before = positions[i - 1]
+      if (before !== undefined && position > before.position) {
+        wrongs.push(`I2: caller ${name} went from position ${before.position} back to ${position}`)
+      }
+    }
+  }
+  return wrongs
+}
+
+/** Exactly as many slots are free as there are: so many requests at once start, and one more waits. */
+const allFree = async (rig: Rig): Promise<ReadonlyArray<string>> => {
+  const { platform, seats } = rig
+  const { slots } = rig.options
+  const request = (n: number) =>
+    ask("POST", `${seats[n % seats.length]?.url}/api/session/request`, {
+      headers: { "x-forwarded-for": `198.19.1.${n + 1}` },
+      body: { clientIdentifier: `last-${n}` },
+    })
+  const answers = await Promise.all(Array.from({ length: slots + 1 }, (_, n) => request(n)))
+  const statuses = count(answers, ({ status }) => String(status))
+  for (const answer of answers) {
+    const session = field(answer, "sessionId")
+    if (session !== undefined) void platform.talk(session, 50)
+    const { url = "" } = seats[0] ?? {}
+    if (answer.status === 202) await ask("DELETE", `${url}/api/session/${field(answer, "uniqueRequestId")}`)
+  }
+  return statuses.get("200") === slots && statuses.get("202") === 1
+    ? []
+    : [`I4: of ${slots + 1} requests at the end: ${inWords(statuses)}, with ${slots} slots`]
+}
+
+/** What no gate may ever write: a stack, or a request or loop that failed for no known reason. */
+const SUSPICIOUS = /^\s+at .+:\d+|A request failed|The (sweep|tick|audit) failed|nhandled|answered something else/m
+
+/** What gates wrote that they may not: see above, and tickets. */
+const logs = ({ crowds, seats }: Rig): ReadonlyArray<string> => {
+  const tickets = new Set(crowds.flatMap(({ callers }) => callers.flatMap(({ ticket }) => ticket ?? [])))
+  return seats
+    .flatMap((seat) => seat.outputs())
+    .flatMap((output) => {
+      const leaked = (output.match(/[A-Za-z0-9_-]{26}/g) ?? []).find((word) => tickets.has(word))
+      const found = SUSPICIOUS.exec(output)
+      return [
+        ...(leaked === undefined ? [] : [`a gate wrote the ticket ${leaked}`]),
+        ...(found === null ? [] : [`a gate wrote: ${output.slice(Math.max(0, found.index - 600), found.index + 900)}`]),
+      ]
+    })
+}
+
+/** Waits until all is over and judges it. Callers must have their outcomes. */
+export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
+  const asked = performance.now()
+  const { platform, watch } = rig
+  const callers = rig.crowds.flatMap((crowd) => crowd.callers)
+  const wrongs = new Set<string>([...rig.wrongs, ...watch.wrongs()])
+  const state = await drain(rig)
+  const drained = performance.now() - asked
+  const platformPeak = platform.takePeak()
+  const leasePeak = watch.peak()
+
+  // I3: one outcome each, and the store's own agrees
+  const outcomes = count(callers, ({ outcome }) => outcome ?? "none")
+  for (const [outcome, n] of outcomes) {
+    if (outcome !== "talked" && !allowed.outcomes.includes(outcome))
+      wrongs.add(`I3: ${n} callers ended as "${outcome}"`)
+  }
+  for (const [id, { state: letter }] of state.tickets) {
+    if (!TERMINAL.has(letter)) wrongs.add(`I3: ticket ${id.slice(0, 4)}… is left in state ${letter}`)
+  }
+  if (!allowed.rollback && !allowed.emptied) {
+    for (const caller of callers) {
+      const letter = caller.ticket === undefined ? undefined : state.tickets.get(caller.ticket)?.state
+      if (caller.outcome === "talked" && letter !== "E")
+        wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
+    }
+    for (const wrong of inOrder(state)) wrongs.add(wrong)
+    if (!allowed.passed) for (const wrong of asCallersSaw(callers)) wrongs.add(wrong)
+    // I5: one start of a ticket, and one session of an attempt
+    for (const [attempt, n] of count(platform.sessions, (session) => session.attempt)) {
+      if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
+    }
+    if (platformPeak > rig.options.slots) wrongs.add(`I1: ${platformPeak} sessions at once, ${rig.options.slots} slots`)
+  }
+  for (const wrong of await allFree(rig)) wrongs.add(wrong)
+  await drain(rig)
+  for (const wrong of [...logs(rig), ...watch.wrongs()]) wrongs.add(wrong)
+  const troubles = new Map<string, number>()
+  for (const caller of callers)
+    for (const [what, n] of caller.troubles) troubles.set(what, (troubles.get(what) ?? 0) + n)
+  return { wrongs: [...wrongs], outcomes, troubles, platformPeak, leasePeak, drained }
+}
