@@ -1,6 +1,17 @@
 /** All scenarios, in the order of the table. */
+import { clusterFailover } from "./scenarios/cluster.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
+import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
+import { sentinelFailover } from "./scenarios/sentinel.ts"
 import type { Scenario } from "./support/scenario.ts"
 
-export const scenarios: ReadonlyArray<Scenario> = [gateKilled, redisAlways, redisEverysec, redisPowerLoss]
+export const scenarios: ReadonlyArray<Scenario> = [
+  gateKilled,
+  redisAlways,
+  redisEverysec,
+  redisPowerLoss,
+  redisEmptied,
+  sentinelFailover,
+  clusterFailover,
+]
