@@ -1,5 +1,8 @@
 /** All scenarios, in the order of the table. */
+import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
+import { cutSockets } from "./scenarios/cut-sockets.ts"
+import { gateFrozen } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
@@ -14,4 +17,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   redisEmptied,
   sentinelFailover,
   clusterFailover,
+  gateFrozen,
+  clockSteps,
+  cutSockets,
 ]

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { keysOf } from "../../../src/queue/step.ts"
 import { startCluster } from "../../support/redis-topologies.ts"
-import { inWords, judge } from "../support/judge.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
@@ -41,9 +41,7 @@ export const clusterFailover: Scenario = {
         fault: `kill -9 of the campaign's master in a Cluster of 6, ${callers} callers`,
         promised:
           "replication is asynchronous: the last writes may be lost, their callers are told; all else goes on in order",
-        seen:
-          `${inWords(verdict.outcomes)}; ${lost} accepted tickets lost; at most ${verdict.leasePeak} leases, ` +
-          `${verdict.platformPeak} sessions of ${slots}; ${inWords(verdict.troubles)}`,
+        seen: `${inWords(verdict.outcomes)}; ${lost} accepted tickets lost; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
         back: timesInWords(times),
         wrongs: verdict.wrongs,
       },

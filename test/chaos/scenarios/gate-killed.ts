@@ -1,7 +1,7 @@
 /** kill -9 of gates at random moments, under load: the other takes over, and the dead one comes back. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { startRedis } from "../../support/redis.ts"
-import { inWords, judge } from "../support/judge.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, seconds, inWords as timesInWords } from "../support/order.ts"
 import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
@@ -41,8 +41,7 @@ export const gateKilled: Scenario = {
         promised: "nobody who waits loses the place; what the dead one was starting is freed by its deadline (30 s)",
         seen:
           `${inWords(verdict.outcomes)}; ${failed} were being started by the dead gate; ${ghosts} requests broke; ` +
-          `${gaps.length} connections lost, back within ${seconds(Math.max(0, ...gaps))}; at most ${verdict.leasePeak} leases, ` +
-          `${verdict.platformPeak} sessions of ${slots}`,
+          `${gaps.length} connections lost, back within ${seconds(Math.max(0, ...gaps))}; ${peaksInWords(verdict, rig)}`,
         back: backs.join(" · "),
         wrongs: verdict.wrongs,
       },

@@ -6,7 +6,7 @@ import { readdir, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../support/redis.ts"
-import { inWords, judge } from "../support/judge.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Row, Scenario, Size } from "../support/scenario.ts"
@@ -78,9 +78,7 @@ const killed = async (
     promised: strict
       ? "nothing acknowledged is lost; requests meanwhile are answered 503"
       : "what was acknowledged in the last second may be lost; its callers are told, slots come back, the order of the others holds",
-    seen:
-      `${inWords(verdict.outcomes)}; lost: ${tickets} accepted tickets, ${ends} ends of sessions; at most ${verdict.leasePeak} leases, ` +
-      `${verdict.platformPeak} sessions of ${slots}; ${inWords(verdict.troubles)}`,
+    seen: `${inWords(verdict.outcomes)}; lost: ${tickets} accepted tickets, ${ends} ends of sessions; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
     back: backs.join(" · "),
     wrongs: [...lostAny, ...verdict.wrongs],
   }

@@ -1,7 +1,7 @@
 /** The master behind Sentinels is killed: its replica takes over, with all that had reached it. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { startSentinel } from "../../support/redis-topologies.ts"
-import { inWords, judge } from "../support/judge.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
@@ -38,9 +38,7 @@ export const sentinelFailover: Scenario = {
         fault: `kill -9 of the master behind 3 Sentinels, ${callers} callers`,
         promised:
           "replication is asynchronous: the last writes may be lost, their callers are told; all else goes on in order",
-        seen:
-          `${inWords(verdict.outcomes)}; ${lost} accepted tickets lost; at most ${verdict.leasePeak} leases, ` +
-          `${verdict.platformPeak} sessions of ${slots}; ${inWords(verdict.troubles)}`,
+        seen: `${inWords(verdict.outcomes)}; ${lost} accepted tickets lost; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
         back: timesInWords(times),
         wrongs: verdict.wrongs,
       },

@@ -26,7 +26,8 @@ export const startCutter = async (target: number, chance: Chance): Promise<Cutte
     const close = (reset: boolean): void => {
       open.delete(cutBoth)
       for (const end of ends) {
-        if (reset) end.resetAndDestroy()
+        // a socket that is being shut down cannot be reset
+        if (reset && !end.connecting && !end.writableEnded) end.resetAndDestroy()
         else end.destroy()
       }
     }
@@ -44,7 +45,6 @@ export const startCutter = async (target: number, chance: Chance): Promise<Cutte
         if (!to.write(chunk)) from.pause()
       })
       to.on("drain", () => from.resume())
-      from.on("end", () => to.end())
       from.on("error", () => close(false))
       from.on("close", () => close(false))
     }
@@ -52,7 +52,7 @@ export const startCutter = async (target: number, chance: Chance): Promise<Cutte
     pass(server, client)
   }
 
-  const listener = createServer({ allowHalfOpen: true }, connected).listen(0, "127.0.0.1")
+  const listener = createServer(connected).listen(0, "127.0.0.1")
   await once(listener, "listening")
   const address = listener.address()
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port")

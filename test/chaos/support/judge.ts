@@ -24,8 +24,9 @@ export interface Verdict {
   readonly wrongs: ReadonlyArray<string>
   readonly outcomes: ReadonlyMap<string, number>
   readonly troubles: ReadonlyMap<string, number>
-  /** the most sessions at once, as the platform saw it, and leases, as the store did */
+  /** the most sessions at once on the platform, of them with somebody who talks, and leases in the store */
   readonly platformPeak: number
+  readonly talkPeak: number
   readonly leasePeak: number
   /** ms until everything was over and all slots free, since it was asked */
   readonly drained: number
@@ -140,6 +141,10 @@ const logs = ({ crowds, seats }: Rig): ReadonlyArray<string> => {
     })
 }
 
+/** The most of everything at once, in words. */
+export const peaksInWords = ({ leasePeak, platformPeak, talkPeak }: Verdict, { options }: Rig): string =>
+  `of ${options.slots} slots at most ${leasePeak} were held, ${talkPeak} talked, ${platformPeak} sessions ran`
+
 /** Waits until all is over and judges it. Callers must have their outcomes. */
 export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const asked = performance.now()
@@ -148,7 +153,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const wrongs = new Set<string>([...rig.wrongs, ...watch.wrongs()])
   const state = await drain(rig)
   const drained = performance.now() - asked
-  const platformPeak = platform.takePeak()
+  const { running: platformPeak, talking: talkPeak } = platform.peak()
   const leasePeak = watch.peak()
 
   // I3: one outcome each, and the store's own agrees
@@ -172,7 +177,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     for (const [attempt, n] of count(platform.sessions, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
     }
-    if (platformPeak > rig.options.slots) wrongs.add(`I1: ${platformPeak} sessions at once, ${rig.options.slots} slots`)
+    if (talkPeak > rig.options.slots) wrongs.add(`I1: ${talkPeak} talked at once, ${rig.options.slots} slots`)
   }
   for (const wrong of await allFree(rig)) wrongs.add(wrong)
   await drain(rig)
@@ -180,5 +185,5 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const troubles = new Map<string, number>()
   for (const caller of callers)
     for (const [what, n] of caller.troubles) troubles.set(what, (troubles.get(what) ?? 0) + n)
-  return { wrongs: [...wrongs], outcomes, troubles, platformPeak, leasePeak, drained }
+  return { wrongs: [...wrongs], outcomes, troubles, platformPeak, talkPeak, leasePeak, drained }
 }

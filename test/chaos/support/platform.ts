@@ -39,8 +39,8 @@ export interface ChaosPlatform {
   /** refusals for want of capacity */
   readonly refusals: () => number
   readonly running: () => number
-  /** the most sessions that ran at once since it was last asked */
-  readonly takePeak: () => number
+  /** the most sessions that ran at once, and of them with somebody who talks */
+  readonly peak: () => { readonly running: number; readonly talking: number }
   /** webhooks that no gate has taken yet */
   readonly untold: () => number
   /** starts are answered only after this is false again */
@@ -69,7 +69,8 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
   const untold = new Set<Session>()
   let refusals = 0
   let running = 0
-  let peak = 0
+  let talking = 0
+  const peak = { running: 0, talking: 0 }
   let stopped = false
 
   const tell = async (session: Session, id: string): Promise<void> => {
@@ -115,7 +116,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     sessions.push(session)
     byId.set(session.webId, session).set(session.conversationId, session)
     running++
-    peak = Math.max(peak, running)
+    peak.running = Math.max(peak.running, running)
     setTimeout(() => {
       if (session.joinedAt === undefined) end(session)
     }, joinMillis).unref()
@@ -157,11 +158,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     sessions,
     refusals: () => refusals,
     running: () => running,
-    takePeak: () => {
-      const taken = peak
-      peak = running
-      return taken
-    },
+    peak: () => ({ ...peak }),
     untold: () => untold.size,
     hold: false,
     talk: async (id, millis) => {
@@ -170,7 +167,9 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
       if (session.joinedAt !== undefined) throw new Error(`I5: two callers have the session ${id}`)
       if (session.endedAt !== undefined) return false
       session.joinedAt = performance.now()
+      peak.talking = Math.max(peak.talking, ++talking)
       await sleep(millis, undefined, { ref: false })
+      talking--
       end(session)
       return true
     },

@@ -95,7 +95,8 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   for (let i = 0; i < gates; i++) {
     seats.push(await makeSeat(bench, { ...settings, ...options.settingsOf?.(i) }, options.entrance))
   }
-  await Promise.all(seats.map((seat) => seat.start()))
+  // all or none: what starts later than a failure would belong to nobody
+  for (const seat of seats) await seat.start()
   await Promise.all(seats.map((seat) => seat.ready()))
   const view = bench.own(viewStore(options.viewUrl ?? storeUrl))
   const watch = bench.own(watchStore(view, slots, options.lookEveryMillis))
