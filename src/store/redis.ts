@@ -5,7 +5,7 @@
  * twice by itself. The connection is restored in the background for as long as it takes.
  */
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
+import { Clock, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Reply, type Script, Store } from "../Store.ts"
@@ -16,6 +16,9 @@ const COMMAND_TIMEOUT_MILLIS = 2_000
 const CONNECT_TIMEOUT_MILLIS = 5_000
 /** How often the difference between this process's clock and the server's is measured again. */
 const RESYNC_MILLIS = 30_000
+
+/** How soon after it could not be measured. */
+const REMEASURE_MILLIS = 500
 
 /** What ioredis calls a command that was not answered in time. */
 const TIMED_OUT = /^Command timed out$/
@@ -69,6 +72,8 @@ const open = (connection: RedisConnection): Redis | Cluster => {
         lazyConnect: true,
         clusterRetryStrategy: retryDelay,
         slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
+        // else what was under way when a connection broke is sent again, though it may have been carried out
+        retryDelayOnFailover: 0,
       }
       return new Cluster([...connection.nodes], options)
     }
@@ -80,7 +85,12 @@ type Done = (error: Error | null | undefined, reply?: unknown) => void
 /** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
 const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
-    send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
+    try {
+      send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
+    } catch (error) {
+      // as ioredis throws when no node of a cluster has the key's slot
+      resume(Effect.fail(error instanceof Error ? error : new Error(String(error))))
+    }
   })
 
 /** What Redis answers to scripts that return strings, integers and lists of them. */
@@ -139,6 +149,9 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               complained = false
               return Effect.logInfo(`The store is connected; its clock is ${offset} ms ahead of this process's.`)
             }),
+            // nothing works without it: one server is asked on a new connection, a cluster's perhaps another node
+            Effect.tapError(() => Effect.sync(() => client instanceof Redis && client.disconnect(true))),
+            Effect.retry({ schedule: Schedule.spaced(REMEASURE_MILLIS), while: () => client.status === "ready" }),
             Effect.catch((error) => Effect.logWarning(`The store's time cannot be read: ${error.message}`)),
           ),
         )

@@ -11,12 +11,17 @@ export interface Cutter {
   /** of a thousand chunks so many are cut; 0 passes everything on */
   perMille: number
   readonly cuts: () => number
+  /** the next that a client sends with this text in it is passed on; the connection is cut instead of its answer */
+  loseAnswerTo: string | undefined
+  /** the next answer to this text is held up, with all that follows on its connection */
+  holdAnswerTo: { readonly text: string; readonly millis: number } | undefined
   /** cuts all connections that stand */
   readonly cutAll: () => void
   readonly dispose: () => Promise<void>
 }
 
-export const startCutter = async (target: number, chance: Chance): Promise<Cutter> => {
+/** `port` is where it listens; any free one by default. */
+export const startCutter = async (target: number, chance: Chance, port = 0): Promise<Cutter> => {
   const open = new Set<() => void>()
   let cuts = 0
 
@@ -33,8 +38,32 @@ export const startCutter = async (target: number, chance: Chance): Promise<Cutte
     }
     const cutBoth = (): void => close(true)
     open.add(cutBoth)
+    let losing = false
+    let holding = 0
     const pass = (from: Socket, to: Socket): void => {
       from.on("data", (chunk: Buffer) => {
+        if (from === client && cutter.loseAnswerTo !== undefined && chunk.includes(cutter.loseAnswerTo)) {
+          cutter.loseAnswerTo = undefined
+          losing = true
+        }
+        if (from === client && cutter.holdAnswerTo !== undefined && chunk.includes(cutter.holdAnswerTo.text)) {
+          holding = cutter.holdAnswerTo.millis
+          cutter.holdAnswerTo = undefined
+        }
+        if (from === server && losing) {
+          cuts++
+          close(true)
+          return
+        }
+        if (from === server && holding > 0) {
+          from.pause()
+          setTimeout(() => {
+            to.write(chunk)
+            from.resume()
+          }, holding)
+          holding = 0
+          return
+        }
         if (chance.below(1_000) < cutter.perMille) {
           cuts++
           from.pause()
@@ -52,13 +81,15 @@ export const startCutter = async (target: number, chance: Chance): Promise<Cutte
     pass(server, client)
   }
 
-  const listener = createServer(connected).listen(0, "127.0.0.1")
+  const listener = createServer(connected).listen(port, "127.0.0.1")
   await once(listener, "listening")
   const address = listener.address()
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
   const cutter: Cutter = {
     port: address.port,
     perMille: 0,
+    loseAnswerTo: undefined,
+    holdAnswerTo: undefined,
     cuts: () => cuts,
     cutAll: () => {
       for (const cut of [...open]) cut()
