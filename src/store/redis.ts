@@ -14,7 +14,7 @@ import type { RedisConnection } from "../settings/connection-string.ts"
 /** A command that is not answered in this time has failed; whether it was carried out is not known. */
 const COMMAND_TIMEOUT_MILLIS = 2_000
 const CONNECT_TIMEOUT_MILLIS = 5_000
-/** How often the difference between this process's clock and the server's is measured again. */
+/** How often the server's time is measured again. */
 const RESYNC_MILLIS = 30_000
 
 /** How soon after it could not be measured. */
@@ -116,7 +116,9 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const clock = yield* Clock.Clock
       const context = yield* Effect.context<Scope.Scope>()
       const log = Effect.runForkWith(context)
-      /** added to this process's time; undefined while there is no measured connection */
+      /** time that goes on evenly when the wall clock is set (ms) */
+      const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+      /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
       let complained = false
 
@@ -134,20 +136,19 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const subscriber = yield* opened
 
       const measure = Effect.gen(function* () {
-        const before = clock.currentTimeMillisUnsafe()
+        const before = steady()
         const time = yield* ask((done) => client.call("TIME", done))
-        const after = clock.currentTimeMillisUnsafe()
         const [seconds, micros] = Array.isArray(time) ? time : []
-        offset = Math.round(Number(seconds) * 1000 + Number(micros) / 1000 - (before + after) / 2)
-        return offset
+        offset = Math.round(Number(seconds) * 1000 + Number(micros) / 1000 - (before + steady()) / 2)
+        return steady() + offset - clock.currentTimeMillisUnsafe()
       })
 
       client.on("ready", () => {
         log(
           measure.pipe(
-            Effect.tap((offset) => {
+            Effect.tap((ahead) => {
               complained = false
-              return Effect.logInfo(`The store is connected; its clock is ${offset} ms ahead of this process's.`)
+              return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
             }),
             // nothing works without it: one server is asked on a new connection, a cluster's perhaps another node
             Effect.tapError(() => Effect.sync(() => client instanceof Redis && client.disconnect(true))),
@@ -246,7 +247,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               }),
           ),
         ping: Effect.asVoid(ready((done) => client.call("PING", done))),
-        now: Effect.sync(() => clock.currentTimeMillisUnsafe() + (offset ?? 0)),
+        now: Effect.sync(() => (offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)),
       })
     }),
   )
