@@ -47,7 +47,13 @@ export const clockSteps: Scenario = {
     }
     const times = await orderBack(rig, performance.now())
     await crowd.done(200_000)
-    const verdict = await judge(rig, { outcomes: [] })
+    const verdict = await judge(rig, { outcomes: ["missed"] })
+    // on a busy machine a caller may be slow itself, which is no fault of the gate
+    const unjust = crowd.callers.flatMap(({ name, outcome, turn }) => {
+      if (outcome !== "missed") return []
+      const left = turn === undefined ? undefined : turn.until - (turn.sentAt ?? Number.POSITIVE_INFINITY)
+      return left === undefined || left > 0 ? [`I3: caller ${name} missed its turn and had ${left} ms left`] : []
+    })
     return [
       {
         fault: `${steps} steps of the wall clocks of 3 gates, up to ±2 s each, start window ${WINDOW_SECONDS} s`,
@@ -55,7 +61,7 @@ export const clockSteps: Scenario = {
           "order does not depend on time; nobody who starts in time misses the turn, nobody connected is abandoned",
         seen: `${inWords(verdict.outcomes)}; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
         back: `after the last step: ${timesInWords(times)}`,
-        wrongs: verdict.wrongs,
+        wrongs: [...unjust, ...verdict.wrongs],
       },
     ]
   },

@@ -35,11 +35,11 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
     viewUrl: redis.url,
     gates: 2,
     slots,
-    joinMillis: 2_000,
+    joinMillis: 10_000,
     startMillis: 100,
     ...(where === "platform" ? { platformPort: through } : {}),
     ...(where === "callers" ? { entrance: async (port) => `http://127.0.0.1:${await through(port)}` } : {}),
-    settings: { Queue__DisconnectGraceSeconds: "4", Queue__StartWindowSeconds: "5" },
+    settings: { Queue__DisconnectGraceSeconds: "10", Queue__StartWindowSeconds: "10" },
   })
   const crowd = rig.crowd({ callers, arriveMillis: millis, talkMillis: [200, 600] })
   for (const cutter of cutters) cutter.perMille = RATES[where]
@@ -74,11 +74,11 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
   }
 }
 
-export const cutSockets: Scenario = {
-  name: "cut-sockets",
-  run: async (size, seed, bench) => {
-    const rows: Array<Row> = []
-    for (const where of ["redis", "platform", "callers"] as const) rows.push(await cut(where, size, seed, bench))
-    return rows
-  },
-}
+const scenario = (where: Where): Scenario => ({
+  name: `cut-${where}`,
+  run: async (size, seed, bench) => [await cut(where, size, seed, bench)],
+})
+
+export const cutRedis = scenario("redis")
+export const cutPlatform = scenario("platform")
+export const cutCallers = scenario("callers")

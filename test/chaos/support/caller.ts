@@ -25,6 +25,8 @@ export interface Caller {
   readonly calls: Map<string, number>
   /** when it lost its connection while waiting, and when it heard of its ticket again */
   readonly gaps: Array<{ readonly from: number; to: number | undefined }>
+  /** by the wall clock (ms): until when it may start, when it heard of that, and when it sent its start first */
+  turn: { readonly until: number; readonly heardAt: number; sentAt: number | undefined } | undefined
   startedAt: number | undefined
   outcome: Outcome | undefined
   /** answers that were no answer: 503, broken connections, by name */
@@ -61,6 +63,7 @@ export const makeCaller = (name: number): Caller => ({
   positions: [],
   calls: new Map(),
   gaps: [],
+  turn: undefined,
   startedAt: undefined,
   outcome: undefined,
   troubles: new Map(),
@@ -112,6 +115,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
   /** Starts until it is told what became of the ticket; undefined when it has to wait on. */
   const start = async (): Promise<Exclude<Left, "again"> | undefined> => {
     while (!stopped()) {
+      if (caller.turn !== undefined) caller.turn.sentAt ??= Date.now()
       const answer = await send("POST", `/api/session/${caller.ticket}/start`)
       const code = answer === undefined ? "broken" : (field(answer, "code") ?? "")
       if (answer?.status === 200) return { session: textOf(answer, "sessionId") }
@@ -161,6 +165,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         else if (event.type === "start_call") {
           const before = String(event.startBefore)
           if (!caller.calls.has(before)) caller.calls.set(before, at)
+          caller.turn ??= { until: Date.parse(before), heardAt: Date.now(), sentAt: undefined }
           void begin()
         } else if (event.type === "session") settle({ session: String(event.sessionId) })
         else if (event.type === "ended") settle({ outcome: String(event.reason) })

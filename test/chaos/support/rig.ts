@@ -2,6 +2,7 @@
  * What every scenario stands on: a platform, gates on a store, callers, and somebody who looks into the store meanwhile. All
  * decisions come from one seed; what real processes do in between is theirs.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Bench, type Environment, settingsFor } from "../../e2e/support/gate.ts"
 import { Chance } from "../../simulation/chance.ts"
@@ -61,6 +62,8 @@ export interface Rig {
   readonly watch: StoreWatch
   /** what callers saw that nobody may see */
   readonly wrongs: Set<string>
+  /** for how long this process itself stood still at most (ms): so long callers and platform were away */
+  readonly stalled: () => number
   readonly crowds: ReadonlyArray<Crowd>
   readonly crowd: (options: CrowdOptions) => Crowd
 }
@@ -100,6 +103,13 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   await Promise.all(seats.map((seat) => seat.ready()))
   const view = bench.own(viewStore(options.viewUrl ?? storeUrl))
   const watch = bench.own(watchStore(view, slots, options.lookEveryMillis))
+  const delay = monitorEventLoopDelay({ resolution: 20 })
+  delay.enable()
+  bench.own({
+    dispose: async () => {
+      delay.disable()
+    },
+  })
   const wrongs = new Set<string>()
   const crowds: Array<Crowd> = []
   let names = 0
@@ -146,5 +156,5 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
     crowds.push(crowd)
     return crowd
   }
-  return { options, chance, platform, seats, view, watch, wrongs, crowds, crowd }
+  return { options, chance, platform, seats, view, watch, wrongs, stalled: () => delay.max / 1e6, crowds, crowd }
 }

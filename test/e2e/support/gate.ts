@@ -44,6 +44,7 @@ export interface Exit {
 }
 
 export interface Running {
+  readonly pid: number
   /** everything it wrote so far, to both outputs */
   readonly output: () => string
   readonly exit: Promise<Exit>
@@ -70,10 +71,13 @@ const launch = async (args: ReadonlyArray<string>, environment: Environment): Pr
   child.stderr.on("data", keep)
   const exit = new Promise<Exit>((resolve) => child.on("close", (code, signal) => resolve({ code, signal })))
   await once(child, "spawn")
+  const { pid } = child
+  if (pid === undefined) throw new Error("the program did not start")
   // its standard input ends with this process, however that ends
-  const watchdog = spawn("sh", ["-c", `read -r _; kill -9 ${child.pid}`], { stdio: ["pipe", "ignore", "ignore"] })
+  const watchdog = spawn("sh", ["-c", `read -r _; kill -9 ${pid}`], { stdio: ["pipe", "ignore", "ignore"] })
   const exited = () => child.exitCode !== null || child.signalCode !== null
   return {
+    pid,
     output: () => output,
     exit,
     exited,
