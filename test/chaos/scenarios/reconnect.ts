@@ -17,9 +17,10 @@ const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promise<stri
   await eventually(
     "all have their position again",
     () => {
-      const missing = line.filter(({ toldAt }) => toldAt === undefined || toldAt < since).length
-      if (missing > 0) throw new Error(`${missing} were told nothing`)
-      return true
+      const missing = line.filter(({ toldAt }) => toldAt === undefined || toldAt < since)
+      if (missing.length === 0) return true
+      const states = missing.map(({ socket, tries }) => `state ${socket?.readyState} at try ${tries}`)
+      throw new Error(`${missing.length} were told nothing: ${[...new Set(states)].slice(0, 10).join(", ")}`)
     },
     180_000,
   )
