@@ -82,6 +82,8 @@ const open = (connection: RedisConnection): Redis | Cluster => {
 
 type Done = (error: Error | null | undefined, reply?: unknown) => void
 
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+
 /** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
 const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
@@ -89,7 +91,7 @@ const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
       send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
     } catch (error) {
       // as ioredis throws when no node of a cluster has the key's slot
-      resume(Effect.fail(error instanceof Error ? error : new Error(String(error))))
+      resume(Effect.fail(errorOf(error)))
     }
   })
 

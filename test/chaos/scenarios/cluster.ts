@@ -35,7 +35,7 @@ export const clusterFailover: Scenario = {
     ).length
     await crowd.done(200_000)
     const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
-    const verdict = await judge(rig, { outcomes, rollback: true, passed: true })
+    const verdict = await judge(rig, { outcomes, rollback: true })
     return [
       {
         fault: `kill -9 of the campaign's master in a Cluster of 6, ${callers} callers`,

@@ -57,7 +57,7 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
     platform: ["failed"],
     callers: [],
   }
-  const verdict = await judge(rig, { outcomes: outcomes[where], passed: where !== "platform" })
+  const verdict = await judge(rig, { outcomes: outcomes[where] })
   const ghosts = crowd.callers.reduce((sum, caller) => sum + caller.ghosts.length, 0)
   return {
     fault: `sockets ${BETWEEN[where]} cut in the middle of a message, ${cuts} cuts in ${millis / 1000} s`,

@@ -70,7 +70,7 @@ export const gateFrozen: Scenario = {
     }
     // "ended": bound just before the freeze, and given up by the platform before its caller could be told of it
     const outcomes = ["failed", "missed", "abandoned", "dead session", "ended"]
-    const verdict = await judge(rig, { outcomes, passed: true })
+    const verdict = await judge(rig, { outcomes })
     return [
       {
         fault: `SIGSTOP of one of 2 gates for ${FREEZE_MILLIS / 1000} s, ${freezes} times, with starts in flight`,

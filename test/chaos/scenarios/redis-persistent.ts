@@ -67,7 +67,7 @@ const killed = async (
   const strict = how !== "power loss"
   // a start whose answer was cut off by the kill is not repeated, and fails by its deadline
   const outcomes = strict ? ["failed"] : ["failed", "missed", "unknown", "dead session", "reclaimed"]
-  const verdict = await judge(rig, { outcomes, rollback: !strict, passed: true })
+  const verdict = await judge(rig, { outcomes, rollback: !strict })
   const lostAny =
     strict && tickets + ends > 0 ? [`${tickets} accepted tickets and ${ends} ended sessions were lost`] : []
   return {

@@ -32,7 +32,7 @@ export const sentinelFailover: Scenario = {
     ).length
     await crowd.done(200_000)
     const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
-    const verdict = await judge(rig, { outcomes, rollback: true, passed: true })
+    const verdict = await judge(rig, { outcomes, rollback: true })
     return [
       {
         fault: `kill -9 of the master behind 3 Sentinels, ${callers} callers`,
