@@ -8,7 +8,10 @@ import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig } from "../support/rig.ts"
 import type { Row, Scenario, Size } from "../support/scenario.ts"
 
-const SIZES = { small: { callers: 60, slots: 5, millis: 4_000 }, full: { callers: 400, slots: 10, millis: 15_000 } }
+const SIZES = {
+  small: { gates: 1, callers: 60, slots: 5, millis: 4_000 },
+  full: { gates: 2, callers: 400, slots: 10, millis: 15_000 },
+}
 
 type Where = "redis" | "platform" | "callers"
 /** of a thousand chunks so many are cut; Redis sees by far the most */
@@ -20,7 +23,7 @@ const BETWEEN: Readonly<Record<Where, string>> = {
 }
 
 const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Scenario["run"]>[2]): Promise<Row> => {
-  const { callers, millis, slots } = SIZES[size]
+  const { callers, gates, millis, slots } = SIZES[size]
   const redis = bench.own(await startRedis())
   const cutters: Array<Cutter> = []
   const through = async (port: number): Promise<number> => {
@@ -33,7 +36,7 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
     bench,
     storeUrl: where === "redis" ? `redis://127.0.0.1:${await through(redis.port)}` : redis.url,
     viewUrl: redis.url,
-    gates: 2,
+    gates,
     slots,
     joinMillis: 10_000,
     startMillis: 100,

@@ -6,23 +6,24 @@ import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
 
-const SIZES = { small: { callers: 60, slots: 5 }, full: { callers: 300, slots: 10 } }
+const SIZES = { small: { gates: 1, callers: 60, slots: 5 }, full: { gates: 2, callers: 300, slots: 10 } }
 
 export const redisEmptied: Scenario = {
   name: "redis-emptied",
   run: async (size, seed, bench) => {
-    const { callers, slots } = SIZES[size]
+    const { callers, gates, slots } = SIZES[size]
     const redis = bench.own(await startRedis())
     // a platform that takes as many calls as the gate has slots
     const rig = await makeRig({
       seed,
       bench,
       storeUrl: redis.url,
-      gates: 2,
+      gates,
       slots,
       platformLimit: slots,
       joinMillis: 5_000,
       startMillis: 200,
+      calledAnew: true,
     })
     const { chance, platform } = rig
     const before = rig.crowd({ callers, arriveMillis: 1_500, talkMillis: [1_000, 4_000] })

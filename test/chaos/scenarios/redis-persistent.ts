@@ -11,7 +11,10 @@ import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
 import type { Row, Scenario, Size } from "../support/scenario.ts"
 
-const SIZES = { small: { callers: 60, slots: 5, kills: 1 }, full: { callers: 300, slots: 10, kills: 3 } }
+const SIZES = {
+  small: { gates: 1, callers: 60, slots: 5, kills: 1 },
+  full: { gates: 2, callers: 300, slots: 10, kills: 3 },
+}
 
 /** The file that Redis appends to now, and how long it is. */
 const appended = async (redis: RedisServer): Promise<{ readonly file: string; readonly length: number }> => {
@@ -39,10 +42,19 @@ const killed = async (
   how: "always" | "everysec" | "power loss",
   bench: Parameters<Scenario["run"]>[2],
 ): Promise<Row> => {
-  const { callers, kills, slots } = SIZES[size]
+  const { callers, gates, kills, slots } = SIZES[size]
   const args = how === "always" ? [] : ["--appendfsync", "everysec"]
   const redis = bench.own(await startRedis({ persistent: true, args }))
-  const rig = await makeRig({ seed, bench, storeUrl: redis.url, gates: 2, slots, joinMillis: 5_000, startMillis: 200 })
+  const rig = await makeRig({
+    seed,
+    bench,
+    storeUrl: redis.url,
+    gates,
+    slots,
+    joinMillis: 5_000,
+    startMillis: 200,
+    calledAnew: how === "power loss",
+  })
   const { chance } = rig
   const crowd = rig.crowd({ callers, arriveMillis: kills * 2_000, talkMillis: [200, 800] })
   const backs: Array<string> = []

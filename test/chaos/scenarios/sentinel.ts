@@ -21,6 +21,7 @@ export const sentinelFailover: Scenario = {
       slots,
       joinMillis: 5_000,
       startMillis: 200,
+      calledAnew: true,
     })
     const crowd = rig.crowd({ callers, arriveMillis: 4_000, talkMillis: [300, 900] })
     await sleep(rig.chance.between(2_000, 3_500))

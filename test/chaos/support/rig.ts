@@ -31,6 +31,8 @@ export interface RigOptions {
   readonly joinMillis?: number
   readonly startMillis?: number
   readonly lookEveryMillis?: number
+  /** tickets may be called anew: the store may forget, or the platform be full */
+  readonly calledAnew?: boolean
 }
 
 export interface CrowdOptions {
@@ -102,7 +104,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   for (const seat of seats) await seat.start()
   await Promise.all(seats.map((seat) => seat.ready()))
   const view = bench.own(viewStore(options.viewUrl ?? storeUrl))
-  const watch = bench.own(watchStore(view, slots, options.lookEveryMillis))
+  const watch = bench.own(watchStore(view, slots, options.lookEveryMillis, options.calledAnew !== true))
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
   bench.own({

@@ -17,6 +17,14 @@ export interface Seat {
   readonly ready: () => Promise<void>
 }
 
+/** Gates start one after the other, whatever scenarios run at the same time: starting is the most that they ask of a machine. */
+let starting: Promise<unknown> = Promise.resolve()
+const oneAtATime = <A>(start: () => Promise<A>): Promise<A> => {
+  const started = starting.then(start)
+  starting = started.catch(() => {})
+  return started
+}
+
 export const makeSeat = async (
   bench: Bench,
   environment: Environment,
@@ -36,7 +44,7 @@ export const makeSeat = async (
     gate,
     outputs: () => all.map(({ output }) => output()),
     start: async () => {
-      current = await bench.gate({ ...environment, Server__Port: String(port) })
+      current = await oneAtATime(() => bench.gate({ ...environment, Server__Port: String(port) }))
       all.push(current)
     },
     kill: async (signal) => {

@@ -1,6 +1,6 @@
 /** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime } from "effect"
-import { keysOf } from "../../../src/queue/step.ts"
+import { keysOf, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { type Reply, type Script, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { list, text } from "../../../src/store/reply.ts"
@@ -75,21 +75,36 @@ export interface StoreWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** the most leases that were held at once */
   readonly peak: () => number
-  readonly samples: () => number
+  /** whether nobody swept for so long that start windows were given anew */
+  readonly unattended: () => boolean
   readonly dispose: () => Promise<void>
 }
 
-/** Looks again and again: leases never exceed the slots, and nothing contradicts itself. */
-export const watchStore = (view: StoreView, slots: number, everyMillis = 100): StoreWatch => {
+/**
+ * Looks again and again: leases never exceed the slots, no ticket has two, and nothing contradicts itself. With `strict` false
+ * a ticket may be called anew, because the store may forget, or the platform be full.
+ */
+export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
   const wrongs = new Set<string>()
   let peak = 0
-  let samples = 0
+  let swept = Number.POSITIVE_INFINITY
+  let unattended = false
+  const leases = new Map<string, string>()
   let stopped = false
   const watching = (async () => {
     while (!stopped) {
       const state = await view.look()
       if (state !== undefined) {
-        samples++
+        const last = state.meta.get("swept") ?? swept
+        // nearly so long: two looks need not meet the ends of the gap
+        if (last - swept > UNATTENDED_MILLIS - 1_000) unattended = true
+        swept = last
+        for (const [id, { lease }] of state.tickets) {
+          const before = leases.get(id) ?? "0"
+          if (strict && before !== "0" && before !== lease)
+            wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
+          leases.set(id, lease)
+        }
         peak = Math.max(peak, state.leases.size)
         if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)
         for (const wrong of contradictions(state)) wrongs.add(wrong)
@@ -100,7 +115,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100): S
   return {
     wrongs: () => [...wrongs],
     peak: () => peak,
-    samples: () => samples,
+    unattended: () => unattended,
     dispose: async () => {
       stopped = true
       await watching

@@ -124,16 +124,23 @@ export interface Gate extends Running {
   readonly sessionEnded: (sessionId: string) => Promise<Answer>
 }
 
+/** A machine that starts many at once takes its time. */
+const LISTENS_WITHIN_MILLIS = 45_000
+
 const start = async (environment: Environment): Promise<Gate> => {
   const running = await launch(["serve"], environment)
   const handedOut: Array<string> = []
   let url = ""
   try {
-    await eventually("the gate listens", () => {
-      if (running.exited()) throw new Error(running.output())
-      url = /listens at (http:\S+)/.exec(running.output())?.[1] ?? ""
-      return url !== ""
-    })
+    await eventually(
+      "the gate listens",
+      () => {
+        if (running.exited()) throw new Error(running.output())
+        url = /listens at (http:\S+)/.exec(running.output())?.[1] ?? ""
+        return url !== ""
+      },
+      LISTENS_WITHIN_MILLIS,
+    )
   } catch (error) {
     await running.dispose()
     throw error
