@@ -19,6 +19,12 @@ const LOOK_MILLIS = 1_000
 /** Longer than common proxies keep theirs, which therefore close first. */
 const KEEP_ALIVE_MILLIS = 65_000
 
+/**
+ * So many connections may stand before they are accepted; the system's own limit (net.core.somaxconn) counts where it is less.
+ * With Node's 511, thousands who reconnect at once are dropped by the system, and wait for minutes until they try again.
+ */
+const BACKLOG = 65_535
+
 /** The address cannot be listened on. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { message: Schema.String }) {}
 
@@ -62,7 +68,7 @@ export const listen = (server: Server, host: string, port: number): Effect.Effec
       )
     }
     server.once("error", onError)
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off("error", onError)
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))

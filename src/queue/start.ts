@@ -1,7 +1,7 @@
 import { script } from "./step.ts"
 
 /**
- * A called ticket takes its slot to start. A call that came too late frees the slot for the next.
+ * A called ticket takes its slot to start. A call that came too late frees the slot for the next, unless nobody could come.
  *
  * ARGV 6 id · 7 deadline of the start (ms)
  * Result `['starting', lease, configuration, called at, accepted at]` (ms; 0 where a record of an older version does not say)
@@ -17,7 +17,7 @@ if t[1] == 'w' then return reply(place(id)) end
 if t[1] == 's' then return reply({'busy'}) end
 if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
-if tonumber(call('ZSCORE', LEASES, id) or '0') < now then
+if tonumber(call('ZSCORE', LEASES, id) or '0') < now and not away() then
   free(id)
   finish(id, t, 'M')
   call_next()
@@ -36,7 +36,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t[0] === "s") return s.reply(["busy"])
     if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
     if (t[0] !== "c") return s.reply(["over", t[0]])
-    if ((s.db.zscore(s.leases, id) ?? 0) < s.now) {
+    if ((s.db.zscore(s.leases, id) ?? 0) < s.now && !s.away()) {
       s.free(id)
       s.finish(id, t, "M")
       s.callNext()

@@ -121,10 +121,11 @@ local function reserve(id, t, state, deadline)
   call('ZADD', LEASES, int(deadline), id)
 end
 local function resting() return num(META, 'rest') > now end
-local function unattended()
+local function away()
   local swept = num(META, 'swept')
-  return (swept > 0 and now - swept > ${UNATTENDED_MILLIS}) or num(META, 'mercy') > now
+  return swept > 0 and now - swept > ${UNATTENDED_MILLIS}
 end
+local function unattended() return away() or num(META, 'mercy') > now end
 local function paused() return num(META, 'paused') == 1 end
 local last_called
 local function call_up_to(most)
@@ -280,9 +281,13 @@ export class Step {
     return this.num("rest") > this.now
   }
 
-  unattended(): boolean {
+  away(): boolean {
     const swept = this.num("swept")
-    return (swept > 0 && this.now - swept > UNATTENDED_MILLIS) || this.num("mercy") > this.now
+    return swept > 0 && this.now - swept > UNATTENDED_MILLIS
+  }
+
+  unattended(): boolean {
+    return this.away() || this.num("mercy") > this.now
   }
 
   paused(): boolean {

@@ -9,8 +9,8 @@ export const SETTLE_AFTER_MILLIS = 5_000
 
 /**
  * Upholds what time decides: leases past their deadline are freed (called → missed, starting → failed, live → reclaimed),
- * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Any instance may run it at any
- * moment, as often as it likes.
+ * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Whoever is called when the store or
+ * every gate was away gets the start window anew. Any instance may run it at any moment, as often as it likes.
  *
  * ARGV 6 presence of those who could not show it (ms)
  * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
@@ -20,7 +20,12 @@ export const sweep = script(
   "sweep",
   `
 local more = 0
-if unattended() and num(META, 'mercy') <= now then call('HSET', META, 'mercy', ARGV[6]) end
+if away() then
+  if num(META, 'mercy') <= now then call('HSET', META, 'mercy', ARGV[6]) end
+  for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+    if load(id)[1] == 'c' then call('ZADD', LEASES, int(now + window), id) end
+  end
+end
 call('HSET', META, 'swept', int(now))
 local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(expired) do
@@ -54,7 +59,13 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
   (s) => {
     const { db, now } = s
     const before = now - 1
-    if (s.unattended() && s.num("mercy") <= now) db.hset(s.meta, "mercy", s.arg(0))
+    if (s.away()) {
+      if (s.num("mercy") <= now) db.hset(s.meta, "mercy", s.arg(0))
+      const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
+      for (const id of db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
+        if (s.load(id)?.[0] === "c") db.zadd(s.leases, now + s.window, id)
+      }
+    }
     db.hset(s.meta, "swept", String(now))
     const expired = db.zrangebyscore(s.leases, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of expired) {

@@ -5,7 +5,7 @@
  * twice by itself. The connection is restored in the background for as long as it takes.
  */
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
+import { Clock, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Reply, type Script, Store } from "../Store.ts"
@@ -15,8 +15,11 @@ import { type Done, makeJoin, type Send } from "./join.ts"
 /** A command that is not answered in this time has failed; whether it was carried out is not known. */
 const COMMAND_TIMEOUT_MILLIS = 2_000
 const CONNECT_TIMEOUT_MILLIS = 5_000
-/** How often the difference between this process's clock and the server's is measured again. */
+/** How often the server's time is measured again. */
 const RESYNC_MILLIS = 30_000
+
+/** How soon after it could not be measured. */
+const REMEASURE_MILLIS = 500
 
 /** What ioredis calls a command that was not answered in time. */
 const TIMED_OUT = /^Command timed out$/
@@ -69,16 +72,25 @@ const open = (connection: RedisConnection): Redis | Cluster => {
         lazyConnect: true,
         clusterRetryStrategy: retryDelay,
         slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
+        // else what was under way when a connection broke is sent again, though it may have been carried out
+        retryDelayOnFailover: 0,
       }
       return new Cluster([...connection.nodes], options)
     }
   }
 }
 
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+
 /** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
 const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
-    send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
+    try {
+      send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
+    } catch (error) {
+      // as ioredis throws when no node of a cluster has the key's slot
+      resume(Effect.fail(errorOf(error)))
+    }
   })
 
 /** What Redis answers to scripts that return strings, integers and lists of them. */
@@ -104,7 +116,9 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const clock = yield* Clock.Clock
       const context = yield* Effect.context<Scope.Scope>()
       const log = Effect.runForkWith(context)
-      /** added to this process's time; undefined while there is no measured connection */
+      /** time that goes on evenly when the wall clock is set (ms) */
+      const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+      /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
       let complained = false
 
@@ -122,21 +136,23 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const subscriber = yield* opened
 
       const measure = Effect.gen(function* () {
-        const before = clock.currentTimeMillisUnsafe()
+        const before = steady()
         const time = yield* ask((done) => client.call("TIME", done))
-        const after = clock.currentTimeMillisUnsafe()
         const [seconds, micros] = Array.isArray(time) ? time : []
-        offset = Math.round(Number(seconds) * 1000 + Number(micros) / 1000 - (before + after) / 2)
-        return offset
+        offset = Math.round(Number(seconds) * 1000 + Number(micros) / 1000 - (before + steady()) / 2)
+        return steady() + offset - clock.currentTimeMillisUnsafe()
       })
 
       client.on("ready", () => {
         log(
           measure.pipe(
-            Effect.tap((offset) => {
+            Effect.tap((ahead) => {
               complained = false
-              return Effect.logInfo(`The store is connected; its clock is ${offset} ms ahead of this process's.`)
+              return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
             }),
+            // nothing works without it: one server is asked on a new connection, a cluster's perhaps another node
+            Effect.tapError(() => Effect.sync(() => client instanceof Redis && client.disconnect(true))),
+            Effect.retry({ schedule: Schedule.spaced(REMEASURE_MILLIS), while: () => client.status === "ready" }),
             Effect.catch((error) => Effect.logWarning(`The store's time cannot be read: ${error.message}`)),
           ),
         )
@@ -187,18 +203,31 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               }),
         )
 
+      /** ioredis throws when no node of a cluster has the key's slot. */
+      const attempt = (done: Done, send: () => unknown): void => {
+        try {
+          send()
+        } catch (error) {
+          done(errorOf(error))
+        }
+      }
       const send: Send = (script, keys, args, done) => {
         const rest = [...keys, ...args]
-        client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
-          // the server forgot its scripts, or this one is new to it: once with the text
-          if (error?.message.startsWith("NOSCRIPT")) client.eval(script.lua, keys.length, ...rest, done)
-          else done(error, reply)
-        })
+        attempt(done, () =>
+          client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
+            // the server forgot its scripts, or this one is new to it: once with the text
+            if (error?.message.startsWith("NOSCRIPT")) {
+              attempt(done, () => client.eval(script.lua, keys.length, ...rest, done))
+            } else {
+              done(error, reply)
+            }
+          }),
+        )
       }
       const run = makeJoin(send, client instanceof Cluster)
 
       return Store.of({
-        // one primitive for the whole: every admission waits for two of these
+        // one primitive for the whole: every admission waits for it
         run: (script, keys, args) =>
           Effect.callback<Reply, StoreUnavailable>((resume) => {
             if (offset === undefined) return resume(Effect.fail(unavailable("not connected")))
@@ -244,7 +273,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
               }),
           ),
         ping: Effect.asVoid(ready((done) => client.call("PING", done))),
-        now: Effect.sync(() => clock.currentTimeMillisUnsafe() + (offset ?? 0)),
+        now: Effect.sync(() => (offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)),
       })
     }),
   )

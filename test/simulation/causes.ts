@@ -19,6 +19,8 @@ export interface Carried {
   readonly after: QueueState
   /** nobody has swept for long, so absence is held against nobody */
   readonly unattended: boolean
+  /** nobody has swept for long, so nobody could start either */
+  readonly away: boolean
   /** the ids of sessions whose end was told before this step */
   readonly ended: ReadonlySet<string>
   readonly maxLength: number
@@ -49,7 +51,8 @@ const rules: { readonly [script: string]: Rule } = {
   admit: (step, id, move) => called(step, id, move) || (id === step.args[0] && (move === "-w" || move === "-s")),
   start: (step, id, move) => {
     if (id !== step.args[0]) return step.result[1] === "M" && called(step, id, move)
-    return (move === "cs" && deadline(step, id) >= step.now) || (move === "cM" && deadline(step, id) < step.now)
+    const late = deadline(step, id) < step.now && !step.away
+    return move === (late ? "cM" : "cs")
   },
   bind: (step, id, move, was) => {
     const heard = step.args.slice(4).some((session) => step.ended.has(session))

@@ -18,7 +18,7 @@ export interface Life {
   signed: number
   terminal: string | undefined
   terminalAt: number
-  /** when it was called last */
+  /** when it was called last, or was given its window anew */
   calledAt: number
 }
 
@@ -75,6 +75,9 @@ export class Ledger {
     for (const [id, { state }] of after.tickets) {
       const life = this.lives.get(id)
       const was = before.tickets.get(id)?.state
+      if (was === "c" && state === "c" && life !== undefined && after.leases.get(id) !== before.leases.get(id)) {
+        life.calledAt = world.kernel.now
+      }
       if (life === undefined || was === state) continue
       if ((was === "w" && state === "c") || (was === undefined && state === "s")) {
         const passed = [...after.waiting.keys()].filter((other) => (this.lives.get(other)?.place ?? 0) < life.place)

@@ -121,6 +121,7 @@ export class Watch {
       before,
       after,
       unattended: this.unattended(now),
+      away: this.away(now),
       ended: this.ended,
       maxLength: plan.maxLength,
       graceMillis: plan.graceSeconds * 1000,
@@ -149,8 +150,12 @@ export class Watch {
     this.timePassed()
   }
 
+  private away(now: number): boolean {
+    return this.lastSwept > 0 && now - this.lastSwept > UNATTENDED_MILLIS
+  }
+
   private unattended(now: number): boolean {
-    return (this.lastSwept > 0 && now - this.lastSwept > UNATTENDED_MILLIS) || this.mercy > now
+    return this.away(now) || this.mercy > now
   }
 
   /** After a time in which nobody swept, those who wait have their grace anew. */

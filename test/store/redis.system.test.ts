@@ -1,6 +1,6 @@
 /** What the Redis store promises beyond the contract: about servers that stop, hang, forget, and have another time. */
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue, layer as queueLayer } from "../../src/FifoQueue.ts"
 import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
@@ -196,6 +196,29 @@ describe("the store on Redis", () => {
           return Math.abs(now - time) < 2_000
         }),
       )
+    }),
+  )
+
+  live("keeps the server's time when this process's wall clock is set", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const clock = yield* Clock.Clock
+      let step = 0
+      const stepped: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + step,
+        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + step),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(step) * 1_000_000n,
+        currentTimeNanos: Effect.sync(() => clock.currentTimeNanosUnsafe() + BigInt(step) * 1_000_000n),
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => clock.sleep(duration),
+      }
+      const store = yield* Effect.provideService(opened(server.url), Clock.Clock, stepped)
+      yield* answering(store)
+      for (const millis of [3_600_000, -3_600_000]) {
+        step = millis
+        assert.closeTo(yield* store.now, yield* serverTime(server), 2_000)
+      }
     }),
   )
 

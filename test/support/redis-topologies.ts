@@ -29,13 +29,16 @@ export interface RedisCluster {
   readonly nodes: ReadonlyArray<RedisServer>
   /** `redis+cluster://…` */
   readonly url: string
+  /** the node that serves this key now */
+  readonly masterOf: (key: string) => Promise<RedisServer>
   readonly dispose: () => Promise<void>
 }
 
-/** Starts a cluster of masters (three is the least that Redis accepts). */
-export const startCluster = async (masters = 3): Promise<RedisCluster> => {
+/** Starts a cluster of masters (three is the least that Redis accepts), each with so many replicas. */
+export const startCluster = async (masters = 3, replicas = 0): Promise<RedisCluster> => {
+  const count = masters * (1 + replicas)
   const nodes = await startAll(
-    Array.from({ length: masters }, async () => {
+    Array.from({ length: count }, async () => {
       // the bus would be 10000 above, which need not be a port
       const bus = String(await freePort())
       const args = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000"]
@@ -44,18 +47,39 @@ export const startCluster = async (masters = 3): Promise<RedisCluster> => {
   )
   const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`)
   try {
-    await run("redis-cli", ["--cluster", "create", ...hosts, "--cluster-replicas", "0", "--cluster-yes"])
+    await run("redis-cli", ["--cluster", "create", ...hosts, "--cluster-replicas", String(replicas), "--cluster-yes"])
     for (const node of nodes) {
       await eventually("the cluster's agreement", async () => {
         const info = await node.command("cluster", "info")
-        return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${masters}`)
+        return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`)
       })
     }
+    await eventually("the replicas' links", async () => {
+      const roles = await Promise.all(nodes.map((node) => node.command("role")))
+      const linked = roles.filter((role) => role.startsWith("slave") && role.includes("connected")).length
+      return linked === masters * replicas
+    })
   } catch (error) {
     await disposeAll(nodes)
     throw error
   }
-  return { nodes, url: `redis+cluster://${hosts.join(",")}`, dispose: () => disposeAll(nodes) }
+  const masterOf = async (key: string): Promise<RedisServer> => {
+    const [first] = nodes
+    if (first === undefined) throw new Error("there is no node")
+    const slot = Number(await first.command("cluster", "keyslot", key))
+    for (const line of (await first.command("cluster", "nodes")).split("\n")) {
+      const [, address = "", flags = "", , , , , , ...ranges] = line.split(" ")
+      const serves = ranges.some((range) => {
+        const [from, to = from] = range.split("-").map(Number)
+        return slot >= Number(from) && slot <= Number(to)
+      })
+      const port = Number(/:(\d+)@/.exec(address)?.[1])
+      const node = nodes.find((each) => each.port === port)
+      if (flags.includes("master") && serves && node !== undefined) return node
+    }
+    throw new Error(`nobody serves ${key}`)
+  }
+  return { nodes, url: `redis+cluster://${hosts.join(",")}`, masterOf, dispose: () => disposeAll(nodes) }
 }
 
 export interface RedisSentinels {

@@ -7,6 +7,43 @@ import { SETTLE_AFTER_MILLIS } from "../../../src/queue/sweep.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const deadlines = (test: QueueTest): void => {
+  test("whoever is called when the store was away for longer than the start window has it anew", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(1_000)
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      yield* q.end("session of t1")
+      yield* q.sweep
+      assert.strictEqual(q.letter("t2"), "c")
+      // nobody sweeps, so nobody could start either
+      yield* TestClock.adjust(WINDOW + 10_000)
+      yield* q.sweep
+      assert.strictEqual(q.letter("t2"), "c")
+      for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
+        yield* TestClock.adjust(1_000)
+        yield* q.touch("t3")
+        yield* q.sweep
+      }
+      assert.strictEqual(q.letter("t2"), "c")
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.strictEqual(q.letter("t2"), "M")
+      assert.strictEqual(q.letter("t3"), "c")
+    }),
+  )
+
+  test("whoever starts first after the store was away is not too late", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(1_000)
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.end("session of t1")
+      yield* q.sweep
+      yield* TestClock.adjust(WINDOW + 10_000)
+      assert.strictEqual((yield* q.start("t2"))._tag, "starting")
+    }),
+  )
+
   test("a start whose process died fails at its deadline, its slot and quota are free again", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1", { caller: "1.2.3.4" })

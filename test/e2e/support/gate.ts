@@ -44,9 +44,9 @@ export interface Exit {
 }
 
 export interface Running {
+  readonly pid: number
   /** everything it wrote so far, to both outputs */
   readonly output: () => string
-  readonly pid: number
   readonly exit: Promise<Exit>
   readonly exited: () => boolean
   readonly kill: (signal: NodeJS.Signals) => void
@@ -71,12 +71,14 @@ const launch = async (args: ReadonlyArray<string>, environment: Environment): Pr
   child.stderr.on("data", keep)
   const exit = new Promise<Exit>((resolve) => child.on("close", (code, signal) => resolve({ code, signal })))
   await once(child, "spawn")
+  const { pid } = child
+  if (pid === undefined) throw new Error("the program did not start")
   // its standard input ends with this process, however that ends
-  const watchdog = spawn("sh", ["-c", `read -r _; kill -9 ${child.pid}`], { stdio: ["pipe", "ignore", "ignore"] })
+  const watchdog = spawn("sh", ["-c", `read -r _; kill -9 ${pid}`], { stdio: ["pipe", "ignore", "ignore"] })
   const exited = () => child.exitCode !== null || child.signalCode !== null
   return {
+    pid,
     output: () => output,
-    pid: child.pid ?? 0,
     exit,
     exited,
     kill: (signal) => {
@@ -122,16 +124,23 @@ export interface Gate extends Running {
   readonly sessionEnded: (sessionId: string) => Promise<Answer>
 }
 
+/** A machine that starts many at once takes its time. */
+const LISTENS_WITHIN_MILLIS = 45_000
+
 const start = async (environment: Environment, args: ReadonlyArray<string>): Promise<Gate> => {
   const running = await launch(["serve", ...args], environment)
   const handedOut: Array<string> = []
   let url = ""
   try {
-    await eventually("the gate listens", () => {
-      if (running.exited()) throw new Error(running.output())
-      url = /listens at (http:\S+)/.exec(running.output())?.[1] ?? ""
-      return url !== ""
-    })
+    await eventually(
+      "the gate listens",
+      () => {
+        if (running.exited()) throw new Error(running.output())
+        url = /listens at (http:\S+)/.exec(running.output())?.[1] ?? ""
+        return url !== ""
+      },
+      LISTENS_WITHIN_MILLIS,
+    )
   } catch (error) {
     await running.dispose()
     throw error

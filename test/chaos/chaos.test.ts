@@ -1,0 +1,27 @@
+/**
+ * Chaos at a size for every day: real gates on a real Redis, a fault in the middle, and the invariants seen from outside and in
+ * the store afterwards. All of it, larger: `node scripts/chaos.ts`. `CHAOS_SEED` replays what a seed decides.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { scenarios } from "./index.ts"
+import { carryOut } from "./support/scenario.ts"
+
+/** Those whose order is back within seconds; they mostly wait, so they do it together. */
+const SMALL = ["gate-killed", "redis-always", "redis-emptied", "cut-redis", "cut-callers", "reconnect"]
+
+const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000)
+
+describe("order comes back, and no promise was broken", () => {
+  for (const name of SMALL) {
+    it.concurrent(`after ${name} (seed ${seed})`, async () => {
+      const scenario = scenarios.find((each) => each.name === name)
+      if (scenario === undefined) throw new Error(`no scenario is named ${name}`)
+      const rows = await carryOut(scenario, "small", seed)
+      assert.isNotEmpty(rows)
+      assert.deepStrictEqual(
+        rows.flatMap(({ wrongs }) => wrongs),
+        [],
+      )
+    }, 180_000)
+  }
+})

@@ -1,0 +1,29 @@
+/** All scenarios, in the order of the table. */
+import { clockSteps } from "./scenarios/clock-steps.ts"
+import { clusterFailover } from "./scenarios/cluster.ts"
+import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
+import { gateFrozen } from "./scenarios/gate-frozen.ts"
+import { gateKilled } from "./scenarios/gate-killed.ts"
+import { reconnect } from "./scenarios/reconnect.ts"
+import { redisEmptied } from "./scenarios/redis-emptied.ts"
+import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
+import { sentinelFailover } from "./scenarios/sentinel.ts"
+import { slowReaders } from "./scenarios/slow-readers.ts"
+import type { Scenario } from "./support/scenario.ts"
+
+export const scenarios: ReadonlyArray<Scenario> = [
+  gateKilled,
+  redisAlways,
+  redisEverysec,
+  redisPowerLoss,
+  redisEmptied,
+  sentinelFailover,
+  clusterFailover,
+  gateFrozen,
+  clockSteps,
+  cutRedis,
+  cutPlatform,
+  cutCallers,
+  slowReaders,
+  reconnect,
+]

@@ -1,0 +1,200 @@
+/**
+ * One caller, as the widget behaves: asks until it is answered, keeps a WebSocket open while it waits, comes back with its
+ * ticket when the connection breaks, starts when it is called, and talks. It notes all that it is told.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { WebSocket } from "ws"
+import { type Answer, ask, field, textOf } from "../../e2e/support/http.ts"
+import type { Chance } from "../../simulation/chance.ts"
+
+/** How it came out for the caller: `talked`, `dead session` (the platform had given it up), or as the ticket ended. */
+export type Outcome = string
+
+export interface Caller {
+  readonly name: number
+  /** the present attempt, which the platform sees as the client's identifier */
+  attempt: string
+  ticket: string | undefined
+  /** when the request that got the ticket was sent and answered */
+  askedAt: number
+  answeredAt: number
+  queued: boolean
+  /** position, and when it was told */
+  readonly positions: Array<{ readonly at: number; readonly position: number }>
+  /** each distinct start call, when it was told first */
+  readonly calls: Map<string, number>
+  /** when it lost its connection while waiting, and when it heard of its ticket again */
+  readonly gaps: Array<{ readonly from: number; to: number | undefined }>
+  /** by the wall clock (ms): until when it may start, when it heard of that, and when it sent its start first */
+  turn: { readonly until: number; readonly heardAt: number; sentAt: number | undefined } | undefined
+  startedAt: number | undefined
+  outcome: Outcome | undefined
+  /** answers that were no answer: 503, broken connections, by name */
+  readonly troubles: Map<string, number>
+  /** attempts whose answer never came: what became of them is the store's to know */
+  readonly ghosts: Array<string>
+}
+
+export interface CallerOptions {
+  readonly name: number
+  readonly chance: Chance
+  /** where gates are reached */
+  readonly entrances: () => ReadonlyArray<string>
+  /** talks on the platform */
+  readonly talk: (sessionId: string, millis: number) => Promise<boolean>
+  readonly talkMillis: number
+  /** how long it takes to react to its start call */
+  readonly reactMillis: number
+  readonly stopped: () => boolean
+  readonly wrong: (what: string) => void
+}
+
+const ATTEMPT_PAUSE = 150
+/** a caller is one address */
+const addressOf = (name: number): string => `198.18.${Math.floor(name / 250)}.${(name % 250) + 1}`
+
+export const makeCaller = (name: number): Caller => ({
+  name,
+  attempt: "",
+  ticket: undefined,
+  askedAt: 0,
+  answeredAt: 0,
+  queued: false,
+  positions: [],
+  calls: new Map(),
+  gaps: [],
+  turn: undefined,
+  startedAt: undefined,
+  outcome: undefined,
+  troubles: new Map(),
+  ghosts: [],
+})
+
+/** What a WebSocket ends with: what became of the ticket, or that it is to be opened again. */
+type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
+
+export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
+  const { chance, entrances, name, reactMillis, stopped, talk, talkMillis, wrong } = options
+  const headers = { "x-forwarded-for": addressOf(name) }
+  let turn = name
+  const entrance = (): string => {
+    const all = entrances()
+    return all[turn % all.length] ?? ""
+  }
+  const trouble = (what: string): void => {
+    turn++
+    caller.troubles.set(what, (caller.troubles.get(what) ?? 0) + 1)
+  }
+  const pause = (): Promise<void> => sleep(ATTEMPT_PAUSE + chance.below(ATTEMPT_PAUSE))
+  const send = (method: string, path: string, body?: unknown): Promise<Answer | undefined> =>
+    ask(method, entrance() + path, body === undefined ? { headers } : { headers, body }).catch(() => undefined)
+
+  const request = async (): Promise<Left> => {
+    for (let n = 1; !stopped(); n++) {
+      caller.attempt = `c${name}-${n}`
+      caller.askedAt = performance.now()
+      const answer = await send("POST", "/api/session/request", { clientIdentifier: caller.attempt })
+      caller.answeredAt = performance.now()
+      if (answer?.status === 200 || answer?.status === 202) {
+        caller.ticket = textOf(answer, "uniqueRequestId")
+        caller.queued = answer.status === 202
+        if (answer.status === 200) return { session: textOf(answer, "sessionId") }
+        caller.positions.push({ at: caller.answeredAt, position: Number(answer.json.queuePosition) })
+        return "again"
+      }
+      // the first request that is answered no counts as none; its slot, if it had one, is freed by its deadline
+      caller.ghosts.push(caller.attempt)
+      const code = answer === undefined ? "broken" : (field(answer, "code") ?? String(answer.status))
+      if (answer !== undefined && answer.status !== 503) wrong(`a request was answered ${answer.status} ${answer.text}`)
+      trouble(code)
+      await pause()
+    }
+    return { outcome: "unasked" }
+  }
+
+  /** Starts until it is told what became of the ticket; undefined when it has to wait on. */
+  const start = async (): Promise<Exclude<Left, "again"> | undefined> => {
+    while (!stopped()) {
+      if (caller.turn !== undefined) caller.turn.sentAt ??= Date.now()
+      const answer = await send("POST", `/api/session/${caller.ticket}/start`)
+      const code = answer === undefined ? "broken" : (field(answer, "code") ?? "")
+      if (answer?.status === 200) return { session: textOf(answer, "sessionId") }
+      if (code === "not_your_turn" || code === "agent_busy") return undefined
+      if (code === "ticket_over") return { outcome: field(answer ?? neverAnswer, "state") ?? "over" }
+      if (code === "ticket_unknown") return { outcome: "unknown" }
+      if (code === "platform_unavailable" || code === "platform_rejected") return { outcome: "failed" }
+      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) {
+        wrong(`a start was answered ${answer.status} ${answer.text}`)
+      }
+      trouble(`start ${code}`)
+      await pause()
+    }
+    return { outcome: "stopped" }
+  }
+
+  const wait = (): Promise<Left> =>
+    new Promise((resolve) => {
+      const url = `${entrance().replace(/^http/, "ws")}/api/session/${caller.ticket}/events`
+      const socket = new WebSocket(url, { headers, handshakeTimeout: 10_000 })
+      let settled = false
+      let starting = false
+      const settle = (left: Left): void => {
+        if (settled) return
+        settled = true
+        clearInterval(watch)
+        socket.terminate()
+        resolve(left)
+      }
+      const watch = setInterval(() => {
+        if (stopped()) settle({ outcome: "stopped" })
+      }, 200)
+      const begin = async (): Promise<void> => {
+        if (starting) return
+        starting = true
+        await sleep(reactMillis)
+        const left = await start()
+        starting = false
+        if (left !== undefined) settle(left)
+      }
+      socket.on("message", (data) => {
+        const event: Readonly<Record<string, unknown>> = JSON.parse(String(data))
+        const at = performance.now()
+        const gap = caller.gaps.at(-1)
+        if (gap !== undefined) gap.to ??= at
+        if (event.type === "position") caller.positions.push({ at, position: Number(event.position) })
+        else if (event.type === "start_call") {
+          const before = String(event.startBefore)
+          if (!caller.calls.has(before)) caller.calls.set(before, at)
+          caller.turn ??= { until: Date.parse(before), heardAt: Date.now(), sentAt: undefined }
+          void begin()
+        } else if (event.type === "session") settle({ session: String(event.sessionId) })
+        else if (event.type === "ended") settle({ outcome: String(event.reason) })
+        else if (event.type !== "reconnect") wrong(`an event that nobody asked for: ${String(data)}`)
+      })
+      socket.on("unexpected-response", (_, response) => {
+        if (response.statusCode === 404) return settle({ outcome: "unknown" })
+        if (response.statusCode !== 503) wrong(`a connection was refused with ${response.statusCode}`)
+        settle("again")
+      })
+      socket.on("error", () => settle("again"))
+      socket.on("close", () => settle("again"))
+      // whoever was called before its connection broke does not know whether its start was heard
+      if (caller.calls.size > 0) void begin()
+    })
+
+  let left = await request()
+  while (left === "again") {
+    left = await wait()
+    if (left !== "again") break
+    const last = caller.gaps.at(-1)
+    if (last === undefined || last.to !== undefined) caller.gaps.push({ from: performance.now(), to: undefined })
+    trouble("disconnected")
+    await pause()
+  }
+  if ("session" in left) {
+    caller.startedAt = performance.now()
+    caller.outcome = (await talk(left.session, talkMillis)) ? "talked" : "dead session"
+  } else caller.outcome = left.outcome
+}
+
+const neverAnswer: Answer = { status: 0, headers: {}, text: "", json: {} }

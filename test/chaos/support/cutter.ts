@@ -1,0 +1,105 @@
+/**
+ * A TCP proxy that cuts connections in the middle of a message, in either direction: of the chunk that it is about to pass on,
+ * a part gets through, then both ends are closed, or reset.
+ */
+import { once } from "node:events"
+import { createConnection, createServer, type Socket } from "node:net"
+import type { Chance } from "../../simulation/chance.ts"
+
+export interface Cutter {
+  readonly port: number
+  /** of a thousand chunks so many are cut; 0 passes everything on */
+  perMille: number
+  readonly cuts: () => number
+  /** the next that a client sends with this text in it is passed on; the connection is cut instead of its answer */
+  loseAnswerTo: string | undefined
+  /** the next answer to this text is held up, with all that follows on its connection */
+  holdAnswerTo: { readonly text: string; readonly millis: number } | undefined
+  /** cuts all connections that stand */
+  readonly cutAll: () => void
+  readonly dispose: () => Promise<void>
+}
+
+/** `port` is where it listens; any free one by default. */
+export const startCutter = async (target: number, chance: Chance, port = 0): Promise<Cutter> => {
+  const open = new Set<() => void>()
+  let cuts = 0
+
+  const connected = (client: Socket): void => {
+    const server = createConnection({ host: "127.0.0.1", port: target })
+    const ends = [client, server]
+    const close = (reset: boolean): void => {
+      open.delete(cutBoth)
+      for (const end of ends) {
+        // a socket that is being shut down cannot be reset
+        if (reset && !end.connecting && !end.writableEnded) end.resetAndDestroy()
+        else end.destroy()
+      }
+    }
+    const cutBoth = (): void => close(true)
+    open.add(cutBoth)
+    let losing = false
+    let holding = 0
+    const pass = (from: Socket, to: Socket): void => {
+      from.on("data", (chunk: Buffer) => {
+        if (from === client && cutter.loseAnswerTo !== undefined && chunk.includes(cutter.loseAnswerTo)) {
+          cutter.loseAnswerTo = undefined
+          losing = true
+        }
+        if (from === client && cutter.holdAnswerTo !== undefined && chunk.includes(cutter.holdAnswerTo.text)) {
+          holding = cutter.holdAnswerTo.millis
+          cutter.holdAnswerTo = undefined
+        }
+        if (from === server && losing) {
+          cuts++
+          close(true)
+          return
+        }
+        if (from === server && holding > 0) {
+          from.pause()
+          setTimeout(() => {
+            to.write(chunk)
+            from.resume()
+          }, holding)
+          holding = 0
+          return
+        }
+        if (chance.below(1_000) < cutter.perMille) {
+          cuts++
+          from.pause()
+          const reset = chance.percent(50)
+          to.write(chunk.subarray(0, chance.below(chunk.length)), () => close(reset))
+          return
+        }
+        if (!to.write(chunk)) from.pause()
+      })
+      to.on("drain", () => from.resume())
+      from.on("error", () => close(false))
+      from.on("close", () => close(false))
+    }
+    pass(client, server)
+    pass(server, client)
+  }
+
+  const listener = createServer(connected).listen(port, "127.0.0.1")
+  await once(listener, "listening")
+  const address = listener.address()
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
+  const cutter: Cutter = {
+    port: address.port,
+    perMille: 0,
+    loseAnswerTo: undefined,
+    holdAnswerTo: undefined,
+    cuts: () => cuts,
+    cutAll: () => {
+      for (const cut of [...open]) cut()
+    },
+    dispose: async () => {
+      const closed = once(listener, "close")
+      listener.close()
+      cutter.cutAll()
+      await closed
+    },
+  }
+  return cutter
+}

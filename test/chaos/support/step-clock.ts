@@ -1,0 +1,20 @@
+/**
+ * Preloaded into a gate (`--import`): steps its wall clock, as a time server does that finds it wrong. The file that
+ * `CHAOS_CLOCK` names says by how many milliseconds; SIGUSR2 has it read. Monotonic time goes on, as it does in reality.
+ */
+import { readFileSync } from "node:fs"
+
+const file = process.env.CHAOS_CLOCK ?? ""
+const real = Date.now.bind(Date)
+let shift = 0
+const step = (): void => {
+  shift = Number(readFileSync(file, "utf8"))
+}
+step()
+process.on("SIGUSR2", step)
+
+Date.now = () => real() + shift
+globalThis.Date = new Proxy(Date, {
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [target.now()] : args, newTarget),
+})

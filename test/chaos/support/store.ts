@@ -1,0 +1,124 @@
+/** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
+import { Effect, Layer, Logger, ManagedRuntime } from "effect"
+import { keysOf, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
+import { type Reply, type Script, Store } from "../../../src/Store.ts"
+import * as redis from "../../../src/store/redis.ts"
+import { list, text } from "../../../src/store/reply.ts"
+import { contradictions } from "../../support/queue-invariants.ts"
+import type { QueueState, Record } from "../../support/queue-probe.ts"
+import { connectionTo } from "../../support/stores.ts"
+
+/** Everything of a campaign: KEYS those of a queue, reply ten lists of names and values, in the order of the keys. */
+const snapshot: Script = {
+  name: "test.snapshot",
+  numberOfKeys: 10,
+  lua: `-- test.snapshot
+local found = {}
+for i, key in ipairs(KEYS) do
+  if i <= 3 or i == 7 then found[i] = redis.call('HGETALL', key) else found[i] = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+end
+return found
+`,
+  memory: () => [],
+}
+
+const KEYS = keysOf("business-1/campaign-1")
+
+const pairs = <A>(reply: Reply | undefined, read: (value: string) => A): ReadonlyMap<string, A> => {
+  const flat = list(reply).map(text)
+  return new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, read(flat[i + 1] ?? "")] as const] : [])))
+}
+
+const recordOf = (json: string): Record => {
+  const [state = "", seq, lease = "", instance = "", caller = "", since]: ReadonlyArray<string> = JSON.parse(json)
+  return { state, seq: Number(seq), lease, instance, caller, since: Number(since) }
+}
+
+const stateOf = (reply: Reply): QueueState => {
+  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle] = list(reply)
+  return {
+    meta: pairs(meta, Number),
+    tickets: pairs(tickets, recordOf),
+    data: pairs(data, (value) => value),
+    sessions: pairs(sessions, (value) => value),
+    waiting: pairs(waiting, Number),
+    presence: pairs(presence, Number),
+    leases: pairs(leases, Number),
+    over: pairs(over, Number),
+    forget: pairs(forget, Number),
+    settle: pairs(settle, Number),
+  }
+}
+
+export interface StoreView {
+  /** what is there now, or undefined while the store is away */
+  readonly look: () => Promise<QueueState | undefined>
+  readonly dispose: () => Promise<void>
+}
+
+export const viewStore = (url: string): StoreView => {
+  const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
+  return {
+    look: () =>
+      runtime.runPromise(
+        Store.use((store) => store.run(snapshot, KEYS, [])).pipe(
+          Effect.map((reply) => stateOf(reply)),
+          Effect.catch(() => Effect.succeed(undefined)),
+        ),
+      ),
+    dispose: () => runtime.dispose(),
+  }
+}
+
+export interface StoreWatch {
+  /** what was wrong at any moment, each once */
+  readonly wrongs: () => ReadonlyArray<string>
+  /** the most leases that were held at once */
+  readonly peak: () => number
+  /** whether nobody swept for so long that start windows were given anew */
+  readonly unattended: () => boolean
+  readonly dispose: () => Promise<void>
+}
+
+/**
+ * Looks again and again: leases never exceed the slots, no ticket has two, and nothing contradicts itself. With `strict` false
+ * a ticket may be called anew, because the store may forget, or the platform be full.
+ */
+export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
+  const wrongs = new Set<string>()
+  let peak = 0
+  let swept = Number.POSITIVE_INFINITY
+  let unattended = false
+  const leases = new Map<string, string>()
+  let stopped = false
+  const watching = (async () => {
+    while (!stopped) {
+      const state = await view.look()
+      if (state !== undefined) {
+        const last = state.meta.get("swept") ?? swept
+        // nearly so long: two looks need not meet the ends of the gap
+        if (last - swept > UNATTENDED_MILLIS - 1_000) unattended = true
+        swept = last
+        for (const [id, { lease }] of state.tickets) {
+          const before = leases.get(id) ?? "0"
+          if (strict && before !== "0" && before !== lease)
+            wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
+          leases.set(id, lease)
+        }
+        peak = Math.max(peak, state.leases.size)
+        if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)
+        for (const wrong of contradictions(state)) wrongs.add(wrong)
+      }
+      await new Promise((resolve) => setTimeout(resolve, everyMillis))
+    }
+  })()
+  return {
+    wrongs: () => [...wrongs],
+    peak: () => peak,
+    unattended: () => unattended,
+    dispose: async () => {
+      stopped = true
+      await watching
+    },
+  }
+}

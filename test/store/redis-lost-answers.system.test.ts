@@ -1,0 +1,139 @@
+/**
+ * What the Redis store does about answers that never come: the connection breaks after the server has carried out what it was
+ * asked, or the server says nothing for a while. No script may be carried out twice for that.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { type Script, Store } from "../../src/Store.ts"
+import { layer } from "../../src/store/redis.ts"
+import { startCutter } from "../chaos/support/cutter.ts"
+import { Chance } from "../simulation/chance.ts"
+import { eventually, freePort } from "../support/process.ts"
+import { type RedisServer, redisServer, serve } from "../support/redis.ts"
+import { answering, connectionTo } from "../support/stores.ts"
+
+const count: Script = {
+  name: "test.count",
+  numberOfKeys: 1,
+  lua: "-- test.count\nreturn redis.call('HINCRBY', KEYS[1], 'n', 1)\n",
+  memory: (db, [key = ""]) => db.hincrby(key, "n", 1),
+}
+
+const cutter = (port: number) =>
+  Effect.acquireRelease(
+    Effect.promise(() => startCutter(port, new Chance(1))),
+    (each) => Effect.promise(each.dispose),
+  )
+
+/** A node of a cluster that tells its clients to come to this port, and serves these slots. */
+const clusterNode = Effect.fnUntraced(function* (announced: number | undefined, from: number, to: number) {
+  const bus = String(yield* Effect.promise(freePort))
+  const cluster = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file", "nodes.conf"]
+  const node = yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      serve((_, port) => [
+        ...["--save", "", ...cluster, "--cluster-require-full-coverage", "no"],
+        ...["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", String(announced ?? port)],
+      ]),
+    ),
+    (server) => Effect.promise(() => server.dispose()),
+  )
+  yield* Effect.promise(() => node.command("cluster", "addslotsrange", String(from), String(to)))
+  return { node, bus }
+})
+
+const LAST_SLOT = 16_383
+/** "k" is below, "a" above (CRC16 modulo 16384: 7629 and 15495). */
+const MIDDLE = 8_000
+
+/** A cluster whose node for the lower slots is reached through a cutter; nobody has the upper ones when there is one alone. */
+const clusterBehindCutter = Effect.fnUntraced(function* (nodes: 1 | 2) {
+  const announced = yield* Effect.promise(freePort)
+  const { bus, node } = yield* clusterNode(announced, 0, MIDDLE)
+  const proxy = yield* Effect.acquireRelease(
+    Effect.promise(() => startCutter(node.port, new Chance(1), announced)),
+    (each) => Effect.promise(each.dispose),
+  )
+  if (nodes === 2) {
+    const other = yield* clusterNode(undefined, MIDDLE + 1, LAST_SLOT)
+    yield* Effect.promise(() => other.node.command("cluster", "meet", "127.0.0.1", String(node.port), bus))
+  }
+  yield* Effect.promise(() =>
+    eventually("the cluster's state", async () => {
+      const info = await node.command("cluster", "info")
+      return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${nodes}`)
+    }),
+  )
+  yield* Effect.promise(() =>
+    eventually("the slots", async () => (await node.command("cluster", "slots")).split("127.0.0.1").length > nodes),
+  )
+  return { node, proxy, url: `redis+cluster://127.0.0.1:${announced}` }
+})
+
+const opened = (url: string) =>
+  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+
+const counted = (server: RedisServer): Effect.Effect<string> => Effect.promise(() => server.command("hget", "k", "n"))
+
+const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) =>
+  it.live(name, () => Effect.provide(body(), Logger.layer([])))
+
+describe("a script whose answer is lost with the connection", () => {
+  live("is carried out once on one Redis", () =>
+    Effect.gen(function* () {
+      const node = yield* redisServer()
+      const proxy = yield* cutter(node.port)
+      const store = yield* opened(`redis://127.0.0.1:${proxy.port}`)
+      yield* answering(store)
+      yield* store.run(count, ["k"], [])
+      proxy.loseAnswerTo = "evalsha"
+      const exit = yield* Effect.exit(store.run(count, ["k"], []))
+      assert.strictEqual(yield* counted(node), "2")
+      assert.isTrue(Exit.isFailure(exit))
+      yield* answering(store)
+    }),
+  )
+
+  live("is carried out once on a Cluster", () =>
+    Effect.gen(function* () {
+      const { node, proxy, url } = yield* clusterBehindCutter(2)
+      const store = yield* opened(url)
+      yield* answering(store)
+      yield* store.run(count, ["k"], [])
+      proxy.loseAnswerTo = "evalsha"
+      const exit = yield* Effect.exit(store.run(count, ["k"], []))
+      assert.strictEqual(yield* counted(node), "2")
+      assert.isTrue(Exit.isFailure(exit))
+      yield* answering(store)
+      assert.strictEqual(yield* store.run(count, ["k"], []), 3)
+    }),
+  )
+})
+
+describe("a server that did not tell its time when it was asked first", () => {
+  live("is asked again soon", () =>
+    Effect.gen(function* () {
+      const node = yield* redisServer()
+      const proxy = yield* cutter(node.port)
+      // longer than a command may take
+      proxy.holdAnswerTo = { text: "TIME", millis: 2_500 }
+      const store = yield* opened(`redis://127.0.0.1:${proxy.port}`)
+      yield* answering(store)
+      assert.isUndefined(proxy.holdAnswerTo)
+    }),
+  )
+})
+
+describe("a Cluster", () => {
+  live("of which nobody serves a key's slot is unavailable for it, and for nothing else", () =>
+    Effect.gen(function* () {
+      const { url } = yield* clusterBehindCutter(1)
+      const store = yield* opened(url)
+      yield* Effect.promise(() =>
+        eventually("the store answers", () => Effect.runPromise(Effect.isSuccess(store.run(count, ["k"], [])))),
+      )
+      const exit = yield* Effect.exit(store.run(count, ["a"], []))
+      assert.isTrue(Exit.hasFails(exit), String(exit))
+    }),
+  )
+})
