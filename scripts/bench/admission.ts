@@ -1,54 +1,78 @@
 /**
- * Admission and flood: requests a second of the built gate beside "limit" and Fastify, each alone with a Redis of its own. In
- * queue mode every request comes from another address and is queued; in flood mode eight addresses have used up their hour.
+ * Admission and flood: requests a second of the built gate beside "limit" and Fastify, each with a Redis of its own. In queue
+ * mode every request comes from another address and is queued; in flood mode eight addresses have used up their hour.
+ *
+ * All three stand ready and take short turns, one after the other, many times a round: what else the machine does, or its
+ * host, then slows all of them alike.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { startRedis } from "../../test/support/redis.ts"
+import { type RedisServer, startRedis } from "../../test/support/redis.ts"
 import { load, type Measured, type Mode } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
-import { type Figures, type Found, type Goal, ratio } from "./support/report.ts"
+import { type Figures, type Found, type Goal, type Ratio, ratio } from "./support/report.ts"
 import { type Server, startGate, startYardstick } from "./support/servers.ts"
 
-const servers = ["limit", "fastify", "gate"] as const
-type Name = (typeof servers)[number]
+const names = ["limit", "fastify", "gate"] as const
+type Name = (typeof names)[number]
 
-const WARM_UP_SECONDS = 3
+const WARM_UP_SECONDS = 4
+const TURN_SECONDS = 2
 
-const start = (name: Name, redis: string, platform: string, processes: number): Promise<Server> =>
-  name === "gate"
-    ? startGate(redis, platform, {}, [], processes)
-    : startYardstick(name, redis, { PROCESSES: String(processes) })
+interface Standing {
+  readonly name: Name
+  readonly server: Server
+  readonly redis: RedisServer
+}
 
-/** One server, alone: started, warmed up, measured, and looked at whether it did what was asked. */
-const measure = async (
-  name: Name,
-  mode: Mode,
-  seconds: number,
-  processes: number,
-  platform: string,
-): Promise<Measured> => {
+const stand = async (name: Name, platform: string, processes: number): Promise<Standing> => {
   const redis = await startRedis()
-  let server: Server | undefined
-  try {
-    server = await start(name, redis.url, platform, processes)
-    await sleep(500)
-    // somebody talks, and the caches of node are warm
-    await fetch(`${server.url}/api/session/request`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: "{}",
-    })
-    await load(server.url, server.pids, redis.pid(), mode, WARM_UP_SECONDS)
-    const measured = await load(server.url, server.pids, redis.pid(), mode, seconds)
-    const expected = mode === "queue" ? 0 : measured.answered
-    if (measured.refused !== expected) {
-      throw new Error(`${name} refused ${measured.refused} of ${measured.answered} in ${mode} mode\n${server.output()}`)
-    }
-    return measured
-  } finally {
-    await server?.stop()
-    await redis.dispose()
+  const server =
+    name === "gate"
+      ? await startGate(redis.url, platform, {}, [], processes)
+      : await startYardstick(name, redis.url, { PROCESSES: String(processes) })
+  await sleep(500)
+  // somebody talks
+  await fetch(`${server.url}/api/session/request`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  })
+  return { name, server, redis }
+}
+
+/** One turn; every answer must be what the mode is about. */
+const turn = async ({ name, redis, server }: Standing, mode: Mode, seconds: number): Promise<Measured> => {
+  const measured = await load(server.url, server.pids, redis.pid(), mode, seconds)
+  const expected = mode === "queue" ? 0 : measured.answered
+  if (measured.refused !== expected) {
+    throw new Error(`${name} refused ${measured.refused} of ${measured.answered} in ${mode} mode\n${server.output()}`)
   }
+  return measured
+}
+
+const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
+  turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
+
+/** The turns of every round, by server. */
+const play = async (
+  all: ReadonlyArray<Standing>,
+  mode: Mode,
+  rounds: number,
+  turns: number,
+): Promise<Record<Name, Array<ReadonlyArray<Measured>>>> => {
+  const played: Record<Name, Array<ReadonlyArray<Measured>>> = { limit: [], fastify: [], gate: [] }
+  for (const each of all) await load(each.server.url, each.server.pids, each.redis.pid(), mode, WARM_UP_SECONDS)
+  for (let round = 0; round < rounds; round++) {
+    const taken: Record<Name, Array<Measured>> = { limit: [], fastify: [], gate: [] }
+    for (let n = 0; n < turns; n++) {
+      for (const each of all) taken[each.name].push(await turn(each, mode, TURN_SECONDS))
+    }
+    for (const name of names) {
+      played[name].push(taken[name])
+      console.error(`${mode} ${name}: ${Math.round(mean(taken[name], (m) => m.perSecond))} requests a second`)
+    }
+  }
+  return played
 }
 
 const goals: Readonly<Record<Mode, Readonly<Record<"limit" | "fastify", Goal>>>> = {
@@ -56,35 +80,35 @@ const goals: Readonly<Record<Mode, Readonly<Record<"limit" | "fastify", Goal>>>>
   flood: { limit: { atLeast: 0.9 }, fastify: { atLeast: 1.2 } },
 }
 
-export const admission = async (rounds: number, seconds: number, processes: number): Promise<Found> => {
+export const admission = async (rounds: number, turns: number, processes: number): Promise<Found> => {
   const platform = await startPlatform()
-  const found: { figures: Array<Figures>; ratios: Array<Found["ratios"][number]> } = { figures: [], ratios: [] }
-  try {
-    for (const mode of ["queue", "flood"] as const) {
-      const all: Record<Name, Array<Measured>> = { limit: [], fastify: [], gate: [] }
-      for (let round = 0; round < rounds; round++) {
-        for (const name of servers) {
-          const measured = await measure(name, mode, seconds, processes, platform.url)
-          all[name].push(measured)
-          console.error(`${mode} ${name}: ${Math.round(measured.perSecond)} requests a second`)
-        }
-      }
-      const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`
+  const figures: Array<Figures> = []
+  const ratios: Array<Ratio> = []
+  for (const mode of ["queue", "flood"] as const) {
+    const all: Array<Standing> = []
+    try {
+      for (const name of names) all.push(await stand(name, platform.url, processes))
+      const played = await play(all, mode, rounds, turns)
       const of = (pick: (measured: Measured) => number) =>
-        Object.fromEntries(servers.map((name) => [name, all[name].map(pick)]))
+        Object.fromEntries(names.map((name) => [name, played[name].map((each) => mean(each, pick))]))
+      const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`
       const perSecond = { name: title, unit: "requests a second", of: of((m) => m.perSecond) }
-      found.figures.push(
+      figures.push(
         perSecond,
         { name: `${title}, CPU of the server`, unit: "µs a request", of: of((m) => m.micros) },
         { name: `${title}, CPU of Redis`, unit: "µs a request", of: of((m) => m.storeMicros) },
         { name: `${title}, 99th percentile`, unit: "ms", of: of((m) => m.p99Micros / 1000) },
       )
       for (const peer of ["limit", "fastify"] as const) {
-        found.ratios.push(ratio(perSecond, "gate", peer, processes === 1 ? goals[mode][peer] : undefined))
+        ratios.push(ratio(perSecond, "gate", peer, processes === 1 ? goals[mode][peer] : undefined))
+      }
+    } finally {
+      for (const { redis, server } of all) {
+        await server.stop()
+        await redis.dispose()
       }
     }
-    return found
-  } finally {
-    platform.close()
   }
+  platform.close()
+  return { figures, ratios }
 }

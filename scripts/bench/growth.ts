@@ -13,6 +13,7 @@ import { type Found, figure, ratio } from "./support/report.ts"
 import { type Server, startGate } from "./support/servers.ts"
 
 const SIZES = [1_000, 1_000_000] as const
+const TURN_SECONDS = 2
 
 const data = JSON.stringify({
   campaign: "default",
@@ -57,7 +58,7 @@ const fill = async (redis: RedisServer, count: number): Promise<void> => {
 const usedBy = async (redis: RedisServer): Promise<number> =>
   Number(/used_memory:(\d+)/.exec(await redis.command("info", "memory"))?.[1] ?? Number.NaN)
 
-export const growth = async (rounds: number, seconds: number): Promise<Found> => {
+export const growth = async (rounds: number, turns: number): Promise<Found> => {
   const platform = await startPlatform()
   const whole: Record<string, Array<number>> = {}
   const store: Record<string, Array<number>> = {}
@@ -73,7 +74,7 @@ export const growth = async (rounds: number, seconds: number): Promise<Found> =>
           if (size === 1_000_000) bytes.push(((await usedBy(redis)) - empty) / size)
           gate = await startGate(redis.url, platform.url)
           await load(gate.url, gate.pids, redis.pid(), "queue", 3)
-          const measured = await load(gate.url, gate.pids, redis.pid(), "queue", seconds)
+          const measured = await load(gate.url, gate.pids, redis.pid(), "queue", turns * TURN_SECONDS)
           if (measured.refused > 0) throw new Error(`${measured.refused} were refused\n${gate.output()}`)
           const name = size.toLocaleString("en")
           whole[name] = [...(whole[name] ?? []), measured.micros + measured.storeMicros]

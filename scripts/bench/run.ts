@@ -1,7 +1,7 @@
 /**
  * Measures the built gate beside its yardsticks, in alternating runs on this machine, and prints ratios:
  *
- *     npm run build && node scripts/bench/run.ts [admission processes push growth startup] [--rounds 3] [--seconds 6]
+ *     npm run build && node scripts/bench/run.ts [admission processes push growth startup] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *
  * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it where nothing else runs.
@@ -20,24 +20,24 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "3" },
-    seconds: { type: "string", default: "6" },
+    turns: { type: "string", default: "6" },
     waiting: { type: "string", default: "10000" },
     json: { type: "string" },
   },
 })
-const [rounds, seconds, waiting] = [Number(values.rounds), Number(values.seconds), Number(values.waiting)]
+const [rounds, turns, waiting] = [Number(values.rounds), Number(values.turns), Number(values.waiting)]
 
 const benches: Readonly<Record<string, () => Promise<Found>>> = {
-  admission: () => admission(rounds, seconds, 1),
-  processes: () => admission(rounds, seconds, 2),
+  admission: () => admission(rounds, turns, 1),
+  processes: () => admission(rounds, turns, 2),
   push: () => push(rounds, waiting),
-  growth: () => growth(rounds, seconds),
+  growth: () => growth(rounds, turns),
   startup: () => startup(rounds),
 }
 
 const wanted = positionals.length > 0 ? positionals : Object.keys(benches)
 const unknown = wanted.filter((name) => !(name in benches))
-if (unknown.length > 0 || [rounds, seconds, waiting].some((n) => !(n >= 1))) {
+if (unknown.length > 0 || [rounds, turns, waiting].some((n) => !(n >= 1))) {
   console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers from 1 on`)
   process.exit(2)
 }
@@ -62,7 +62,7 @@ const machine = {
   redis: versionOf("redis-server", ["--version"]),
   wrk: versionOf("wrk", ["--version"]),
   rounds,
-  seconds,
+  turns,
 }
 console.log(
   Object.entries(machine)
