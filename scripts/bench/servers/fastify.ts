@@ -1,14 +1,14 @@
 /**
  * The peer: Fastify with its JSON schemas for body and answers, its CORS plugin and its trusted proxies, over the same two
- * scripts.
+ * scripts, and with the same headers as the gate's answers. It logs and counts nothing.
  *
  *     node scripts/bench/servers/fastify.ts redis://…
  */
-import { promisify } from "node:util"
 import cors from "@fastify/cors"
 import fastify from "fastify"
+import { limits } from "../support/limits.ts"
 import { inProcesses } from "./processes.ts"
-import { bodyOf, makeDecide } from "./scripts.ts"
+import { bodyOf, makeDecideAsync } from "./scripts.ts"
 
 const strings = {
   type: "object",
@@ -18,7 +18,7 @@ const strings = {
 const text = { type: "string" } as const
 
 const serve = async (): Promise<void> => {
-  const decide = promisify(makeDecide(process.argv[2] ?? ""))
+  const decide = makeDecideAsync(process.argv[2] ?? "")
   const app = fastify({ trustProxy: "127.0.0.1", logger: false })
   await app.register(cors, { origin: ["https://shop.example"], credentials: true })
   app.post("/api/session/request", {
@@ -68,8 +68,15 @@ const serve = async (): Promise<void> => {
     },
     handler: async (request, reply) => {
       const decision = await decide(request.ip, JSON.stringify(request.body))
-      if (decision === undefined) throw new Error("nothing was decided")
-      if (decision.status === 429) reply.header("retry-after", Math.ceil(decision.resetMillis / 1000))
+      reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" })
+      if (decision.status === 429) {
+        const seconds = Math.ceil(decision.resetMillis / 1000)
+        reply.headers({
+          "retry-after": seconds,
+          "ratelimit-policy": `"hour";q=${limits.hourly};w=3600, "day";q=${limits.daily};w=86400`,
+          ratelimit: `"hour";r=0;t=${seconds}`,
+        })
+      }
       return reply.code(decision.status).send(bodyOf(decision))
     },
   })

@@ -14,14 +14,15 @@ const WINDOW_MILLIS = 30_000
 const START_MILLIS = 30_000
 
 type Done = (error: Error | null | undefined, reply?: unknown) => void
+type Args = ReadonlyArray<string | number>
 
-const commands = (redis: Redis, script: { readonly lua: string; readonly numberOfKeys: number }, name: string) => {
+/** A script as a command of ioredis: with a callback, or as a promise without. */
+const commandOf = (redis: Redis, script: { readonly lua: string; readonly numberOfKeys: number }, name: string) => {
   redis.defineCommand(name, { lua: script.lua, numberOfKeys: script.numberOfKeys })
   const command: unknown = Reflect.get(redis, name)
   if (typeof command !== "function") throw new Error(`${name} is not defined`)
-  return (args: ReadonlyArray<string | number>, done: Done): void => {
-    Reflect.apply(command, redis, [...args, done])
-  }
+  return (args: Args, done?: Done): unknown =>
+    Reflect.apply(command, redis, done === undefined ? args : [...args, done])
 }
 
 /** What came of the two scripts. */
@@ -29,28 +30,62 @@ export type Decision =
   | { readonly status: 429; readonly resetMillis: number }
   | { readonly status: 200 | 202; readonly id: string; readonly position: number }
 
-/** Decides a request of one caller: limits, then slot or queue. */
+const campaign = campaignKeys("business-1/campaign-1")
+const newId = (): string => randomBytes(16).toString("base64url")
+
+const takeArgs = (caller: string, id: string, now: number): Args => [
+  ...callerKeys(caller),
+  ...[now, id, limits.hourly, limits.daily, 0, now + HOLD_MILLIS],
+]
+const enterArgs = (caller: string, id: string, now: number, data: string): Args => [
+  ...campaign,
+  ...[now, 1, "instance", "vg:i:", WINDOW_MILLIS],
+  ...[id, 1_000_000, now + GRACE_MILLIS, now + START_MILLIS, `-${caller}`, data],
+]
+
+/** The refusal, where there is one. */
+const refusalOf = (replies: unknown, now: number): Decision | undefined => {
+  if (!Array.isArray(replies)) throw new Error("no list")
+  const [taken] = replies
+  return taken[0] === 1 ? undefined : { status: 429, resetMillis: Number(taken[2]) - now }
+}
+const placeOf = (replies: unknown, id: string): Decision => {
+  if (!Array.isArray(replies)) throw new Error("no list")
+  const [[[state, position]]] = replies
+  return { status: state === "waiting" ? 202 : 200, id, position: Number(position) }
+}
+
+const open = (url: string) => {
+  const redis = new Redis(url)
+  return { take: commandOf(redis, scripts.take, "take"), enter: commandOf(redis, admit, "enter") }
+}
+
+/** Decides a request of one caller, limits, then slot or queue: with callbacks, which cost the least. */
 export const makeDecide = (url: string) => {
-  const redis = new Redis(url, { enableAutoPipelining: process.env.AUTO_PIPELINING === "1" })
-  const take = commands(redis, scripts.take, "take")
-  const enter = commands(redis, admit, "enter")
-  const campaign = campaignKeys("business-1/campaign-1")
+  const { enter, take } = open(url)
   return (caller: string, data: string, done: (error: Error | undefined, decision?: Decision) => void): void => {
-    const id = randomBytes(16).toString("base64url")
+    const id = newId()
     const now = Date.now()
-    const limited = [now, id, limits.hourly, limits.daily, 0, now + HOLD_MILLIS]
-    take([...callerKeys(caller), ...limited], (error, replies) => {
-      if (error || !Array.isArray(replies)) return done(error ?? new Error("no list"))
-      const [taken] = replies
-      if (taken[0] !== 1) return done(undefined, { status: 429, resetMillis: Number(taken[2]) - now })
-      const queue = [now, 1, "instance", "vg:i:", WINDOW_MILLIS]
-      const ticket = [id, 1_000_000, now + GRACE_MILLIS, now + START_MILLIS, `-${caller}`, data]
-      enter([...campaign, ...queue, ...ticket], (error, reply) => {
-        if (error || !Array.isArray(reply)) return done(error ?? new Error("no list"))
-        const [[[state, position]]] = reply
-        done(undefined, { status: state === "waiting" ? 202 : 200, id, position: Number(position) })
+    take(takeArgs(caller, id, now), (error, replies) => {
+      if (error) return done(error)
+      const refusal = refusalOf(replies, now)
+      if (refusal !== undefined) return done(undefined, refusal)
+      enter(enterArgs(caller, id, now, data), (error, reply) => {
+        if (error) done(error)
+        else done(undefined, placeOf(reply, id))
       })
     })
+  }
+}
+
+/** The same as handlers are written: each command awaited. */
+export const makeDecideAsync = (url: string) => {
+  const { enter, take } = open(url)
+  return async (caller: string, data: string): Promise<Decision> => {
+    const id = newId()
+    const now = Date.now()
+    const refusal = refusalOf(await take(takeArgs(caller, id, now)), now)
+    return refusal ?? placeOf(await enter(enterArgs(caller, id, now, data)), id)
   }
 }
 
