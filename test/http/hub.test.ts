@@ -13,6 +13,8 @@ import * as Listeners from "../../src/http/listeners.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
 import { layerFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
 import { eventually } from "../support/process.ts"
@@ -81,11 +83,26 @@ const gate = Effect.gen(function* () {
   }
 })
 
+/** How many starts find the store away. */
+const away = { starts: 0 }
+const store = Layer.effect(
+  Store,
+  Effect.map(Store, (inner) =>
+    Store.of({
+      ...inner,
+      run: (script, keys, args) =>
+        script.name === "queue.start" && away.starts-- > 0
+          ? Effect.fail(new StoreUnavailable({ message: "away" }))
+          : inner.run(script, keys, args),
+    }),
+  ),
+).pipe(Layer.provide(memory.layer))
+
 const layer = Listeners.layer().pipe(
   Layer.provide(Gate.layerNoDeps),
   Layer.provide(concerns),
   Layer.provide(PushChannel.layerShared),
-  Layer.provide(memory.layer),
+  Layer.provide(store),
   Layer.provide(settings),
 )
 
@@ -174,6 +191,21 @@ describe("the SignalR hub, by the stock client", () => {
           "SessionReady",
           { webSocketUrl: "wss://platform.example/2" },
         ])
+      }),
+    ),
+  )
+
+  it.live("a turn that comes while the store is away is taken when it is back", () =>
+    running((url) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const second = yield* request(url)
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        away.starts = 2
+        yield* ended(url, "s1")
+        assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
+        assert.isBelow(away.starts, 1)
       }),
     ),
   )

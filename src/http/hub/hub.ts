@@ -5,8 +5,8 @@
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { Clock, Effect, type Scope } from "effect"
-import { type WebSocket, WebSocketServer } from "ws"
+import { Clock, Effect, Schedule, type Scope } from "effect"
+import { WebSocket, WebSocketServer } from "ws"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import {
@@ -27,6 +27,8 @@ import * as protocol from "./protocol.ts"
 /** How often the hub pings. The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
 export const PING_MILLIS = 10_000
 const SILENCE_MILLIS = 40_000
+/** How often a start is tried again while the store is away. */
+const START_RETRY_MILLIS = 500
 /** How long a connection may take to register before it is taken for a reconnect of the widget, which never says. */
 const REGISTER_MILLIS = 3_000
 const MAX_FRAME_BYTES = 16 * 1024
@@ -93,14 +95,20 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     const ready = (peer: Peer, webSocketUrl: string): void =>
       peer.ws.send(protocol.invocation("SessionReady", { webSocketUrl }))
 
-    /** The start call of a ticket that has no start step. */
+    /** The start call of a ticket that has no start step. While the store is away the turn is not over. */
     const begin = (peer: Peer, ticket: string): Effect.Effect<void> =>
-      Effect.matchEffect(gatekeeper.start(ticket), {
-        onSuccess: ({ webSocketUrl }) => Effect.sync(() => ready(peer, webSocketUrl)),
-        onFailure: (error) =>
-          // it waits on, or another connection of it is being answered
-          error._tag === "NotYourTurn" ? Effect.void : Effect.sync(() => fail(peer, error.message)),
-      })
+      gatekeeper.start(ticket).pipe(
+        Effect.retry({
+          schedule: Schedule.spaced(START_RETRY_MILLIS),
+          while: (error) => error._tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN,
+        }),
+        Effect.matchEffect({
+          onSuccess: ({ webSocketUrl }) => Effect.sync(() => ready(peer, webSocketUrl)),
+          onFailure: (error) =>
+            // it waits on, or another connection of it is being answered
+            error._tag === "NotYourTurn" ? Effect.void : Effect.sync(() => fail(peer, error.message)),
+        }),
+      )
 
     const told = (peer: Peer, ticket: string, event: PushEvent): void => {
       if (event.type === "start_call") run(begin(peer, ticket))
