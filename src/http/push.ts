@@ -34,31 +34,75 @@ interface Wire {
   readonly close: (reason: CloseReason) => void
 }
 
-/** A connection that keeps what it is told until its wire is there. */
-const makeDeferred = () => {
-  let wire: Wire | undefined
-  let closed: CloseReason | undefined
-  const kept: Array<readonly [PushEvent, string]> = []
-  const connection: Connection = {
-    send: (event, text) => {
-      if (wire === undefined) kept.push([event, text])
-      else wire.write(event, text)
-    },
-    backlog: () => wire?.backlog() ?? 0,
-    beat: () => wire?.beat() ?? true,
-    close: (reason) => {
-      closed = reason
-      wire?.close(reason)
-    },
+/**
+ * A connection that keeps what it is told until its wire is there. A class, as the next, because ten thousand of them are held:
+ * closures would take twice the memory.
+ */
+class Deferred implements Connection {
+  private wire: Wire | undefined = undefined
+  private closed: CloseReason | undefined = undefined
+  private kept: Array<readonly [PushEvent, string]> | undefined = []
+
+  send(event: PushEvent, text: string): void {
+    if (this.wire === undefined) this.kept?.push([event, text])
+    else this.wire.write(event, text)
   }
-  return {
-    connection,
-    open: (to: Wire): void => {
-      wire = to
-      for (const [event, text] of kept) to.write(event, text)
-      if (closed !== undefined) to.close(closed)
-    },
+
+  backlog(): number {
+    return this.wire?.backlog() ?? 0
   }
+
+  beat(): boolean {
+    return this.wire?.beat() ?? true
+  }
+
+  close(reason: CloseReason): void {
+    this.closed = reason
+    this.wire?.close(reason)
+  }
+
+  open(to: Wire): void {
+    this.wire = to
+    for (const [event, text] of this.kept ?? []) to.write(event, text)
+    this.kept = undefined
+    if (this.closed !== undefined) to.close(this.closed)
+  }
+}
+
+/** An open WebSocket as a wire. */
+class WebSocketWire implements Wire {
+  private readonly ws: WebSocket
+  /** it has answered since the last beat */
+  alive = true
+  messages = 0
+
+  constructor(ws: WebSocket) {
+    this.ws = ws
+  }
+
+  write(_event: PushEvent, text: string): void {
+    this.ws.send(text)
+  }
+
+  backlog(): number {
+    return this.ws.bufferedAmount
+  }
+
+  beat(): boolean {
+    if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
+    this.alive = false
+    this.ws.ping()
+    return true
+  }
+
+  close(reason: CloseReason): void {
+    if (reason === "dead") this.ws.terminate()
+    else this.ws.close(closeCodes[reason], reason)
+  }
+}
+
+function terminateThis(this: WebSocket): void {
+  this.terminate()
 }
 
 export interface Push {
@@ -93,15 +137,15 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       wire: (opened: Opened, ready: (to: Wire) => void) => void,
     ): Effect.Effect<Answer | undefined> =>
       Effect.gen(function* () {
-        const deferred = makeDeferred()
-        const opened = yield* channel.open(ticket, limitKey(address), deferred.connection)
+        const deferred = new Deferred()
+        const opened = yield* channel.open(ticket, limitKey(address), deferred)
         const exit = yield* Effect.exit(gatekeeper.attach(ticket))
         if (Exit.isFailure(exit) || gone()) {
           opened.close()
           return yield* Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.succeed(undefined)
         }
         if (exit.value !== undefined) opened.send(exit.value)
-        wire(opened, deferred.open)
+        wire(opened, (to) => deferred.open(to))
         if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), gone, opened.send))
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
@@ -129,6 +173,21 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
     }
 
+    /** Serves an open WebSocket. Apart from its upgrade, whose request would else be kept for as long as it is open. */
+    const serve = (ws: WebSocket, ticket: string, opened: Opened, ready: (to: Wire) => void): void => {
+      const wire = new WebSocketWire(ws)
+      ws.on("pong", () => {
+        wire.alive = true
+      })
+      ws.on("error", terminateThis)
+      ws.on("message", (data, isBinary) => {
+        wire.alive = true
+        if (++wire.messages > MAX_MESSAGES) return ws.close(closeCodes.replaced, "too many messages")
+        run(obey(ticket, opened, isBinary ? "" : commandOf(String(data))))
+      })
+      ready(wire)
+    }
+
     return {
       upgrade: (request, socket, head, ticket, address) =>
         attach(
@@ -137,31 +196,8 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           () => socket.destroyed,
           (opened, ready) => {
             // a handshake that ws refuses ends with the socket and never reaches the callback
-            socket.once("close", opened.close)
-            server.handleUpgrade(request, socket, head, (ws) => {
-              let alive = true
-              let messages = 0
-              ws.on("pong", () => {
-                alive = true
-              })
-              ws.on("error", () => ws.terminate())
-              ws.on("message", (data, isBinary) => {
-                alive = true
-                if (++messages > MAX_MESSAGES) return ws.close(closeCodes.replaced, "too many messages")
-                run(obey(ticket, opened, isBinary ? "" : commandOf(String(data))))
-              })
-              ready({
-                write: (_event, text) => ws.send(text),
-                backlog: () => ws.bufferedAmount,
-                beat: () => {
-                  if (!alive || ws.readyState !== WebSocket.OPEN) return false
-                  alive = false
-                  ws.ping()
-                  return true
-                },
-                close: (reason) => (reason === "dead" ? ws.terminate() : ws.close(closeCodes[reason], reason)),
-              })
-            })
+            socket.on("close", opened.close)
+            server.handleUpgrade(request, socket, head, (ws) => serve(ws, ticket, opened, ready))
           },
         ),
       events: (response, ticket, address) =>

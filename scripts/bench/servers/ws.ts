@@ -13,21 +13,18 @@ import { type WebSocket, WebSocketServer } from "ws"
 const url = process.argv[2] ?? ""
 const publisher = new Redis(url)
 const subscriber = new Redis(url)
-const waiting: Array<WebSocket> = []
+const waiting = new Set<WebSocket>()
 
 let shift = 0
 const tick = (): void => {
   shift++
-  waiting.forEach((ws, i) => {
+  let position = 0
+  for (const ws of waiting) {
+    position++
     ws.send(
-      JSON.stringify({
-        type: "position",
-        position: i + 1,
-        queueLength: waiting.length + shift,
-        estimatedWaitSeconds: null,
-      }),
+      JSON.stringify({ type: "position", position, queueLength: waiting.size + shift, estimatedWaitSeconds: null }),
     )
-  })
+  }
 }
 
 const server = createServer((request, response) => {
@@ -36,11 +33,15 @@ const server = createServer((request, response) => {
   response.end()
 })
 new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false }).on("connection", (ws) => {
-  waiting.push(ws)
-  ws.send(JSON.stringify({ type: "position", position: waiting.length, queueLength: 0, estimatedWaitSeconds: null }))
+  waiting.add(ws)
+  ws.on("close", () => waiting.delete(ws))
+  ws.send(JSON.stringify({ type: "position", position: waiting.size, queueLength: 0, estimatedWaitSeconds: null }))
 })
 subscriber.on("message", () => {
-  waiting.shift()?.send(JSON.stringify({ type: "start_call", startBefore: new Date().toISOString() }))
+  const [first] = waiting
+  if (first === undefined) return
+  waiting.delete(first)
+  first.send(JSON.stringify({ type: "start_call", startBefore: new Date().toISOString() }))
 })
 await subscriber.subscribe("calls")
 server.listen(0, "127.0.0.1", () => {

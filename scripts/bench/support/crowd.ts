@@ -5,12 +5,14 @@
 import { once } from "node:events"
 import { createConnection, type Socket } from "node:net"
 
-/** A frame of up to 125 bytes; what is longer has more bytes before it, which matter to nobody here. */
+/** Is told what the n-th of the crowd hears. */
 export type Heard = (index: number, text: string, at: number) => void
 
 export interface Crowd {
+  /** lets more come, to these paths, a hundred at a time */
+  readonly gather: (paths: ReadonlyArray<string>) => Promise<void>
   /** is told all that comes from now on */
-  listen: (heard: Heard) => void
+  readonly listen: (heard: Heard) => void
   readonly close: () => void
 }
 
@@ -38,24 +40,23 @@ const connect = async (url: URL, path: string, caller: string, onData: (chunk: B
   return socket
 }
 
-/** Connects to these paths, so many at a time. */
-export const gather = async (url: string, paths: ReadonlyArray<string>, atOnce = 100): Promise<Crowd> => {
+const AT_ONCE = 100
+
+/** Nobody yet, at this server. */
+export const makeCrowd = (url: string): Crowd => {
   const base = new URL(url)
   const sockets: Array<Socket> = []
   let heard: Heard = () => {}
-  for (let from = 0; from < paths.length; from += atOnce) {
-    const opened = await Promise.all(
-      paths
-        .slice(from, from + atOnce)
-        .map((path, i) =>
-          connect(base, path, callerOf(from + i), (chunk) =>
-            heard(from + i, chunk.toString("latin1"), performance.now()),
-          ),
-        ),
-    )
-    sockets.push(...opened)
-  }
+  const join = (path: string, index: number): Promise<Socket> =>
+    connect(base, path, callerOf(index), (chunk) => heard(index, chunk.toString("latin1"), performance.now()))
   return {
+    gather: async (paths) => {
+      for (let from = 0; from < paths.length; from += AT_ONCE) {
+        const first = sockets.length
+        const batch = paths.slice(from, from + AT_ONCE)
+        sockets.push(...(await Promise.all(batch.map((path, i) => join(path, first + i)))))
+      }
+    },
     listen: (to) => {
       heard = to
     },
