@@ -249,12 +249,14 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     })
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
-    /** Until when these figures of a refusal hold whoever else takes or releases: an hour or a day is used up. */
-    const holdsUntil = ([, hour = 0, hourReset = 0, day = 0, dayReset = 0]: ReadonlyArray<number>): number =>
-      Math.max(
-        RateLimitHourly > 0 && hour >= RateLimitHourly ? hourReset : 0,
-        RateLimitDaily > 0 && day >= RateLimitDaily ? dayReset : 0,
-      )
+    /**
+     * Until when a refusal's figures hold: an hour or a day is used up, and no unit of either comes back earlier. When only
+     * the caller's own calls are the reason, their end cannot be foretold.
+     */
+    const holdsUntil = ([, hour = 0, hourReset = 0, day = 0, dayReset = 0]: ReadonlyArray<number>): number => {
+      const usedUp = (RateLimitHourly > 0 && hour >= RateLimitHourly) || (RateLimitDaily > 0 && day >= RateLimitDaily)
+      return usedUp ? Math.min(...[hourReset, dayReset].filter((reset) => reset > 0)) : 0
+    }
 
     const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
       Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))

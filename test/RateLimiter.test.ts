@@ -127,6 +127,26 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
+    it.effect("never repeats what it said of the hour when the day is used up and the hour is not any more", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const service = Context.get(
+          yield* Layer.build(Layer.fresh(limiter(Layer.succeed(Store, store), [1, 1, 0]))),
+          RateLimiter,
+        )
+        const hourLeft = (token: string) =>
+          Effect.match(service.take("1.2.3.4", token), {
+            onFailure: (error) => (error._tag === "RateLimited" ? error.limits[0]?.remaining : error._tag),
+            onSuccess: () => "taken",
+          })
+        yield* hourLeft("a")
+        yield* TestClock.adjust(3_600_000 - 300)
+        assert.strictEqual(yield* hourLeft("b"), 0)
+        yield* TestClock.adjust(300)
+        assert.strictEqual(yield* hourLeft("c"), 1)
+      }).pipe(Effect.scoped, Effect.provide(memoryStore)),
+    )
+
     it.effect("forgets it when a unit is given back, here or at another instance", () =>
       Effect.gen(function* () {
         const store = yield* Store
