@@ -14,7 +14,7 @@ const DAY = 86_400_000
 /** A concurrent unit that nobody gave back is free again after this time; longer than any wait and call. */
 export const HOLD_MILLIS = DAY
 /**
- * A refusal is repeated without asking the store until its budget has a unit more, and at most for this time: a unit that
+ * A refusal is repeated without asking the store while all its figures hold, and at most for this time: a unit that
  * was given back at another instance, whose message was lost, counts again after it.
  */
 const REPEAT_MILLIS = 1_000
@@ -29,9 +29,10 @@ const CONCURRENT_RETRY_SECONDS = 30
  * Takes one unit of every budget, or of none.
  *
  * KEYS 1 log (zset, token by time) · 2 held (zset, token by deadline); then those of each further call
- * ARGV 1 now · 2 token · 3 hourly · 4 daily · 5 concurrent (0 is no limit) · 6 held until; then each further call's token
+ * ARGV 1 now · 2 token · 3 hourly · 4 daily · 5 concurrent (0 is no limit) · 6 held until · 7 `brief`, or empty; then each
+ * further call's token
  * Reply of each `[taken, hour used, hour reset, day used, day reset, concurrent used]`, used after the taking; a reset is the
- * time (ms) when the budget has a unit more, or 0
+ * time (ms) when the budget has a unit more, or 0. When brief and taken, `[1]`
  */
 const take: Script = {
   name: "limit.take",
@@ -40,7 +41,7 @@ const take: Script = {
   lua: `-- voicegate limit.take
 local call = redis.call
 local now, until_ = tonumber(ARGV[1]), ARGV[6]
-local hourly, daily, concurrent = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local hourly, daily, concurrent, brief = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[7] == 'brief'
 local function int(n) return string.format('%.0f', n) end
 local at, hour_ago, day_ago = int(now), int(now - ${HOUR}), int(now - ${DAY})
 local function reset(log, window, limit, used)
@@ -53,7 +54,9 @@ end
 local function one(LOG, HELD, token)
   local day, hour, held = call('ZCARD', LOG), 0, 0
   local fresh = day == 0
-  if not fresh then
+  -- what is over counts here too: where even so there is room, nobody need look closer
+  local roomy = brief and (hourly == 0 or day < hourly) and (daily == 0 or day < daily)
+  if not fresh and not roomy then
     day = day - call('ZREMRANGEBYSCORE', LOG, '-inf', day_ago)
     hour = call('ZCOUNT', LOG, '(' .. hour_ago, '+inf')
   end
@@ -76,21 +79,28 @@ local function one(LOG, HELD, token)
       held = held + 1
     end
   end
+  if brief and taken == 1 then return {1} end
   local log = LOG
   if fresh then log = nil end
   return {taken, hour, reset(log, ${HOUR}, hourly, hour), day, reset(log, ${DAY}, daily, day), held}
 end
 local replies = {one(KEYS[1], KEYS[2], ARGV[2])}
-for n = 2, #KEYS / 2 do replies[n] = one(KEYS[2 * n - 1], KEYS[2 * n], ARGV[n + 5]) end
+for n = 2, #KEYS / 2 do replies[n] = one(KEYS[2 * n - 1], KEYS[2 * n], ARGV[n + 6]) end
 return replies
 `,
   memory: (db, keys, args) => {
     const [log = "", held = ""] = keys
     const [now = 0, , hourly = 0, daily = 0, concurrent = 0, until = 0] = args.map(Number)
     const token = args[1] ?? ""
-    db.zremrangebyscore(log, Number.NEGATIVE_INFINITY, now - DAY)
+    const brief = args[6] === "brief"
     let day = db.zcard(log)
-    let hour = db.zcountFrom(log, now - HOUR + 1)
+    let hour = 0
+    const roomy = brief && (hourly === 0 || day < hourly) && (daily === 0 || day < daily)
+    if (!roomy) {
+      db.zremrangebyscore(log, Number.NEGATIVE_INFINITY, now - DAY)
+      day = db.zcard(log)
+      hour = db.zcountFrom(log, now - HOUR + 1)
+    }
     let holding = 0
     if (concurrent > 0) {
       db.zremrangebyscore(held, Number.NEGATIVE_INFINITY, now)
@@ -114,6 +124,7 @@ return replies
         holding++
       }
     }
+    if (brief && taken) return [1]
     const reset = (window: number, limit: number, used: number): number => {
       if (limit === 0 || used === 0) return 0
       const skip = Math.max(used - limit, 0)
@@ -153,7 +164,7 @@ return removed
 }
 
 /** How many arguments `take` has. */
-export const TAKE_ARGS = 6
+export const TAKE_ARGS = 7
 
 /** The scripts, for the contract and differential tests. */
 export const scripts = { take, giveBack }
@@ -166,8 +177,8 @@ export interface Taking {
   readonly script: Script
   readonly keys: ReadonlyArray<string>
   readonly args: ReadonlyArray<string | number>
-  /** Where the budgets stand now, or why nothing was taken. */
-  readonly read: (reply: Reply) => Result.Result<ReadonlyArray<LimitState>, RateLimited>
+  /** Why nothing was taken; undefined where it was. */
+  readonly refusal: (reply: Reply) => RateLimited | undefined
 }
 
 export class RateLimiter extends Context.Service<
@@ -261,7 +272,12 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
       Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))
 
-    const taking = (caller: string, token: string, now: number): Result.Result<Taking | undefined, RateLimited> => {
+    const asking = (
+      caller: string,
+      token: string,
+      now: number,
+      answer: "brief" | "",
+    ): Result.Result<Taking | undefined, RateLimited> => {
       if (unlimited) return Result.succeed(undefined)
       const keys = keysOf(caller)
       const [log = ""] = keys
@@ -270,27 +286,31 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       return Result.succeed({
         script: take,
         keys,
-        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, now + HOLD_MILLIS],
-        read: (reply) => {
+        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, now + HOLD_MILLIS, answer],
+        refusal: (reply) => {
           const figures = list(reply).map(integer)
-          const limits = limitStates(figures, now)
-          if (figures[0] === 1) return Result.succeed(limits)
+          if (figures[0] === 1) return undefined
           refused.set(log, { figures, until: Math.min(holdsUntil(figures), now + REPEAT_MILLIS) })
-          return Result.fail(refuse(limits))
+          return refuse(limitStates(figures, now))
         },
       })
     }
 
     return RateLimiter.of({
       holds: RateLimitConcurrency > 0,
-      taking,
+      taking: (caller, token, now) => asking(caller, token, now, "brief"),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
-          const asked = taking(caller, token, now)
+          const asked = asking(caller, token, now, "")
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
           if (asked.success === undefined) return Effect.succeed([])
-          const { args, keys, read, script } = asked.success
-          return Effect.flatMap(store.run(script, keys, args), (reply) => Effect.fromResult(read(reply)))
+          const { args, keys, refusal, script } = asked.success
+          return Effect.flatMap(store.run(script, keys, args), (reply) => {
+            const refused = refusal(reply)
+            return refused === undefined
+              ? Effect.succeed(limitStates(list(reply).map(integer), now))
+              : Effect.fail(refused)
+          })
         }),
       refund: (caller, token) =>
         Effect.tap(giveUnitsBack(caller, token, "refund"), () =>

@@ -47,7 +47,8 @@ export interface Campaigns {
 
 export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campaigns => {
   const all = settings.Campaigns
-  const key = (campaign: Campaign): string => `${campaign.BusinessId}/${campaign.WebCampaignId}`
+  const keys = new Map(all.map((campaign) => [campaign, `${campaign.BusinessId}/${campaign.WebCampaignId}`]))
+  const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
   const byTag = new Map<string, Campaign>()
   const tags = new Map<string, string>()
   // in the order of their keys, so that instances agree also on how a collision was resolved

@@ -25,8 +25,8 @@ export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQu
       store.run(chained, [...taking.keys, ...admitting.keys], [...taking.args, ...admitting.args]),
       (reply) => {
         const [taken = [], admitted = []] = list(reply)
-        const limits = taking.read(taken)
-        return Result.isFailure(limits) ? Effect.fail(limits.failure) : Effect.succeed(admitting.read(admitted))
+        const refused = taking.refusal(taken)
+        return refused === undefined ? Effect.succeed(admitting.read(admitted)) : Effect.fail(refused)
       },
     )
   }
@@ -37,10 +37,6 @@ export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQu
       if (Result.isFailure(taking)) return Effect.fail(taking.failure)
       if (taking.success === undefined) return queue.admit(at, newcomer)
       if (store.spans) return together(taking.success, queue.admitting(at, newcomer, now))
-      const { args, keys, read, script } = taking.success
-      return Effect.flatMap(store.run(script, keys, args), (reply): ReturnType<Enter> => {
-        const limits = read(reply)
-        return Result.isFailure(limits) ? Effect.fail(limits.failure) : queue.admit(at, newcomer)
-      })
+      return Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () => queue.admit(at, newcomer))
     })
 })

@@ -1,6 +1,6 @@
 /**
  * One line of JSON for every request: method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
- * bearer's credential, so it is not written. Lines are gathered and written a few times a second.
+ * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 

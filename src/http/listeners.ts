@@ -62,16 +62,15 @@ const raw = (headers: Readonly<Record<string, string>>): RawHeaders => Object.en
 
 const NO_HEADERS: RawHeaders = []
 
-/** Answers a request, unless it was answered already; says whether it did. */
-export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS): boolean => {
-  if (response.headersSent || response.destroyed) return false
+/** Answers a request, unless it was answered already. */
+export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS): void => {
+  if (response.headersSent || response.destroyed) return
   const { body, headers, status } = answer
   const all = ["cache-control", "no-store", "x-content-type-options", "nosniff", ...more]
   for (const name in headers) all.push(name, headers[name] ?? "")
   if (status !== 204) all.push("content-length", String(Buffer.byteLength(body)))
   response.writeHead(status, all)
   response.end(body)
-  return true
 }
 
 /**

@@ -23,32 +23,43 @@ interface Call {
  */
 export const MOST = 32
 
+type Joins = NonNullable<Script["joins"]>
+
 /** Whether two calls may be one command. On a cluster all keys of a command are on one node: no own ones can differ. */
-const fits = ({ own, ownKeys, times }: NonNullable<Script["joins"]>, cluster: boolean, a: Call, b: Call): boolean =>
-  a.args.length === b.args.length &&
-  a.args.every((each, i) => each === b.args[i] || own.includes(i) || times.includes(i)) &&
-  a.keys.every((each, i) => each === b.keys[i] || (i < ownKeys && !cluster))
+const fits = ({ own, ownKeys, times }: Joins, cluster: boolean, a: Call, b: Call): boolean => {
+  if (a.args.length !== b.args.length) return false
+  for (let i = 0; i < a.args.length; i++) {
+    if (a.args[i] !== b.args[i] && !own.includes(i) && !times.includes(i)) return false
+  }
+  for (let i = cluster ? 0 : ownKeys; i < a.keys.length; i++) if (a.keys[i] !== b.keys[i]) return false
+  return true
+}
+
+const keysOf = (calls: ReadonlyArray<Call>, shared: ReadonlyArray<string>, ownKeys: number): ReadonlyArray<string> => {
+  if (ownKeys === 0) return shared
+  const keys: Array<string> = []
+  for (const call of calls) for (let i = 0; i < ownKeys; i++) keys.push(call.keys[i] ?? "")
+  for (let i = ownKeys; i < shared.length; i++) keys.push(shared[i] ?? "")
+  return keys
+}
+
+const argsOf = ([first, ...others]: ReadonlyArray<Call>, own: ReadonlyArray<number>): Arguments => {
+  const args = [...(first?.args ?? [])]
+  for (const call of others) for (const place of own) args.push(call.args[place] ?? "")
+  return args
+}
 
 /** Makes what gathers calls until there are enough or the turn is over. `send` sends one command. */
 export const makeJoin = (send: Send, cluster: boolean): Send => {
   let gathered = new Map<Script, Array<Call>>()
 
   const sendTogether = (script: Script, calls: ReadonlyArray<Call>): void => {
-    const [first, ...others] = calls
-    if (first === undefined) return
     const { own = [], ownKeys = 0 } = script.joins ?? {}
-    send(
-      script,
-      ownKeys === 0
-        ? first.keys
-        : [...calls.flatMap(({ keys }) => keys.slice(0, ownKeys)), ...first.keys.slice(ownKeys)],
-      [...first.args, ...others.flatMap(({ args }) => own.map((place) => args[place] ?? ""))],
-      (error, replies) => {
-        calls.forEach(({ done }, i) => {
-          done(error, Array.isArray(replies) ? replies[i] : undefined)
-        })
-      },
-    )
+    send(script, keysOf(calls, calls[0]?.keys ?? [], ownKeys), argsOf(calls, own), (error, replies) => {
+      calls.forEach(({ done }, i) => {
+        done(error, Array.isArray(replies) ? replies[i] : undefined)
+      })
+    })
   }
 
   const flush = (): void => {

@@ -113,9 +113,10 @@ describe("calls that travel together", () => {
         let now = NOW
         for (let round = 0; round < 4; round++) {
           now += random.pick([0, 1, 3_600_000, 86_400_000])
+          const answer = random.pick(["brief", ""])
           const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
             const caller = callers[random.below(callers.length)] ?? ""
-            return { keys: callerKeys(caller), args: [now, `k${token++}`, ...limits, now + 86_400_000] }
+            return { keys: callerKeys(caller), args: [now, `k${token++}`, ...limits, now + 86_400_000, answer] }
           })
           calls += batch.length
           const one = yield* Effect.forEach(batch, (call) => run(memory, scripts.take, call))
@@ -150,6 +151,7 @@ describe("calls that travel together", () => {
           const now = NOW + round
           const slots = random.below(6)
           const longest = random.pick([3, 10, 1_000])
+          const answer = random.pick(["brief", ""])
           const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
             const id = `t${ids.length}`
             const caller = callers[random.below(callers.length)] ?? ""
@@ -157,7 +159,7 @@ describe("calls that travel together", () => {
             return {
               keys: [...callerKeys(caller), ...campaign],
               args: [
-                ...[now, id, ...limits, now + 86_400_000],
+                ...[now, id, ...limits, now + 86_400_000, answer],
                 ...[now, slots, "i1", "vg:i:", 30_000, id, longest, now + 5, now + 9, `+${caller}`, `{"n":"${id}"}`],
               ],
             }

@@ -35,7 +35,7 @@ const newId = (): string => randomBytes(16).toString("base64url")
 
 const takeArgs = (caller: string, id: string, now: number): Args => [
   ...callerKeys(caller),
-  ...[now, id, limits.hourly, limits.daily, 0, now + HOLD_MILLIS],
+  ...[now, id, limits.hourly, limits.daily, 0, now + HOLD_MILLIS, "brief"],
 ]
 const enterArgs = (caller: string, id: string, now: number, data: string): Args => [
   ...campaign,
