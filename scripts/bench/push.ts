@@ -2,17 +2,18 @@
  * Push with thousands waiting: memory of a connection with its ticket, a position for everybody, and the way from a webhook to
  * the start call, beside bare `ws` that holds as many and a bare publish-and-send.
  */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
-import { eventually } from "../../test/support/process.ts"
-import { startRedis } from "../../test/support/redis.ts"
-import { type Crowd, makeCrowd } from "./support/crowd.ts"
+import { type RedisServer, startRedis } from "../../test/support/redis.ts"
+import { type Crowd, makeCrowd, steadyNow } from "./support/crowd.ts"
 import { collecting, residentOf } from "./support/memory.ts"
 import { startPlatform } from "./support/platform.ts"
 import { queueUp, type Waiting } from "./support/queue-up.ts"
 import { type Figures, type Found, figure, median, ratio } from "./support/report.ts"
 import { type Server, startGate, startYardstick } from "./support/servers.ts"
 
-const TICKS = 5
+const TICKS = 9
 const CALLS = 50
 
 interface Side {
@@ -26,65 +27,54 @@ interface Side {
   readonly answered: () => Promise<void>
 }
 
-interface Seen {
+/** A side with its crowd, and what each of it holds. */
+interface Standing extends Side {
+  readonly crowd: Crowd
   readonly bytes: number
-  readonly spans: ReadonlyArray<number>
-  readonly calls: ReadonlyArray<number>
 }
 
 /** How long it takes from the first to the last who is told a new position, in ms. */
 const tick = async (crowd: Crowd, count: number, shift: () => Promise<void>): Promise<number> => {
-  let told = 0
-  let first = 0
-  let last = 0
-  crowd.listen((_, text, at) => {
-    if (!text.includes('"position"')) return
-    if (told++ === 0) first = at
-    last = at
-  })
-  await shift()
-  await eventually("everybody's position", () => told >= count)
+  const { first, last } = await crowd.heard(count, '"position"', shift)
   return last - first
 }
 
 /** How long it takes until a start call is heard, in ms. */
 const call = async (crowd: Crowd, { answered, call }: Side): Promise<number> => {
-  const heard = new Promise<number>((resolve) => {
-    crowd.listen((_, text, at) => {
-      if (text.includes("start_call")) resolve(at)
-    })
+  let began = 0
+  const { first } = await crowd.heard(1, "start_call", () => {
+    began = steadyNow()
+    return call()
   })
-  const began = performance.now()
-  const asked = call()
-  const took = (await heard) - began
-  await asked
   await answered()
   await sleep(10)
-  return took
+  return first - began
 }
 
 /** So many are there before memory is looked at: what the first ones bring is the program's, not theirs. */
 const FIRST = 1_000
 
-const look = async (side: Side): Promise<Seen> => {
+/**
+ * Traffic before memory is looked at, for V8's young generation grows with it, to a size of its own, and is not given back: that too is
+ * the program's.
+ */
+const requests = async (url: string): Promise<void> => {
+  const wrk = spawn("wrk", ["-t1", "-c64", "-d3s", url], { stdio: ["ignore", "ignore", "inherit"] })
+  const [code]: Array<unknown> = await once(wrk, "exit")
+  if (code !== 0) throw new Error(`wrk ended with ${code}`)
+}
+
+/** Lets the crowd gather, and measures what each of it takes. */
+const stand = async (side: Side): Promise<Standing> => {
   const { paths, server } = side
   const crowd = makeCrowd(server.url)
-  try {
-    await crowd.gather(paths.slice(0, FIRST))
-    await sleep(1_000)
-    const before = await residentOf(server)
-    await crowd.gather(paths.slice(FIRST))
-    await sleep(3_000)
-    const bytes = ((await residentOf(server)) - before) / (paths.length - FIRST)
-    const spans: Array<number> = []
-    for (let n = 0; n < TICKS; n++) spans.push(await tick(crowd, paths.length - n - 1, side.shift))
-    await sleep(2_500)
-    const calls: Array<number> = []
-    for (let n = 0; n < CALLS; n++) calls.push(await call(crowd, side))
-    return { bytes, spans, calls }
-  } finally {
-    crowd.close()
-  }
+  await crowd.gather(paths.slice(0, FIRST))
+  await requests(`${server.url}/api/health/live`)
+  await sleep(1_000)
+  const before = await residentOf(server)
+  await crowd.gather(paths.slice(FIRST))
+  await sleep(3_000)
+  return { ...side, crowd, bytes: ((await residentOf(server)) - before) / (paths.length - FIRST) }
 }
 
 const post = async (url: string): Promise<void> => {
@@ -110,27 +100,67 @@ const gateSide = (server: Server, waiting: Waiting): Side => ({
   answered: waiting.startNext,
 })
 
+const names = ["ws", "gate"] as const
+type Name = (typeof names)[number]
+
+interface Seen {
+  readonly bytes: number
+  readonly spans: Array<number>
+  readonly calls: Array<number>
+}
+
+/** Both sides stand at once and take turns: what else the machine does then slows both alike. */
+const play = async (platform: string, count: number): Promise<Record<Name, Seen>> => {
+  const servers: Array<Server> = []
+  const stores: Array<RedisServer> = []
+  const crowds: Array<Crowd> = []
+  const begin = async (name: Name): Promise<Standing> => {
+    const redis = await startRedis()
+    stores.push(redis)
+    const server =
+      name === "ws"
+        ? await startYardstick("ws", redis.url, {}, collecting)
+        : await startGate(redis.url, platform, {}, collecting)
+    servers.push(server)
+    const standing = await stand(
+      name === "ws" ? bare(server, count) : gateSide(server, await queueUp(server.url, count)),
+    )
+    crowds.push(standing.crowd)
+    return standing
+  }
+  try {
+    const sides = { ws: await begin("ws"), gate: await begin("gate") }
+    const seenOf = ({ bytes }: Standing): Seen => ({ bytes, spans: [], calls: [] })
+    const seen = { ws: seenOf(sides.ws), gate: seenOf(sides.gate) }
+    for (let n = 0; n < TICKS; n++) {
+      for (const name of names) {
+        const side = sides[name]
+        seen[name].spans.push(await tick(side.crowd, count - n - 1, side.shift))
+      }
+    }
+    await sleep(2_500)
+    for (let n = 0; n < CALLS; n++) {
+      for (const name of names) seen[name].calls.push(await call(sides[name].crowd, sides[name]))
+    }
+    return seen
+  } finally {
+    for (const crowd of crowds) crowd.close()
+    for (const server of servers) await server.stop()
+    for (const store of stores) await store.dispose()
+  }
+}
+
 export const push = async (rounds: number, count: number): Promise<Found> => {
   const platform = await startPlatform()
-  const seen: Record<"ws" | "gate", Array<Seen>> = { ws: [], gate: [] }
+  const seen: Record<Name, Array<Seen>> = { ws: [], gate: [] }
   try {
     for (let round = 0; round < rounds; round++) {
-      for (const name of ["ws", "gate"] as const) {
-        const redis = await startRedis()
-        let server: Server | undefined
-        try {
-          server =
-            name === "ws"
-              ? await startYardstick("ws", redis.url, {}, collecting)
-              : await startGate(redis.url, platform.url, {}, collecting)
-          seen[name].push(
-            await look(name === "ws" ? bare(server, count) : gateSide(server, await queueUp(server.url, count))),
-          )
-          console.error(`push ${name}: ${JSON.stringify(seen[name].at(-1)?.bytes)} bytes a connection`)
-        } finally {
-          await server?.stop()
-          await redis.dispose()
-        }
+      const played = await play(platform.url, count)
+      for (const name of names) {
+        seen[name].push(played[name])
+        console.error(
+          `push ${name}: ${Math.round(played[name].bytes)} bytes a connection, ${median(played[name].spans).toFixed()} ms a tick`,
+        )
       }
     }
   } finally {

@@ -29,7 +29,7 @@ const tick = (): void => {
 
 const server = createServer((request, response) => {
   if (request.url === "/tick") tick()
-  else publisher.publish("calls", "next")
+  else if (request.url === "/publish") publisher.publish("calls", "next")
   response.end()
 })
 new WebSocketServer({ server, perMessageDeflate: false, clientTracking: false }).on("connection", (ws) => {

@@ -2,19 +2,25 @@
  * Thousands of waiting connections, as cheap as they can be: raw sockets that have made a WebSocket handshake, and look only
  * at the type of what they are told.
  */
+import { fork } from "node:child_process"
 import { once } from "node:events"
 import { createConnection, type Socket } from "node:net"
-
-/** Is told what the n-th of the crowd hears. */
-export type Heard = (index: number, text: string, at: number) => void
+import { fileURLToPath } from "node:url"
 
 export interface Crowd {
   /** lets more come, to these paths, a hundred at a time */
   readonly gather: (paths: ReadonlyArray<string>) => Promise<void>
-  /** is told all that comes from now on */
-  readonly listen: (heard: Heard) => void
+  /** does something and answers when the first and the last of so many heard a text with this in it (`steadyNow`) */
+  readonly heard: (
+    count: number,
+    part: string,
+    after: () => Promise<void>,
+  ) => Promise<{ readonly first: number; readonly last: number }>
   readonly close: () => void
 }
+
+/** Time (ms) that all processes of a machine share and nobody sets. */
+export const steadyNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
 const PING = 0x89
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
@@ -42,26 +48,89 @@ const connect = async (url: URL, path: string, caller: string, onData: (chunk: B
 
 const AT_ONCE = 100
 
-/** Nobody yet, at this server. */
-export const makeCrowd = (url: string): Crowd => {
-  const base = new URL(url)
-  const sockets: Array<Socket> = []
-  let heard: Heard = () => {}
+type Order =
+  | { readonly gather: ReadonlyArray<string> }
+  | { readonly listen: { readonly count: number; readonly part: string } }
+type Report = "ready" | { readonly first: number; readonly last: number }
+
+/** In the crowd's own process: does what it is told. */
+const obey = (url: URL, report: (report: Report) => void): ((order: Order) => Promise<void>) => {
+  let size = 0
+  let onText: (text: string) => void = () => {}
   const join = (path: string, index: number): Promise<Socket> =>
-    connect(base, path, callerOf(index), (chunk) => heard(index, chunk.toString("latin1"), performance.now()))
-  return {
-    gather: async (paths) => {
-      for (let from = 0; from < paths.length; from += AT_ONCE) {
-        const first = sockets.length
-        const batch = paths.slice(from, from + AT_ONCE)
-        sockets.push(...(await Promise.all(batch.map((path, i) => join(path, first + i)))))
+    connect(url, path, callerOf(index), (chunk) => onText(chunk.toString("latin1")))
+  return async (order) => {
+    if ("gather" in order) {
+      for (let from = 0; from < order.gather.length; from += AT_ONCE) {
+        const batch = order.gather.slice(from, from + AT_ONCE)
+        await Promise.all(batch.map((path, i) => join(path, size + i)))
+        size += batch.length
       }
-    },
-    listen: (to) => {
-      heard = to
+      return report("ready")
+    }
+    const { count, part } = order.listen
+    let told = 0
+    let first = 0
+    onText = (text) => {
+      if (!text.includes(part)) return
+      const at = steadyNow()
+      if (told++ === 0) first = at
+      if (told === count) report({ first, last: at })
+    }
+    report("ready")
+  }
+}
+
+const here = fileURLToPath(import.meta.url)
+
+/** Nobody yet, at this server; in a process of its own, for a process may open only so many files. */
+export const makeCrowd = (url: string): Crowd => {
+  const child = fork(here, [url])
+  const reports: Array<Report> = []
+  let wake: () => void = () => {}
+  child.on("message", (report: Report) => {
+    reports.push(report)
+    wake()
+  })
+  child.on("exit", () => wake())
+  const next = async (): Promise<Report> => {
+    for (;;) {
+      const report = reports.shift()
+      if (report !== undefined) return report
+      if (child.exitCode !== null) throw new Error("the crowd is gone")
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+  const order = async (order: Order): Promise<void> => {
+    child.send(order)
+    await next()
+  }
+  return {
+    gather: (paths) => order({ gather: paths }),
+    heard: async (count, part, after) => {
+      await order({ listen: { count, part } })
+      const done = after()
+      const report = await next()
+      await done
+      if (report === "ready") throw new Error("the crowd answered something else")
+      return report
     },
     close: () => {
-      for (const socket of sockets) socket.destroy()
+      child.kill()
     },
   }
+}
+
+if (process.argv[1] === here) {
+  const act = obey(new URL(process.argv[2] ?? ""), (report) => {
+    process.send?.(report)
+  })
+  process.on("message", (order: Order) => {
+    act(order).catch((error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    })
+  })
 }
