@@ -11,6 +11,7 @@ import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import { readSignal } from "./queue/replies.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
+import { makeTally } from "./tally.ts"
 
 /** One open connection, as its transport offers it. Nothing here may block or throw. */
 export interface Connection {
@@ -117,16 +118,14 @@ interface Entry {
  */
 const makeTable = () => {
   const byTicket = new Map<string, Set<Entry>>()
-  const perCaller = new Map<string, number>()
+  const perCaller = makeTally(CONNECTIONS_PER_CALLER)
   let draining = false
 
   const remove = (entry: Entry): void => {
     const entries = byTicket.get(entry.ticket)
     if (entries?.delete(entry) !== true) return
     if (entries.size === 0) byTicket.delete(entry.ticket)
-    const left = (perCaller.get(entry.caller) ?? 1) - 1
-    if (left === 0) perCaller.delete(entry.caller)
-    else perCaller.set(entry.caller, left)
+    perCaller.leave(entry.caller)
   }
   const cut = (entry: Entry, reason: CloseReason): void => {
     remove(entry)
@@ -161,14 +160,12 @@ const makeTable = () => {
     deliver,
     tickets: (): ReadonlyArray<string> => [...byTicket.keys()],
     open: (ticket: string, caller: string, connection: Connection): Opened | undefined => {
-      const held = perCaller.get(caller) ?? 0
-      if (held >= CONNECTIONS_PER_CALLER) return undefined
+      if (!perCaller.enter(caller)) return undefined
       const entries = byTicket.get(ticket) ?? new Set()
       const [oldest] = entries
       if (entries.size >= CONNECTIONS_PER_TICKET && oldest !== undefined) cut(oldest, "replaced")
       const entry: Entry = { ticket, caller, connection, last: "" }
       byTicket.set(ticket, entries.add(entry))
-      perCaller.set(caller, (perCaller.get(caller) ?? 0) + 1)
       if (draining) sendAway(entry)
       return { send: (event) => sendTo(entry, event, JSON.stringify(event)), close: () => remove(entry) }
     },

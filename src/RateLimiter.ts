@@ -54,18 +54,19 @@ end
 local function one(LOG, HELD, token)
   local day, hour, held = call('ZCARD', LOG), 0, 0
   local fresh = day == 0
-  -- what is over counts here too: where even so there is room, nobody need look closer
-  local roomy = brief and (hourly == 0 or day < hourly) and (daily == 0 or day < daily)
-  if not fresh and not roomy then
-    day = day - call('ZREMRANGEBYSCORE', LOG, '-inf', day_ago)
-    hour = call('ZCOUNT', LOG, '(' .. hour_ago, '+inf')
-  end
   if concurrent > 0 then
     call('ZREMRANGEBYSCORE', HELD, '-inf', at)
     held = call('ZCARD', HELD)
   end
+  local busy = concurrent > 0 and held >= concurrent
+  -- what is over counts here too: where even so there is room, nobody need look closer
+  local roomy = brief and not busy and (hourly == 0 or day < hourly) and (daily == 0 or day < daily)
+  if not fresh and not roomy then
+    day = day - call('ZREMRANGEBYSCORE', LOG, '-inf', day_ago)
+    hour = call('ZCOUNT', LOG, '(' .. hour_ago, '+inf')
+  end
   local taken = 1
-  if (hourly > 0 and hour >= hourly) or (daily > 0 and day >= daily) or (concurrent > 0 and held >= concurrent) then taken = 0 end
+  if (hourly > 0 and hour >= hourly) or (daily > 0 and day >= daily) or busy then taken = 0 end
   if taken == 1 then
     if hourly > 0 or daily > 0 then
       call('ZADD', LOG, at, token)
@@ -95,22 +96,19 @@ return replies
     const brief = args[6] === "brief"
     let day = db.zcard(log)
     let hour = 0
-    const roomy = brief && (hourly === 0 || day < hourly) && (daily === 0 || day < daily)
-    if (!roomy) {
-      db.zremrangebyscore(log, Number.NEGATIVE_INFINITY, now - DAY)
-      day = db.zcard(log)
-      hour = db.zcountFrom(log, now - HOUR + 1)
-    }
     let holding = 0
     if (concurrent > 0) {
       db.zremrangebyscore(held, Number.NEGATIVE_INFINITY, now)
       holding = db.zcard(held)
     }
-    const taken = !(
-      (hourly > 0 && hour >= hourly) ||
-      (daily > 0 && day >= daily) ||
-      (concurrent > 0 && holding >= concurrent)
-    )
+    const busy = concurrent > 0 && holding >= concurrent
+    const roomy = brief && !busy && (hourly === 0 || day < hourly) && (daily === 0 || day < daily)
+    if (!roomy) {
+      db.zremrangebyscore(log, Number.NEGATIVE_INFINITY, now - DAY)
+      day = db.zcard(log)
+      hour = db.zcountFrom(log, now - HOUR + 1)
+    }
+    const taken = !((hourly > 0 && hour >= hourly) || (daily > 0 && day >= daily) || busy)
     if (taken) {
       if (hourly > 0 || daily > 0) {
         db.zadd(log, now, token)

@@ -18,6 +18,7 @@ import {
 } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
+import { makeTally } from "../../tally.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
@@ -74,7 +75,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
     /** How many of a caller's connections are open, registered or not: the push channel counts only the former. */
-    const perCaller = new Map<string, number>()
+    const perCaller = makeTally(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -213,11 +214,13 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
 
     /** Opens it, or says why not. */
     const open = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Answer | undefined => {
+      if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      const held = perCaller.get(caller) ?? 0
-      if (held >= CONNECTIONS_PER_CALLER) {
+      if (!perCaller.enter(caller)) {
         return failed(new TooManyConnections({ message: "Too many open connections from this address." }), basePath)
       }
+      // a handshake that ws refuses ends with the socket and never reaches the callback
+      socket.once("close", () => perCaller.leave(caller))
       server.handleUpgrade(request, socket, head, (ws) => {
         const peer: Peer = {
           ws,
@@ -230,7 +233,6 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
           opened: undefined,
         }
         peers.add(peer)
-        perCaller.set(caller, held + 1)
         ws.on("message", (data, isBinary) => {
           if (isBinary) ws.close(1003)
           else heard(peer, String(data))
@@ -238,9 +240,6 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         ws.on("error", () => ws.terminate())
         ws.on("close", () => {
           peers.delete(peer)
-          const left = (perCaller.get(caller) ?? 1) - 1
-          if (left === 0) perCaller.delete(caller)
-          else perCaller.set(caller, left)
           peer.opened?.close()
         })
       })
