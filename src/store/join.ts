@@ -21,7 +21,7 @@ interface Call {
  * At most so many calls are one command, which is sent as soon as it has them: the store then works on it while this process
  * reads further requests, instead of each waiting for the other.
  */
-export const MOST = 32
+export const MOST = 24
 
 type Joins = NonNullable<Script["joins"]>
 
