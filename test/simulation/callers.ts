@@ -169,6 +169,8 @@ export class Caller {
           Gatekeeper.use((gatekeeper) => gatekeeper.attach(ticket)),
           () => Effect.sync(() => opened?.close()),
         )
+        // as the transports do with one that has closed meanwhile
+        if (!link.open) return opened.close()
         link.attached = world.kernel.now
         if (event !== undefined) opened.send(event)
       }),
