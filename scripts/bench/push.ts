@@ -2,8 +2,6 @@
  * Push with thousands waiting: memory of a connection with its ticket, a position for everybody, and the way from a webhook to
  * the start call, beside bare `ws` that holds as many and a bare publish-and-send.
  */
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
 import { type Crowd, makeCrowd, steadyNow } from "./support/crowd.ts"
@@ -54,22 +52,11 @@ const call = async (crowd: Crowd, { answered, call }: Side): Promise<number> => 
 /** So many are there before memory is looked at: what the first ones bring is the program's, not theirs. */
 const FIRST = 1_000
 
-/**
- * Traffic before memory is looked at, for V8's young generation grows with it, to a size of its own, and is not given back: that too is
- * the program's.
- */
-const requests = async (url: string): Promise<void> => {
-  const wrk = spawn("wrk", ["-t1", "-c64", "-d3s", url], { stdio: ["ignore", "ignore", "inherit"] })
-  const [code]: Array<unknown> = await once(wrk, "exit")
-  if (code !== 0) throw new Error(`wrk ended with ${code}`)
-}
-
 /** Lets the crowd gather, and measures what each of it takes. */
 const stand = async (side: Side): Promise<Standing> => {
   const { paths, server } = side
   const crowd = makeCrowd(server.url)
   await crowd.gather(paths.slice(0, FIRST))
-  await requests(`${server.url}/api/health/live`)
   await sleep(1_000)
   const before = await residentOf(server)
   await crowd.gather(paths.slice(FIRST))

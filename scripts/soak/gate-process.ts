@@ -43,7 +43,8 @@ export interface GateProcess {
   readonly url: string
   /** keeps connections, as a proxy does */
   readonly agent: Agent
-  readonly figures: () => Promise<GateFigures>
+  /** of a gate at rest without the memory that V8 keeps for later */
+  readonly figures: (atRest: boolean) => Promise<GateFigures>
   readonly sockets: () => number
   readonly stop: () => Promise<void>
 }
@@ -123,9 +124,9 @@ export const startGate = async (
     url: urlOf(),
     agent,
     sockets: () => socketsOf(child.pid),
-    figures: async () => {
+    figures: async (atRest) => {
       rmSync(file, { force: true })
-      child.kill("SIGUSR2")
+      child.kill(atRest ? "SIGWINCH" : "SIGUSR2")
       let held: Record<string, unknown> = {}
       await eventually(
         `figures of gate ${name}`,

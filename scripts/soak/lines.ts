@@ -2,6 +2,7 @@
 import { get } from "node:http"
 import { HttpTransportType, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { WebSocket } from "ws"
+import { endedEvent } from "../../src/PushChannel.ts"
 import { ask } from "../../test/e2e/support/http.ts"
 import type { Transport } from "./plan.ts"
 
@@ -103,7 +104,10 @@ const hub: Open = async (url, ticket, headers, hear) => {
     .configureLogging(LogLevel.None)
     .build()
   connection.on("SessionReady", () => hear({ type: "session" }))
-  connection.on("SessionFailed", ({ message }: { message: string }) => hear({ type: "ended", reason: "hub", message }))
+  // it has words alone; those of one who has left are for a start that the leaving has overtaken
+  connection.on("SessionFailed", ({ message }: { message: string }) =>
+    hear({ type: "ended", reason: message === endedEvent("left").message ? "left" : "hub", message }),
+  )
   connection.onclose((error) => hear({ type: "closed", code: String(error) }))
   await connection.start()
   await connection.invoke("Register", ticket)

@@ -38,9 +38,9 @@ export const makeMeasuring = (
 ): Measuring => {
   let began = performance.now()
 
-  const sample = async (): Promise<Sample> => ({
+  const look = async (atRest: boolean): Promise<Sample> => ({
     minute: (performance.now() - began) / MINUTE,
-    gates: await Promise.all(gates.map((gate) => gate.figures())),
+    gates: await Promise.all(gates.map((gate) => gate.figures(atRest))),
     store: await storeFigures(redis),
     callsStarted: ledger.of("calls started"),
     active: load.active(),
@@ -51,15 +51,15 @@ export const makeMeasuring = (
     begin: () => {
       began = performance.now()
     },
-    sample,
+    sample: () => look(false),
     atRest: async () => {
       const looks: Array<Sample> = []
-      for (let look = 0; look < LOOKS; look++) {
-        looks.push(await sample())
+      for (let n = 0; n < LOOKS; n++) {
+        looks.push(await look(true))
         await sleep(LOOK_MILLIS)
       }
       const least = gates.map((_, i) => leastOf(looks.flatMap(({ gates: each }) => each[i] ?? [])))
-      return { ...(await sample()), gates: least, audit: await auditKeys(redis, Date.now()) }
+      return { ...(await look(false)), gates: least, audit: await auditKeys(redis, Date.now()) }
     },
     drained: async () => {
       const deadline = performance.now() + SETTLE_MILLIS

@@ -1,15 +1,14 @@
 /**
  * Loaded into a gate before its program: at SIGUSR2 it collects garbage and writes what the process holds to the file named by
- * SOAK_PROBE. Needs `--expose-gc`.
+ * SOAK_PROBE; at SIGWINCH, for a gate at rest, it also makes V8 give back the pages that it keeps for later. Needs `--expose-gc`.
  */
 import { renameSync, writeFileSync } from "node:fs"
 import { setImmediate } from "node:timers/promises"
 
 const file = process.env.SOAK_PROBE ?? ""
 
-const look = async (): Promise<void> => {
-  // once: on a busy machine more at a time would hold everything up for seconds
-  globalThis.gc?.()
+const look = async (collect: () => void): Promise<void> => {
+  collect()
   await setImmediate()
   const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
   const resources: Record<string, number> = {}
@@ -19,4 +18,9 @@ const look = async (): Promise<void> => {
   renameSync(`${file}.new`, file)
 }
 
-process.on("SIGUSR2", () => void look())
+// once: on a busy machine more at a time would hold everything up for seconds
+process.on("SIGUSR2", () => void look(() => globalThis.gc?.()))
+process.on(
+  "SIGWINCH",
+  () => void look(() => globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })),
+)
