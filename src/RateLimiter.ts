@@ -192,7 +192,10 @@ export class RateLimiter extends Context.Service<
       caller: string,
       token: string,
     ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
-    /** The same as what it asks of the store; undefined where there is no limit. A refusal that is known is repeated. */
+    /**
+     * What a taking asks of the store when nobody wants to know where the budgets stand; undefined where there is no limit. A
+     * refusal that is known is repeated.
+     */
     readonly taking: (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
     /** Gives back all that the token took: the request came to nothing. Idempotent. */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>

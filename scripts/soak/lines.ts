@@ -104,7 +104,7 @@ const hub: Open = async (url, ticket, headers, hear) => {
     .configureLogging(LogLevel.None)
     .build()
   connection.on("SessionReady", () => hear({ type: "session" }))
-  // it has words alone; those of one who has left are for a start that the leaving has overtaken
+  // it has words alone; those for one who has left may come before the answer to the leaving
   connection.on("SessionFailed", ({ message }: { message: string }) =>
     hear({ type: "ended", reason: message === endedEvent("left").message ? "left" : "hub", message }),
   )

@@ -170,6 +170,16 @@ const ended = (url: string, session: string) =>
 const request = (url: string, body: object = {}) =>
   Effect.map(post(`${url}/api/session/request`, body), (answer) => answer.body)
 
+/** A widget whose ticket waits behind a call. */
+const registered = (url: string) =>
+  Effect.gen(function* () {
+    yield* request(url)
+    const second = yield* request(url)
+    const { connection, next } = yield* widget(url)
+    yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+    return { next, second }
+  })
+
 describe("the SignalR hub, by the stock client", () => {
   it.live("a registered ticket gets SessionReady when the slot opens, without a start of its own", () =>
     running((url) =>
@@ -198,10 +208,7 @@ describe("the SignalR hub, by the stock client", () => {
   it.live("a turn that comes while the store is away is taken when it is back", () =>
     running((url) =>
       Effect.gen(function* () {
-        yield* request(url)
-        const second = yield* request(url)
-        const { connection, next } = yield* widget(url)
-        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        const { next } = yield* registered(url)
         away.starts = 2
         yield* ended(url, "s1")
         assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
@@ -268,10 +275,7 @@ describe("the SignalR hub, by the stock client", () => {
   it.live("a ticket that was given up elsewhere fails", () =>
     running((url) =>
       Effect.gen(function* () {
-        yield* request(url)
-        const second = yield* request(url)
-        const { connection, next } = yield* widget(url)
-        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        const { next, second } = yield* registered(url)
         yield* Effect.promise(() => fetch(`${url}/api/session/${second.uniqueRequestId}`, { method: "DELETE" }))
         const [name, { message }] = yield* Effect.promise(next)
         assert.strictEqual(name, "SessionFailed")
