@@ -13,6 +13,7 @@ import { trustedProxies } from "../ip-intel/client-address.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
+import { atEndOfTurn } from "../turn.ts"
 import { AccessLog } from "./access-log.ts"
 import { type Answer, internalError, refusals } from "./answer.ts"
 import { consoleRoutes } from "./console/routes.ts"
@@ -163,21 +164,6 @@ export const layer = ({
         return (request.url ?? "/").split("?", 1)[0] ?? "/"
       }
 
-      let answers: Array<() => void> = []
-      const writeAll = (): void => {
-        const all = answers
-        answers = []
-        for (const each of all) each()
-      }
-      /**
-       * Writes an answer together with the others of this turn of the event loop. Each write wakes whoever reads, a proxy
-       * with many connections most often, and one that is awake already costs a fraction.
-       */
-      const later = (writes: () => void): void => {
-        if (answers.length === 0) setImmediate(writeAll)
-        answers.push(writes)
-      }
-
       /** The hot route: plain callbacks around the one effect that decides. */
       const sessionRequest = (
         request: IncomingMessage,
@@ -188,7 +174,7 @@ export const layer = ({
         if (!isJson(request)) return reply(refusals.mediaType)
         if (address === undefined) return reply(refusals.noAddress)
         collectBody(request, false, (body) => {
-          if (typeof body === "string") answer(routed.request(body, address), reply)
+          if (typeof body === "string") atEndOfTurn("decide", () => answer(routed.request(body, address), reply))
           else reply(body)
         })
       }
@@ -221,7 +207,7 @@ export const layer = ({
 
           if (path === REQUEST_PATH && request.method !== "OPTIONS") {
             const last = (result: Answer | undefined): void => {
-              later(() => {
+              atEndOfTurn("answer", () => {
                 reply(result)
                 written(result?.outcome ?? "")
               })

@@ -6,6 +6,7 @@
  * Plain callbacks, no effect: this is the hottest room of the house.
  */
 import type { Script } from "../Store.ts"
+import { atEndOfTurn } from "../turn.ts"
 
 export type Done = (error: Error | null | undefined, reply?: unknown) => void
 type Arguments = ReadonlyArray<string | number>
@@ -19,7 +20,7 @@ interface Call {
 
 /**
  * At most so many calls are one command, which is sent as soon as it has them: the store then works on it while this process
- * reads further requests, instead of each waiting for the other.
+ * decides further requests, instead of each waiting for the other.
  */
 export const MOST = 24
 
@@ -72,7 +73,7 @@ export const makeJoin = (send: Send, cluster: boolean): Send => {
     const { joins } = script
     if (joins === undefined) return send(script, keys, args, done)
     const call = { keys, args, done }
-    if (gathered.size === 0) setImmediate(flush)
+    if (gathered.size === 0) atEndOfTurn("send", flush)
     const calls = gathered.get(script)
     const [first] = calls ?? []
     if (calls === undefined || first === undefined) {
