@@ -102,8 +102,9 @@ export const reconnect: Scenario = {
     const firstTold = await allTold(line, opened)
 
     entrance = b.url
-    await a.kill("SIGKILL")
+    // before it dies: the first may be told at the other one before this process hears of the death
     const movedAt = performance.now()
+    await a.kill("SIGKILL")
     const movedTold = await allTold(line, movedAt)
     const movedWrongs = moved(line)
 
