@@ -46,11 +46,14 @@ export const figure = (name: string, of: ReadonlyArray<number>, goal: Goal): Rat
   ...judge(median(of), goal),
 })
 
-/** The ratio of two servers: of their medians, with the least and the most of any round. */
+/**
+ * The ratio of two servers: the median of the rounds' ratios, with the least and the most. Each round has its own, since the
+ * machine's speed changes from one to the next; medians of each server would often be of different rounds.
+ */
 export const ratio = ({ name, of }: Figures, a: string, b: string, goal: Goal): Ratio => {
   const [above = [], below = []] = [of[a], of[b]]
   const rounds = above.map((each, i) => each / (below[i] ?? Number.NaN))
-  const value = median(above) / median(below)
+  const value = median(rounds)
   return {
     name: `${name}, ${a} : ${b}`,
     median: value,
