@@ -2,8 +2,8 @@
  * What is done at the end of a turn of the event loop, when all that had arrived is read: first what was asked is decided, then
  * what that asks of the store is sent, then answers are written.
  *
- * Like is done with like: code that runs for many requests in a row is in the processor's caches, what goes to the store together
- * is one command, and of many writes only the first finds its reader (a proxy with many connections, most often) asleep.
+ * Like is done with like: deciding many requests in a row was measured to cost less than deciding each between reading two, what
+ * goes to the store together is one command, and of many writes only the first finds its reader (a proxy, most often) asleep.
  */
 
 /** In the order in which they are done. */
