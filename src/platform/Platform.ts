@@ -5,9 +5,7 @@
  *
  * Several may run on one PostgreSQL: what must be exact is decided by the database.
  */
-import { createServer, type Server } from "node:http"
 import { fileURLToPath } from "node:url"
-import { NodeHttpServer } from "@effect/platform-node"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpServerError } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -23,6 +21,7 @@ import { businesses } from "./http/handlers/businesses.ts"
 import { sessions } from "./http/handlers/sessions.ts"
 import { users } from "./http/handlers/users.ts"
 import { middleware, safeAnswers, unknownRoutes } from "./http/middleware.ts"
+import * as Server from "./http/server.ts"
 import * as LiveSessions from "./LiveSessions.ts"
 import * as Services from "./services.ts"
 import * as socket from "./socket.ts"
@@ -30,12 +29,8 @@ import { makeVaultKey, type VaultKeyInvalid } from "./Vault.ts"
 import { layer as deliver } from "./webhooks/deliver.ts"
 import { client } from "./webhooks/rules.ts"
 
-/** The longest frame a caller may send, in bytes: two seconds of 16 kHz 16 bit mono. */
-const MAX_FRAME_BYTES = 64 * 1024
 /** The largest body of a request, in bytes. */
 const MAX_BODY_BYTES = 512 * 1024
-/** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
-const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 
 export interface Options {
   /** `sqlite:<file>`, `sqlite::memory:` (when absent), or `postgres://…` */
@@ -71,17 +66,6 @@ export class Platform extends Context.Service<
   }
 >()("voicegate/platform/Platform") {}
 
-/** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
-const makeServer = (): Server => {
-  const server = createServer(PATIENCE)
-  server.on("request", (_request, response) => {
-    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
-  })
-  // what is said last is a refusal or a close: who stays all the same would hold the connection for ever
-  server.on("upgrade", (_request, socket) => socket.once("finish", () => socket.destroy()))
-  return server
-}
-
 export type StartError =
   | HttpServerError.ServeError
   | DatabaseInvalid
@@ -110,13 +94,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     page: options.dashboardPage ?? fileURLToPath(new URL("../web/dashboard", import.meta.url)),
     secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,
   })
-  const server = NodeHttpServer.layer(makeServer, {
-    host: options.host ?? "127.0.0.1",
-    port: options.port ?? 0,
-    // Sessions last for hours: shutting down ends them first, instead of waiting for them.
-    disablePreemptiveShutdown: true,
-    websocket: { maxPayload: MAX_FRAME_BYTES },
-  })
+  const server = Server.layer({ host: options.host ?? "127.0.0.1", port: options.port ?? 0 })
   const privateWebhooks = options.privateWebhooks ?? false
   const services = Services.layer({
     database: options.database ?? Redacted.make("sqlite::memory:"),

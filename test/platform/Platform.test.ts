@@ -1,9 +1,12 @@
 /** The gate's client against the platform, over loopback: the two know each other only through this wire. */
+import { once } from "node:events"
+import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
+import { GOODBYE_MILLIS } from "../../src/platform/http/server.ts"
 import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
@@ -269,6 +272,50 @@ describe("the local platform", () => {
       ]) {
         assert.include(text, JSON.stringify(path))
       }
+    }),
+  )
+
+  it.live("stops in time whatever its clients do, and sends those in a call away", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { platform, keys, client } = yield* Scope.provide(running(), scope)
+      const api = yield* client(keys.users)
+      const { hostname, host, port } = new URL(platform.origin)
+      /** A connection that says this much, and then nothing; it stays open on the client's side. */
+      const says = Effect.fnUntraced(function* (text: string) {
+        const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+        socket.on("error", () => {})
+        yield* Effect.promise(() => once(socket, "connect"))
+        socket.write(text)
+        return socket
+      })
+      const handshake = (path: string) =>
+        [
+          `GET ${path} HTTP/1.1`,
+          `Host: ${host}`,
+          "Connection: Upgrade",
+          "Upgrade: websocket",
+          "Sec-WebSocket-Version: 13",
+          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+          "\r\n",
+        ].join("\r\n")
+      yield* says("")
+      yield* says("GET /docs HTTP/1.1\r\nHos")
+      const { pathname, search } = new URL((yield* api.initiate(sessionConfig())).webSocketUrl)
+      const deaf = yield* says(handshake(pathname + search))
+      yield* Effect.promise(() => once(deaf, "data"))
+      const { socket } = yield* open((yield* api.initiate(sessionConfig())).webSocketUrl)
+      const closed = once(socket, "close")
+      // read by the server in the same turn as its end, or not at all
+      yield* says(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))
+
+      const began = performance.now()
+      yield* Scope.close(scope, Exit.void)
+      assert.isBelow(performance.now() - began, GOODBYE_MILLIS + 2_000)
+      assert.strictEqual((yield* Effect.promise(() => closed))[0], 1001)
+      const again = yield* Effect.exit(says(""))
+      assert.isTrue(Exit.isFailure(again))
     }),
   )
 })

@@ -1,0 +1,65 @@
+/**
+ * The platform's node server. When its scope closes it stops accepting, lets what was said last be read, and then ends every
+ * connection that is left: node itself would wait for ever for one that never sent a request, and for an upgrade whose client
+ * went away before it was answered.
+ */
+import { createServer, type Server } from "node:http"
+import type { Socket } from "node:net"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+
+/** The longest frame a caller may send, in bytes: two seconds of 16 kHz 16 bit mono. */
+const MAX_FRAME_BYTES = 64 * 1024
+/** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
+const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
+/** How long clients have for the answer or the close that they were sent when the platform stops. */
+export const GOODBYE_MILLIS = 2_000
+
+/** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
+const makeServer = (): Server => {
+  const server = createServer(PATIENCE)
+  server.on("request", (_request, response) => {
+    if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
+  })
+  // what is said last is a refusal or a close: who stays all the same would hold the connection for ever
+  server.on("upgrade", (_request, socket) => socket.once("finish", () => socket.destroy()))
+  return server
+}
+
+/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do; by node's own timers, since sockets know no test's clock. */
+const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    // a connection kept alive turns idle only when its answer is out
+    const looking = setInterval(() => server.closeIdleConnections(), 20)
+    const last = setTimeout(() => {
+      // upgraded ones too, of which `closeAllConnections` knows nothing
+      for (const connection of connections) connection.destroy()
+    }, GOODBYE_MILLIS)
+    server.close(() => {
+      clearInterval(looking)
+      clearTimeout(last)
+      resume(Effect.void)
+    })
+  })
+
+/** Listens on an address, port 0 for any that is free. What it serves is ended first: sessions last for hours. */
+export const layer = (address: { readonly host: string; readonly port: number }) =>
+  Layer.unwrap(
+    Effect.sync(() => {
+      const server = makeServer()
+      const connections = new Set<Socket>()
+      server.on("connection", (connection) => {
+        connections.add(connection)
+        connection.once("close", () => connections.delete(connection))
+      })
+      return Layer.effectDiscard(Effect.addFinalizer(() => end(server, connections))).pipe(
+        Layer.provideMerge(
+          NodeHttpServer.layer(() => server, {
+            ...address,
+            disablePreemptiveShutdown: true,
+            websocket: { maxPayload: MAX_FRAME_BYTES },
+          }),
+        ),
+      )
+    }),
+  )
