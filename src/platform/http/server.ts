@@ -26,9 +26,9 @@ const makeServer = (): Server => {
   return server
 }
 
-/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do; by node's own timers, since sockets know no test's clock. */
-const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void> =>
-  Effect.callback((resume) => {
+/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do; plain node, since sockets know no test's clock. */
+const end = (server: Server, connections: Iterable<Socket>): Promise<void> =>
+  new Promise((resolve) => {
     // a connection kept alive turns idle only when its answer is out
     const looking = setInterval(() => server.closeIdleConnections(), 20)
     const last = setTimeout(() => {
@@ -38,7 +38,7 @@ const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void>
     server.close(() => {
       clearInterval(looking)
       clearTimeout(last)
-      resume(Effect.void)
+      resolve()
     })
   })
 
@@ -52,7 +52,7 @@ export const layer = (address: { readonly host: string; readonly port: number })
         connections.add(connection)
         connection.once("close", () => connections.delete(connection))
       })
-      return Layer.effectDiscard(Effect.addFinalizer(() => end(server, connections))).pipe(
+      return Layer.effectDiscard(Effect.addFinalizer(() => Effect.promise(() => end(server, connections)))).pipe(
         Layer.provideMerge(
           NodeHttpServer.layer(() => server, {
             ...address,
