@@ -19,6 +19,10 @@ export const GOODBYE_MILLIS = 2_000
 const makeServer = (): Server => {
   const server = createServer(PATIENCE)
   server.on("request", (_request, response) => {
+    // a connection kept alive turns idle only when its answer is out
+    response.once("close", () => {
+      if (!server.listening) server.closeIdleConnections()
+    })
     if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
   })
   // what is said last is a refusal or a close: who stays all the same would hold the connection for ever
@@ -26,21 +30,19 @@ const makeServer = (): Server => {
   return server
 }
 
-/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do; plain node, since sockets know no test's clock. */
-const end = (server: Server, connections: Iterable<Socket>): Promise<void> =>
-  new Promise((resolve) => {
-    // a connection kept alive turns idle only when its answer is out
-    const looking = setInterval(() => server.closeIdleConnections(), 20)
-    const last = setTimeout(() => {
-      // upgraded ones too, of which `closeAllConnections` knows nothing
-      for (const connection of connections) connection.destroy()
-    }, GOODBYE_MILLIS)
-    server.close(() => {
-      clearInterval(looking)
-      clearTimeout(last)
-      resolve()
-    })
-  })
+/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do. */
+const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    server.close(() => resume(Effect.void))
+  }).pipe(
+    Effect.timeoutOption(GOODBYE_MILLIS),
+    Effect.andThen(
+      Effect.sync(() => {
+        // upgraded ones too, of which `closeAllConnections` knows nothing
+        for (const connection of connections) connection.destroy()
+      }),
+    ),
+  )
 
 /** Listens on an address, port 0 for any that is free. What it serves is ended first: sessions last for hours. */
 export const layer = (address: { readonly host: string; readonly port: number }) =>
@@ -52,7 +54,7 @@ export const layer = (address: { readonly host: string; readonly port: number })
         connections.add(connection)
         connection.once("close", () => connections.delete(connection))
       })
-      return Layer.effectDiscard(Effect.addFinalizer(() => Effect.promise(() => end(server, connections)))).pipe(
+      return Layer.effectDiscard(Effect.addFinalizer(() => end(server, connections))).pipe(
         Layer.provideMerge(
           NodeHttpServer.layer(() => server, {
             ...address,
