@@ -43,6 +43,7 @@ describe("round trips to Redis", () => {
       await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
     }
     // every script once, so that the server knows them
+    await monitor.sees("EVAL queue.sweep")
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
     assert.deepStrictEqual((await b.sessionEnded("conversation-1")).json, { released: true })
     await monitor.take()
@@ -112,6 +113,7 @@ describe("round trips to Redis with a limit of calls at once", () => {
       settingsFor(platform, { StoreConnectionString: redis.url, Security__RateLimitConcurrency: "1" }),
     )
     await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+    await monitor.sees("EVAL queue.sweep")
     const round = async (session: string) => {
       assert.strictEqual((await gate.call()).status, 200)
       assert.strictEqual((await gate.call()).status, 429)
