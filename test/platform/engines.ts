@@ -24,8 +24,13 @@ export const servicesOf = (
 ): Layer.Layer<Services.Services, Layer.Error<ReturnType<typeof Services.layer>>> =>
   Services.layer({ database, vaultKey, privateWebhooks: true })
 
-export const onEachEngine = (what: string, suite: (engine: Engine) => void): void => {
-  describe(`${what}, on SQLite`, () => {
+/** `concurrent` runs all of it side by side, for suites that wait more than they work. */
+export const onEachEngine = (
+  what: string,
+  suite: (engine: Engine) => void,
+  options: { readonly concurrent?: boolean } = {},
+): void => {
+  describe(`${what}, on SQLite`, options, () => {
     let dir: string
     let files = 0
     beforeAll(async () => {
@@ -46,7 +51,7 @@ export const onEachEngine = (what: string, suite: (engine: Engine) => void): voi
     })
   })
 
-  describe(`${what}, on PostgreSQL`, () => {
+  describe(`${what}, on PostgreSQL`, options, () => {
     let server: PostgresServer
     beforeAll(async () => {
       server = await startPostgres()

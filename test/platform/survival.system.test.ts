@@ -7,7 +7,7 @@ import { digestSecret } from "../../src/platform/KeySecret.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { Webhooks } from "../../src/platform/Webhooks.ts"
 import { eventually, freePort, start } from "../support/process.ts"
-import { onEachEngine, servicesOf, vaultKey } from "./engines.ts"
+import { type Engine, onEachEngine, servicesOf, vaultKey } from "./engines.ts"
 import { scriptedServer, until } from "./support.ts"
 
 const readData = Schema.decodeUnknownSync(Schema.Struct({ code: Schema.NullOr(Schema.String), data: Schema.Any }))
@@ -46,7 +46,8 @@ const launch = Effect.fnUntraced(function* (database: Redacted.Redacted<string>)
 
 const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
 
-onEachEngine("a platform of its own", (engine) => {
+/** Each has a database of its own; one of them waits for a revocation to be known. */
+const suite = (engine: Engine) => {
   /** An account on a new database, and what starts a session of it. */
   const account = Effect.fnUntraced(function* (callConcurrency: number, webhookPort: number) {
     const database = yield* engine.database
@@ -132,7 +133,9 @@ onEachEngine("a platform of its own", (engine) => {
       assert.isAtMost(performance.now() - began, 30_000)
     }),
   )
-})
+}
+
+onEachEngine("a platform of its own", suite, { concurrent: true })
 
 const ownerOf = (apiKeys: ApiKeys["Service"], secret: Redacted.Redacted<string>) =>
   Effect.flatMap(apiKeys.lookUp(digestSecret(Redacted.value(secret))), (found) =>
