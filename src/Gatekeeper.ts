@@ -165,9 +165,18 @@ export const layer: Layer.Layer<
       })
     }
 
-    /** Limits, then slot or queue, then the platform. */
-    const enter = ({ campaign, config }: Validated, caller: string, ticket: string) => {
+    /**
+     * Limits, then slot or queue, then the platform. What is held from here on must not be left half taken by a caller who hangs
+     * up, nor by a store that did what it was asked and could not say so.
+     */
+    const enter = ({ campaign, config }: Validated, address: string): Effect.Effect<Started, RequestError> => {
       const where = at(campaign)
+      const caller = limitKey(address)
+      const ticket = campaigns.newTicket(campaign, secret())
+      const lost = <E extends { readonly _tag: string }>(error: E): Effect.Effect<never, E> =>
+        error._tag === "StoreUnavailable"
+          ? Effect.andThen(refund(caller, ticket), Effect.fail(error))
+          : Effect.fail(error)
       const decide = (admission: Admission): Effect.Effect<Started, RequestError> => {
         switch (admission._tag) {
           case "waiting":
@@ -177,40 +186,27 @@ export const layer: Layer.Layer<
           case "draining":
             return Effect.andThen(refund(caller, ticket), Effect.fail(draining()))
           case "starting":
-            return Effect.flatMap(launch(where, ticket, admission.lease, config), (launched) =>
-              Result.isSuccess(launched)
-                ? Effect.succeed(launched.success)
-                : Effect.fail(queued(ticket, launched.failure, where.slots)),
-            )
+            return Effect.matchEffect(launch(where, ticket, admission.lease, config), {
+              onFailure: lost,
+              onSuccess: (launched) =>
+                Result.isSuccess(launched)
+                  ? Effect.succeed(launched.success)
+                  : Effect.fail(queued(ticket, launched.failure, where.slots)),
+            })
         }
       }
       const newcomer = { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }
-      return Effect.flatMap(step(where, takeAndAdmit(where, newcomer)), decide)
+      return Effect.uninterruptible(
+        Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: lost, onSuccess: decide }),
+      )
     }
-
-    /** Takes the request in. What is held from here on must not be left half taken by a caller who hangs up. */
-    const admitted = (asked: Validated, address: string): Effect.Effect<Started, RequestError> =>
-      Effect.suspend(() => {
-        const key = limitKey(address)
-        const ticket = campaigns.newTicket(asked.campaign, secret())
-        return Effect.uninterruptible(
-          Effect.catch(
-            enter(asked, key, ticket),
-            (error): Effect.Effect<never, RequestError> =>
-              // nor by a store that did what it was asked and could not say so
-              error._tag === "StoreUnavailable"
-                ? Effect.andThen(refund(key, ticket), Effect.fail(error))
-                : Effect.fail(error),
-          ),
-        )
-      })
 
     const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
       Effect.suspend(() => {
         const validated = validate(campaigns, body)
         if (Result.isFailure(validated)) return Effect.fail(validated.failure)
         const asked = validated.success
-        const checked = Effect.flatMap(checkAddress(address), () => admitted(asked, address))
+        const checked = Effect.flatMap(checkAddress(address), () => enter(asked, address))
         return asked.ticket === undefined
           ? checked
           : Effect.flatMap(tickets.rejoin(asked.ticket), (again) =>

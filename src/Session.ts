@@ -166,8 +166,11 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
   message: Schema.String,
 }) {}
 
-/** The ticket waits. An outcome in the error channel, so that a host sees in the type all that can happen. */
-export class Queued extends Schema.TaggedError<Queued>()("Queued", {
+/**
+ * The ticket waits. An outcome in the error channel, so that a host sees in the type all that can happen; nothing went wrong,
+ * so it is no `Error`.
+ */
+export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   uniqueRequestId: Schema.String,
   queuePosition: Schema.Int,
   queueLength: Schema.Int,

@@ -34,16 +34,13 @@ export const estimateSeconds = (place: Pick<Place, "position" | "averageMillis">
   place.averageMillis === 0 ? null : Math.ceil((place.position * place.averageMillis) / Math.max(1, slots) / 1000)
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
-  stackless(
-    () =>
-      new Queued({
-        uniqueRequestId: ticket,
-        queuePosition: place.position,
-        queueLength: place.length,
-        estimatedWaitSeconds: estimateSeconds(place, slots),
-        called,
-      }),
-  )
+  new Queued({
+    uniqueRequestId: ticket,
+    queuePosition: place.position,
+    queueLength: place.length,
+    estimatedWaitSeconds: estimateSeconds(place, slots),
+    called,
+  })
 
 /** Half a call's length at the pace of all slots, between ten seconds and five minutes. */
 export const queueFull = (averageMillis: number, slots: number): QueueFull =>

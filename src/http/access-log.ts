@@ -47,14 +47,15 @@ export const layer = (sink: (lines: string) => void): Layer.Layer<never> =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let lines = ""
-      let lastMillis = Number.NaN
-      let lastTime = ""
+      let second = Number.NaN
+      let upToSecond = ""
       const timeAt = (millis: number): string => {
-        if (millis !== lastMillis) {
-          lastMillis = millis
-          lastTime = DateTime.formatIso(DateTime.makeUnsafe(millis))
+        const rest = millis % 1000
+        if (millis - rest !== second) {
+          second = millis - rest
+          upToSecond = DateTime.formatIso(DateTime.makeUnsafe(second)).slice(0, -"000Z".length)
         }
-        return lastTime
+        return `${upToSecond}${String(rest).padStart(3, "0")}Z`
       }
       const writeOut = (): void => {
         if (lines === "") return
