@@ -144,6 +144,27 @@ describe("the access log", () => {
     }),
   )
 
+  it.effect("says when each was answered, to the millisecond", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 11, 31, 23, 59, 58, 999))
+      const lines: Array<string> = []
+      const context = yield* Layer.build(accessLog((text) => lines.push(text)))
+      for (const later of [0, 1, 7, 993, 0]) {
+        yield* TestClock.adjust(later)
+        Context.get(context, AccessLog).write({ ...entry, path: "/" })
+      }
+      yield* TestClock.adjust("1 second")
+      const times = lines.join("").trimEnd().split("\n")
+      expect(times.map((line) => JSON.parse(line).time)).toEqual([
+        "2026-12-31T23:59:58.999Z",
+        "2026-12-31T23:59:59.000Z",
+        "2026-12-31T23:59:59.007Z",
+        "2027-01-01T00:00:00.000Z",
+        "2027-01-01T00:00:00.000Z",
+      ])
+    }),
+  )
+
   it.effect("never writes a ticket's id, wherever it stands in a path", () =>
     Effect.gen(function* () {
       const paths = [
