@@ -11,7 +11,7 @@ import { admit } from "./queue/admit.ts"
 import { operatorKeysOf } from "./queue/console.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import * as ends from "./queue/end.ts"
-import { placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
+import { admissionOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
 import * as sweeps from "./queue/sweep.ts"
@@ -258,18 +258,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           caller === "" ? "" : (holds ? "+" : "-") + caller,
           data,
         ],
-        (reply): Admission => {
-          switch (reply[0]) {
-            case "starting":
-              return { _tag: "starting", lease: text(reply[1]) }
-            case "full":
-              return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
-            case "draining":
-              return { _tag: "draining" }
-            default:
-              return placeOf(reply)
-          }
-        },
+        admissionOf,
       )
 
     return FifoQueue.of({

@@ -19,7 +19,7 @@ import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
-import { type IpFacts, IpIntel } from "./IpIntel.ts"
+import { type IpFacts, IpIntel, type IpIntelFailed } from "./IpIntel.ts"
 import { limitKey } from "./ip-intel/address.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
@@ -148,22 +148,21 @@ export const layer: Layer.Layer<
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
       Effect.andThen(Metric.update(metrics.blocked[reason], 1), Effect.fail(blocked(reason)))
 
-    const checkAddress = (address: string): Effect.Effect<void, Blocked> => {
-      const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
-      if (!BlockVpn && !BlockProxy && !BlockTor && !BlockDatacenter) return Effect.void
-      const forbidden = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
-      const judge = (facts: IpFacts): Effect.Effect<void, Blocked> => {
-        const reason = blockReasons.find((fact) => forbidden[fact] && facts[fact])
+    const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
+    const blocks = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
+    const forbidden = blockReasons.filter((fact) => blocks[fact])
+    const judged = {
+      onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {
+        const reason = forbidden.find((fact) => facts[fact])
         return reason === undefined ? Effect.void : refuse(reason)
-      }
-      return Effect.matchEffect(ipIntel.lookup(address), {
-        onSuccess: judge,
-        onFailure: (error) =>
-          settings.IpIntel.OnError === "block"
-            ? Effect.andThen(Effect.logWarning(`Blocked unchecked: ${error.message}`), refuse("ip_check_failed"))
-            : Effect.logWarning(`Let through unchecked: ${error.message}`),
-      })
+      },
+      onFailure: (error: IpIntelFailed): Effect.Effect<void, Blocked> =>
+        settings.IpIntel.OnError === "block"
+          ? Effect.andThen(Effect.logWarning(`Blocked unchecked: ${error.message}`), refuse("ip_check_failed"))
+          : Effect.logWarning(`Let through unchecked: ${error.message}`),
     }
+    const checkAddress = (address: string): Effect.Effect<void, Blocked> =>
+      forbidden.length === 0 ? Effect.void : Effect.matchEffect(ipIntel.lookup(address), judged)
 
     /**
      * Limits, then slot or queue, then the platform. What is held from here on must not be left half taken by a caller who hangs
@@ -216,23 +215,23 @@ export const layer: Layer.Layer<
 
     const context = yield* Effect.context<never>()
     const count = (outcome: metrics.RequestOutcome): void => metrics.requests[outcome].updateUnsafe(1, context)
+    const counted = {
+      onFailure: (error: RequestError) => {
+        count(outcomeOf[error._tag])
+        return Effect.fail(error)
+      },
+      onSuccess: (session: Started) => {
+        count("started")
+        return Effect.succeed(session)
+      },
+    }
 
     yield* capacity.refresh(() => 0)
     yield* background(campaigns, capacity, steps, tickets)
     const operator = yield* makeOperator(campaigns, capacity, steps)
 
     return Gatekeeper.of({
-      request: (body, caller) =>
-        Effect.matchEffect(request(body, caller), {
-          onFailure: (error) => {
-            count(outcomeOf[error._tag])
-            return Effect.fail(error)
-          },
-          onSuccess: (session) => {
-            count("started")
-            return Effect.succeed(session)
-          },
-        }),
+      request: (body, caller) => Effect.matchEffect(request(body, caller), counted),
       start: tickets.start,
       leave: tickets.leave,
       status: tickets.status,

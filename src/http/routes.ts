@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
+import type { Started } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
@@ -37,26 +38,23 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
         Effect.succeed(answers.failed(error, basePath))
+      const requested = {
+        onFailure: failed,
+        onSuccess: (session: Started): Effect.Effect<Answer> => Effect.succeed(answers.started(session)),
+      }
 
       return Routes.of({
         request: (text, address) => {
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
-          return Effect.matchEffect(gatekeeper.request(body.success, { address }), {
-            onFailure: failed,
-            onSuccess: (session) => Effect.succeed(answers.started(session)),
-          })
+          return Effect.matchEffect(gatekeeper.request(body.success, { address }), requested)
         },
         status: (ticket) =>
           Effect.matchEffect(gatekeeper.status(ticket), {
             onFailure: failed,
             onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
           }),
-        start: (ticket) =>
-          Effect.matchEffect(gatekeeper.start(ticket), {
-            onFailure: failed,
-            onSuccess: (session) => Effect.succeed(answers.started(session)),
-          }),
+        start: (ticket) => Effect.matchEffect(gatekeeper.start(ticket), requested),
         leave: (ticket) =>
           Effect.matchEffect(gatekeeper.leave(ticket), {
             onFailure: failed,

@@ -1,5 +1,5 @@
 /** Reads what the queue's scripts answer and publish, into the types of `FifoQueue`. */
-import type { Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
+import type { Admission, Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
 import type { TicketState } from "../Session.ts"
 import type { Reply } from "../Store.ts"
 import { integer, text } from "../store/reply.ts"
@@ -30,6 +30,19 @@ export const placeOf = (reply: ReadonlyArray<Reply>): { readonly _tag: "waiting"
   length: integer(reply[2]),
   averageMillis: integer(reply[3]),
 })
+
+export const admissionOf = (reply: ReadonlyArray<Reply>): Admission => {
+  switch (reply[0]) {
+    case "starting":
+      return { _tag: "starting", lease: text(reply[1]) }
+    case "full":
+      return { _tag: "full", length: integer(reply[1]), averageMillis: integer(reply[2]) }
+    case "draining":
+      return { _tag: "draining" }
+    default:
+      return placeOf(reply)
+  }
+}
 
 export const called = (reply: ReadonlyArray<Reply>): { readonly startBefore: number; readonly lease: string } => ({
   startBefore: integer(reply[1]),
