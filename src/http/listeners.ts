@@ -69,11 +69,9 @@ export const write = (response: ServerResponse, answer: Answer, more: RawHeaders
   const { body, headers, status } = answer
   const all = ["cache-control", "no-store", "x-content-type-options", "nosniff", ...more]
   for (const name in headers) all.push(name, headers[name] ?? "")
-  const bytes = Buffer.byteLength(body)
-  if (status !== 204) all.push("content-length", String(bytes))
+  if (status !== 204) all.push("content-length", String(Buffer.byteLength(body)))
   response.writeHead(status, all)
-  // text of one byte a character is the same in both, and node writes it faster so
-  response.end(body, bytes === body.length ? "latin1" : "utf8")
+  response.end(body)
 }
 
 /**
