@@ -1,8 +1,8 @@
 /**
  * Internet addresses as the gate compares, counts and looks them up. One address has one canonical text, whatever form it
  * arrived in: IPv4-mapped IPv6 is IPv4, IPv6 is compressed lower case, zone ids and brackets are gone. Anything else
- * (octal or short IPv4, a host name, a port) is not an address. Taking IPv4 apart costs less than remembering it; the last
- * 1,000 of other texts are remembered.
+ * (octal or short IPv4, a host name, a port) is not an address. Taking IPv4 apart costs less than looking it up, so
+ * only the last one is remembered; of other texts, the last 1,000.
  */
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"

@@ -13,7 +13,7 @@ const MAX_FRAME_BYTES = 64 * 1024
 /** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
 const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 /** How long clients have for the answer or the close that they were sent when the platform stops. */
-export const GOODBYE_MILLIS = 2_000
+export const GOODBYE_MILLIS = 1_000
 
 /** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
 const makeServer = (): Server => {
