@@ -47,8 +47,9 @@ export type SignalKind =
   | { readonly _tag: "ended"; readonly state: TicketState }
 
 /** What the rate limiter owes a caller since this step. */
+export type SettlementKind = "refund" | "release"
 export interface Settlement {
-  readonly kind: "refund" | "release"
+  readonly kind: SettlementKind
   readonly ticket: string
   readonly caller: string
 }
@@ -154,8 +155,11 @@ export class FifoQueue extends Context.Service<
       id: string,
       lease: string,
     ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "stale" }>
-    /** The start failed: the ticket is over and the slot goes to the next. */
-    readonly fail: (at: At, id: string, lease: string) => Step<"failed" | "stale">
+    /**
+     * The start failed: the ticket is over and the slot goes to the next. `refund` says whether the caller's quota is given
+     * back: not where the platform refused what the caller sent.
+     */
+    readonly fail: (at: At, id: string, lease: string, refund: boolean) => Step<"failed" | "stale">
     /** A session ended, by any of its ids. */
     readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
     readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
@@ -299,11 +303,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           (now) => [id, lease, "capacity", now + seenMillis, REST_FIRST_MILLIS, REST_LONGEST_MILLIS],
           (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
         ),
-      fail: (at, id, lease) =>
+      fail: (at, id, lease, refund) =>
         step(
           starts.release,
           at,
-          () => [id, lease, "failed", 0, 0, 0],
+          () => [id, lease, refund ? "failed" : "refused", 0, 0, 0],
           (reply) => (reply[0] === "failed" ? "failed" : "stale"),
         ),
       end: (at, sessionIds) =>

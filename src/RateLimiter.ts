@@ -197,6 +197,11 @@ export class RateLimiter extends Context.Service<
      * refusal that is known is repeated.
      */
     readonly taking: (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
+    /**
+     * A refusal of this caller that is known to hold still, from this instance's memory alone; undefined where nothing is
+     * known, which does not say that a unit is free. Asks the store nothing and takes nothing.
+     */
+    readonly refusal: (caller: string) => Effect.Effect<RateLimited | undefined>
     /** Gives back all that the token took: the request came to nothing. Idempotent. */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
     /** Gives back the token's concurrent unit: the call is over. Idempotent. */
@@ -273,6 +278,12 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
       Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))
 
+    /** What a caller was refused for, while that holds; `log` is the caller's first key. */
+    const known = (log: string, now: number): RateLimited | undefined => {
+      const last = refused.get(log)
+      return last !== undefined && now < last.until ? refuse(limitStates(last.figures, now)) : undefined
+    }
+
     const asking = (
       caller: string,
       token: string,
@@ -282,8 +293,8 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       if (unlimited) return Result.succeed(undefined)
       const keys = keysOf(caller)
       const [log = ""] = keys
-      const known = refused.get(log)
-      if (known !== undefined && now < known.until) return Result.fail(refuse(limitStates(known.figures, now)))
+      const repeated = known(log, now)
+      if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
         script: take,
         keys,
@@ -299,6 +310,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     return RateLimiter.of({
       holds: RateLimitConcurrency > 0,
+      refusal: (caller) => Effect.map(store.now, (now) => known(keysOf(caller)[0] ?? "", now)),
       taking: (caller, token, now) => asking(caller, token, now, "brief"),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {

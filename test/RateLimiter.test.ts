@@ -91,6 +91,7 @@ describe("RateLimiter", () => {
       const service = Context.get(built, RateLimiter)
       return {
         asked: () => asked,
+        refusal: service.refusal("1.2.3.4"),
         refund: (token: string) => service.refund("1.2.3.4", token),
         take: (token: string) =>
           Effect.match(service.take("1.2.3.4", token), {
@@ -111,6 +112,19 @@ describe("RateLimiter", () => {
         yield* TestClock.adjust(1)
         assert.strictEqual(yield* gate.take("d"), 3599)
         assert.strictEqual(gate.asked(), 3)
+      }).pipe(Effect.provide(memoryStore)),
+    )
+
+    it.effect("says without asking the store whether a refusal still holds", () =>
+      Effect.gen(function* () {
+        const gate = yield* counted(yield* Store, [1, 0, 0])
+        yield* gate.take("a")
+        assert.isUndefined(yield* gate.refusal)
+        yield* gate.take("b")
+        assert.strictEqual((yield* gate.refusal)?.retryAfterSeconds, 3600)
+        yield* TestClock.adjust(1_000)
+        assert.isUndefined(yield* gate.refusal)
+        assert.strictEqual(gate.asked(), 2)
       }).pipe(Effect.provide(memoryStore)),
     )
 

@@ -57,7 +57,7 @@ export const makeLaunch = ({ step }: Steps): Effect.Effect<Launch, never, FifoQu
         )
       }
       return Effect.logError(`The platform did not start a session: ${reason.message}`).pipe(
-        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease)))),
+        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, true)))),
         Effect.andThen(
           Effect.fail(
             reason._tag === "Refused"

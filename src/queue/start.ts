@@ -107,9 +107,10 @@ return reply({'ended'})
 /**
  * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
  * names, and the campaign rests: a back-off that doubles, until a session ends or starts; starts that were under way
- * together and are refused together count as one. Otherwise the ticket has failed and the slot goes to the next.
+ * together and are refused together count as one. Otherwise the ticket has failed and the slot goes to the next; its quota
+ * is given back unless the platform refused what the caller sent.
  *
- * ARGV 6 id · 7 lease · 8 `capacity` or `failed` · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
+ * ARGV 6 id · 7 lease · 8 `capacity`, `failed` (quota is given back) or `refused` (it is not) · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
  * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
  */
 export const release = script(
@@ -119,8 +120,8 @@ local id, lease, kind, present, first, longest = ARGV[6], ARGV[7], ARGV[8], ARGV
 local t = load(id)
 if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
 free(id)
-if kind == 'failed' then
-  finish(id, t, 'F')
+if kind == 'failed' or kind == 'refused' then
+  finish(id, t, 'F', kind == 'failed' and 'refund' or nil)
   call_next()
   return reply({'failed'})
 end
@@ -139,8 +140,9 @@ return reply(place(id))
     const t = s.load(id)
     if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
     s.free(id)
-    if (s.arg(2) === "failed") {
-      s.finish(id, t, "F")
+    const kind = s.arg(2)
+    if (kind === "failed" || kind === "refused") {
+      s.finish(id, t, "F", kind === "failed" ? "refund" : "release")
       s.callNext()
       return s.reply(["failed"])
     }

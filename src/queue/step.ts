@@ -23,6 +23,7 @@
  * Reply: `[result, signals, settlements]`. A signal `[id, kind, value]` tells a ticket's connection to look; it is
  * published by the script where another instance holds the connection, and returned where this one does or nobody does.
  */
+import type { SettlementKind } from "../FifoQueue.ts"
 import type { Reply, Script } from "../Store.ts"
 import type { MemoryDb } from "../store/MemoryDb.ts"
 
@@ -77,14 +78,14 @@ local function notify(id, t, kind, value)
     signals[#signals + 1] = {id, kind, value}
   end
 end
-local function finish(id, t, state)
+local function finish(id, t, state, kind)
   t[1] = state
   save(id, t)
   call('HDEL', DATA, id)
   call('ZADD', FORGET, int(now + ${RETENTION_MILLIS}), id)
   local hold = string.sub(t[5], 1, 1)
-  if hold ~= '' and (state == 'F' or hold == '+') then
-    local kind = state == 'F' and 'refund' or 'release'
+  kind = kind or 'release'
+  if hold ~= '' and (kind ~= 'release' or hold == '+') then
     local caller = string.sub(t[5], 2)
     call('ZADD', SETTLE, int(now), kind .. ' ' .. id .. ' ' .. caller)
     settlements[#settlements + 1] = {kind, id, caller}
@@ -111,7 +112,7 @@ local function over(id, t, state)
     if avg == 0 then avg = length else avg = avg + math.floor((length - avg) / 8) end
     call('HSET', META, 'avg', int(avg))
   end
-  finish(id, t, state)
+  finish(id, t, state, state == 'F' and 'refund' or nil)
 end
 local function reserve(id, t, state, deadline)
   t[1] = state
@@ -224,14 +225,14 @@ export class Step {
     else this.signals.push([id, kind, value])
   }
 
-  finish(id: string, t: Ticket, state: string): void {
+  /** Ends a ticket. `kind` is what its caller gets back: the concurrent unit alone, unless told otherwise. */
+  finish(id: string, t: Ticket, state: string, kind: SettlementKind = "release"): void {
     t[0] = state
     this.save(id, t)
     this.db.hdel(this.data, id)
     this.db.zadd(this.forget, this.now + RETENTION_MILLIS, id)
     const hold = t[4].slice(0, 1)
-    if (hold !== "" && (state === "F" || hold === "+")) {
-      const kind = state === "F" ? "refund" : "release"
+    if (hold !== "" && (kind !== "release" || hold === "+")) {
       const caller = t[4].slice(1)
       this.db.zadd(this.settle, this.now, `${kind} ${id} ${caller}`)
       this.settlements.push([kind, id, caller])
@@ -265,7 +266,7 @@ export class Step {
       const length = Math.max(0, this.now - Number(t[5]))
       this.db.hset(this.meta, "avg", String(avg === 0 ? length : avg + Math.floor((length - avg) / 8)))
     }
-    this.finish(id, t, state)
+    this.finish(id, t, state, state === "F" ? "refund" : "release")
   }
 
   reserve(id: string, t: Ticket, state: string, deadline: number): string {

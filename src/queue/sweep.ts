@@ -34,7 +34,7 @@ for _, id in ipairs(expired) do
     over(id, t, 'R')
   else
     free(id)
-    finish(id, t, t[1] == 'c' and 'M' or 'F')
+    if t[1] == 'c' then finish(id, t, 'M') else finish(id, t, 'F', 'refund') end
   end
 end
 local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
@@ -75,7 +75,8 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
         s.over(id, t, "R")
       } else {
         s.free(id)
-        s.finish(id, t, t[0] === "c" ? "M" : "F")
+        if (t[0] === "c") s.finish(id, t, "M")
+        else s.finish(id, t, "F", "refund")
       }
     }
     const absent = s.unattended() ? [] : db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)

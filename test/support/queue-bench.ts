@@ -85,11 +85,14 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
   const step = Effect.fnUntraced(function* <A>(
     taken: Effect.Effect<Stepped<A>, StoreUnavailable>,
-    swept: (result: A) => boolean = () => false,
+    {
+      swept = () => false,
+      refused = false,
+    }: { readonly swept?: (result: A) => boolean; readonly refused?: boolean } = {},
   ) {
     const now = yield* store.now
     const stepped = yield* taken
-    const change = { before: state, after: yield* read, now, slots, swept: swept(stepped.result) }
+    const change = { before: state, after: yield* read, now, slots, swept: swept(stepped.result), refused }
     state = change.after
     assert.deepStrictEqual(violations(change), [])
 
@@ -150,7 +153,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       return step(queue.bind(at(), id, lease, { ids, data }))
     },
     rest: (id: string, lease: string) => step(queue.rest(at(), id, lease)),
-    fail: (id: string, lease: string) => step(queue.fail(at(), id, lease)),
+    fail: (id: string, lease: string, refund = true) => step(queue.fail(at(), id, lease, refund), { refused: !refund }),
     end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
     leave: (id: string) => step(queue.leave(at(), id)),
     attach: (id: string, connected = true) => step(queue.attach(at(), id, connected)),
@@ -164,7 +167,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       endLease: (lease: string, deadline: number) => step(queue.operator.endLease(at(), OPERATOR, lease, deadline)),
       trail: (first = 0, most = 100) => step(queue.operator.trail(at(), first, most)),
     },
-    sweep: Effect.suspend(() => step(queue.sweep(at()), ({ more }) => !more)),
+    sweep: Effect.suspend(() => step(queue.sweep(at()), { swept: ({ more }) => !more })),
     settled: (done: ReadonlyArray<Settlement>) =>
       Effect.andThen(
         queue.settled(at(), done),

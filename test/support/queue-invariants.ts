@@ -104,6 +104,8 @@ export interface Change {
   readonly slots: number
   /** the step was a sweep that left nothing to another one */
   readonly swept: boolean
+  /** the step was the failing of a start whose caller gets nothing back */
+  readonly refused?: boolean
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "c"
@@ -198,7 +200,9 @@ export const expectedSignals = (change: Change): ReadonlyArray<string> =>
 export const expectedSettlements = (change: Change): ReadonlyArray<string> =>
   newlyOver(change)
     .flatMap(([id, { caller, state }]) => {
-      if (caller === "" || (state !== "F" && !caller.startsWith("+"))) return []
-      return [`${state === "F" ? "refund" : "release"} ${id} ${caller.slice(1)}`]
+      const kind = state === "F" && change.refused !== true ? "refund" : "release"
+      return caller === "" || (kind === "release" && !caller.startsWith("+"))
+        ? []
+        : [`${kind} ${id} ${caller.slice(1)}`]
     })
     .toSorted()

@@ -145,7 +145,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         const id = ticket("s")
         return random.percent(60)
           ? [twins.release, [id, lease(id), "capacity", now + grace, FIRST_REST, LONGEST_REST]]
-          : [twins.release, [id, lease(id), "failed", 0, 0, 0]]
+          : [twins.release, [id, lease(id), random.percent(70) ? "failed" : "refused", 0, 0, 0]]
       }
       case "end": {
         if (random.percent(15)) {
@@ -197,7 +197,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const reply = run(script, args)
     const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
     const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
-    const change = { before: state, after, now, slots, swept }
+    const refused = script.name === "queue.release" && own[2] === "refused"
+    const change = { before: state, after, now, slots, swept, refused }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after

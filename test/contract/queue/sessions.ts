@@ -156,6 +156,17 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
+  test("a start that was refused for what the caller sent gives back the slot, and no quota", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+      yield* q.wait("t2")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      assert.strictEqual(yield* q.fail("t1", lease, false), "failed")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
+    }),
+  )
+
   test("the concurrent unit of a caller is given back whatever ends the ticket, the quota is not", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const caller = "2001:db8::/64"
