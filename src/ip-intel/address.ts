@@ -1,7 +1,8 @@
 /**
  * Internet addresses as the gate compares, counts and looks them up. One address has one canonical text, whatever form it
  * arrived in: IPv4-mapped IPv6 is IPv4, IPv6 is compressed lower case, zone ids and brackets are gone. Anything else
- * (octal or short IPv4, a host name, a port) is not an address. Taking IPv4 apart costs less than looking it up, so
+ * (octal or short IPv4, a host name, a port) is not an address. Other IPv6 that embeds an IPv4 address keeps its own text,
+ * so that it is not trusted as that IPv4 address, but is counted and looked up as that address. Taking IPv4 apart costs less than looking it up, so
  * only the last one is remembered; of other texts, the last 1,000.
  */
 import { isIPv4 } from "node:net"
@@ -16,18 +17,21 @@ export interface Address {
   readonly words: readonly [number] | readonly [number, number, number, number]
   /** routed on the public internet, so that a provider may know it */
   readonly isPublic: boolean
-  /** what a caller's budgets are counted by: IPv4 itself, the /64 of IPv6 */
+  /** what a caller's budgets are counted by: IPv4 itself, the /64 of IPv6; of IPv6 that embeds IPv4, that IPv4 address */
   readonly limitKey: string
+  /** the network of a public address: the /24 of IPv4, the /48 of IPv6; empty when it is not public */
+  readonly networkKey: string
+  /** the address that a provider is asked for */
+  readonly lookupText: string
+  /** what facts are kept by: the IPv4 address that is asked for, or the /64 of the IPv6 address */
+  readonly factsKey: string
 }
 
 /** Longest text worth parsing: a bracketed IPv6 address with a zone id. */
 const MAX_TEXT = 80
 
-/**
- * Ranges (as ipaddr.js names them) that a caller on the internet can come from. The tunnels 6to4 and Teredo are among
- * them: were they skipped, they would be a way around the check.
- */
-const PUBLIC_RANGES: ReadonlySet<string> = new Set(["unicast", "6to4", "teredo"])
+/** Global unicast of IPv6 is 2000::/3; whatever else there is, is not routed on the public internet. */
+const isGlobalUnicast = (first: number): boolean => first >>> 29 === 1
 
 const DOT = 46
 const ZERO = 48
@@ -36,6 +40,7 @@ const ZERO = 48
 class IPv4 implements Address {
   readonly text: string
   readonly words: readonly [number]
+  #isPublic: boolean | undefined
   constructor(text: string) {
     this.text = text
     let word = 0
@@ -54,21 +59,81 @@ class IPv4 implements Address {
   get limitKey(): string {
     return this.text
   }
+  get lookupText(): string {
+    return this.text
+  }
+  get factsKey(): string {
+    return this.text
+  }
+  get networkKey(): string {
+    return this.isPublic ? `${this.text.slice(0, this.text.lastIndexOf("."))}.0/24` : ""
+  }
   get isPublic(): boolean {
-    const [word] = this.words
-    const octets = [word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255]
-    return PUBLIC_RANGES.has(new ipaddr.IPv4(octets).range())
+    this.#isPublic ??= new ipaddr.IPv4(octets(this.words[0])).range() === "unicast"
+    return this.#isPublic
   }
 }
 
+const octets = (word: number) => [word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255]
+
+type Words6 = readonly [number, number, number, number]
+
+/** An IPv4 address that stands in an IPv6 address. */
+interface Embedded {
+  readonly address: IPv4
+  /** a tunnel: the IPv6 form is routed on the public internet whatever IPv4 address it embeds */
+  readonly isTunnel: boolean
+}
+
+const embed = (word: number, isTunnel = false): Embedded => ({
+  address: new IPv4(octets(word).join(".")),
+  isTunnel,
+})
+
+/**
+ * The IPv4 address that an IPv6 address leads to, where nobody but the holder of that IPv4 address can have it. That is not
+ * so for ISATAP, whose IPv4 address stands in the half of the address that its owner chooses: a caller would get a budget for
+ * each one that he writes there.
+ */
+const embeddedOf = ([a, b, c, d]: Words6): Embedded | undefined => {
+  // 6to4, 2002::/16 (RFC 3056)
+  if (a >>> 16 === 0x2002) return embed(((a << 16) | (b >>> 16)) >>> 0, true)
+  // Teredo, 2001::/32 (RFC 4380): the client's address is inverted
+  if (a === 0x2001_0000) return embed(~d >>> 0, true)
+  // NAT64, 64:ff9b::/96 (RFC 6052), and for local use 64:ff9b:1::/48 (RFC 8215) where it is written at the end
+  if (a === 0x0064_ff9b) {
+    if (b === 0 && c === 0) return embed(d)
+    return b >>> 16 === 1 && (d & 0x00ff_ffff) !== 0 ? embed(d) : undefined
+  }
+  if (a !== 0 || b !== 0) return undefined
+  // IPv4-compatible, ::/96 (RFC 4291), without :: and ::1; IPv4-translated, ::ffff:0:0:0/96 (RFC 2765)
+  return (c === 0 && d > 1) || c === 0xffff_0000 ? embed(d) : undefined
+}
+
+const prefix = (parts: ReadonlyArray<number>, groups: number): string =>
+  `${new ipaddr.IPv6(Array.from({ length: 8 }, (_, i) => (i < groups ? (parts[i] ?? 0) : 0))).toString()}/${groups * 16}`
+
 const fromIPv6 = (address: ipaddr.IPv6): Address => {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = address.parts
+  const { parts } = address
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parts
+  const words: Words6 = [((a << 16) | b) >>> 0, ((c << 16) | d) >>> 0, ((e << 16) | f) >>> 0, ((g << 16) | h) >>> 0]
+  const embedded = embeddedOf(words)
+  // a new one, without the zone id
+  const text = new ipaddr.IPv6(parts).toString()
+  if (embedded !== undefined && (embedded.address.isPublic || !embedded.isTunnel)) {
+    const { factsKey, isPublic, limitKey, lookupText, networkKey } = embedded.address
+    return { text, words, isPublic, limitKey, networkKey, lookupText, factsKey }
+  }
+  const isPublic = embedded !== undefined || (isGlobalUnicast(words[0]) && address.range() === "unicast")
+  const subnet = prefix(parts, 4)
   return {
-    // a new one, without the zone id
-    text: new ipaddr.IPv6(address.parts).toString(),
-    words: [((a << 16) | b) >>> 0, ((c << 16) | d) >>> 0, ((e << 16) | f) >>> 0, ((g << 16) | h) >>> 0],
-    isPublic: PUBLIC_RANGES.has(address.range()),
-    limitKey: `${new ipaddr.IPv6([a, b, c, d, 0, 0, 0, 0]).toString()}/64`,
+    text,
+    words,
+    isPublic,
+    limitKey: embedded?.address.limitKey ?? subnet,
+    networkKey: isPublic ? prefix(parts, 3) : "",
+    lookupText: text,
+    factsKey: subnet,
   }
 }
 
@@ -109,5 +174,14 @@ export const canonicalAddress = (text: string): string | undefined => parseAddre
 /** Whether an address is routed on the public internet; false for what is no address. */
 export const isPublic = (address: string): boolean => parseAddress(address)?.isPublic === true
 
-/** What a caller's budgets are counted by: an IPv4 address itself, an IPv6 address's /64 (`2001:db8:1:2::/64`). */
+/**
+ * What a caller's budgets are counted by: an IPv4 address itself, an IPv6 address's /64 (`2001:db8:1:2::/64`), and the IPv4
+ * address that an IPv6 address embeds (6to4, Teredo, NAT64, IPv4-compatible).
+ */
 export const limitKey = (address: string): string => parseAddress(address)?.limitKey ?? address
+
+/**
+ * The network that a public address belongs to, for what one network may take of something that all share: the /24 of IPv4
+ * (`198.51.7.0/24`), the /48 of IPv6 (`2001:470:1::/48`). Empty for an address that is not public and for what is no address.
+ */
+export const networkKey = (address: string): string => parseAddress(address)?.networkKey ?? ""

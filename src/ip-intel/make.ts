@@ -37,7 +37,7 @@ const forPublic = ({ name, lookup }: Provider): Provider["lookup"] => {
   return (text) => {
     const address = parseAddress(text)
     if (address === undefined) return fail("rejected", "cannot be asked for what is no address")
-    return address.isPublic ? lookup(address.text) : nothing
+    return address.isPublic ? lookup(address.lookupText) : nothing
   }
 }
 

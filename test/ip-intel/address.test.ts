@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { canonicalAddress, isPublic, limitKey } from "../../src/ip-intel/address.ts"
+import { canonicalAddress, isPublic, limitKey, networkKey, parseAddress } from "../../src/ip-intel/address.ts"
 import { clientAddress, trustedProxies } from "../../src/ip-intel/client-address.ts"
 
 describe("canonicalAddress", () => {
@@ -53,12 +53,21 @@ describe("canonicalAddress", () => {
 })
 
 describe("isPublic", () => {
-  it.each(["8.8.8.8", "::ffff:1.1.1.1", "2606:4700::1111", "2002:808:808::1", "2001:0:1::1"])(
-    "is true for %s",
-    (address) => {
-      expect(isPublic(address)).toBe(true)
-    },
-  )
+  it.each([
+    ...[
+      "8.8.8.8",
+      "::ffff:1.1.1.1",
+      "2606:4700::1111",
+      "2002:808:808::1",
+      "2001:0:1::1",
+      "::8.8.8.8",
+      "64:ff9b::8.8.8.8",
+    ],
+    // tunnels whose IPv4 address is not public: were they skipped, they would be a way around the check
+    ...["2002:a00:1::1", "2001:0:1::f5ff:fffe"],
+  ])("is true for %s", (address) => {
+    expect(isPublic(address)).toBe(true)
+  })
 
   it.each([
     "127.0.0.1",
@@ -78,6 +87,19 @@ describe("isPublic", () => {
     "fd00::1",
     "ff02::1",
     "2001:db8::1",
+    // IPv4-compatible, NAT64 and SIIT forms of addresses that are not public
+    "::7f00:1",
+    "::10.0.0.1",
+    "64:ff9b::7f00:1",
+    "64:ff9b:1::192.168.0.1",
+    "::ffff:0:10.0.0.1",
+    // discard-only (RFC 6666) and dummy (RFC 9780) prefixes, documentation (RFC 9637), and what is assigned to nobody
+    "100::1",
+    "100:0:0:1::1",
+    "3fff::1",
+    "4000::1",
+    "5f00::1",
+    "1::1",
   ])("is false for %s", (address) => {
     expect(isPublic(address)).toBe(false)
   })
@@ -95,6 +117,67 @@ describe("limitKey", () => {
     expect(limitKey("2606:4700:1:3::")).toBe("2606:4700:1:3::/64")
     expect(limitKey("::1")).toBe("::/64")
   })
+})
+
+describe("IPv6 that embeds an IPv4 address", () => {
+  // each of them leads to 8.8.4.4 = 0x08080404
+  it.each([
+    ["IPv4-compatible", "::808:404"],
+    ["IPv4-translated (SIIT)", "::ffff:0:808:404"],
+    ["NAT64", "64:ff9b::808:404"],
+    ["local NAT64", "64:ff9b:1:2::808:404"],
+    ["6to4", "2002:808:404:1:2:3:4:5"],
+    ["Teredo", "2001:0:4136:e378:8000:63bf:f7f7:fbfb"],
+  ])("counts and is looked up as that address: %s", (_, address) => {
+    expect(limitKey(address)).toBe("8.8.4.4")
+    expect(networkKey(address)).toBe("8.8.4.0/24")
+    expect(parseAddress(address)).toMatchObject({ isPublic: true, lookupText: "8.8.4.4", factsKey: "8.8.4.4" })
+    // it keeps its own text, so that it gets no trust that was meant for the IPv4 address
+    expect(canonicalAddress(address)).toBe(address)
+  })
+
+  it("counts as that address when it is not public, too", () => {
+    expect(limitKey("::7f00:1")).toBe("127.0.0.1")
+    expect(limitKey("64:ff9b::a00:1")).toBe("10.0.0.1")
+    expect(limitKey("2002:c000:204::1")).toBe("192.0.2.4")
+    expect(networkKey("::7f00:1")).toBe("")
+    expect(networkKey("64:ff9b::a00:1")).toBe("")
+  })
+
+  it("is looked up and counted by network as itself when it is a tunnel and the IPv4 address is not public", () => {
+    expect(networkKey("2002:a00:1:5::1")).toBe("2002:a00:1::/48")
+    expect(parseAddress("2002:a00:1:5::1")).toMatchObject({
+      isPublic: true,
+      lookupText: "2002:a00:1:5::1",
+      factsKey: "2002:a00:1:5::/64",
+    })
+  })
+
+  it("does not let a caller choose: what stands in the last half of an address (ISATAP) changes nothing", () => {
+    expect(limitKey("2606:4700:1:2:0:5efe:808:404")).toBe("2606:4700:1:2::/64")
+    expect(limitKey("2606:4700:1:2:200:5efe:808:404")).toBe("2606:4700:1:2::/64")
+  })
+
+  it("leaves loopback and the unspecified address alone", () => {
+    expect(limitKey("::1")).toBe("::/64")
+    expect(limitKey("::")).toBe("::/64")
+  })
+})
+
+describe("networkKey", () => {
+  it("is the /24 of IPv4 and the /48 of IPv6", () => {
+    expect(networkKey("8.8.4.200")).toBe("8.8.4.0/24")
+    expect(networkKey("::ffff:223.255.255.1")).toBe("223.255.255.0/24")
+    expect(networkKey("2606:4700:1:2:3:4:5:6")).toBe("2606:4700:1::/48")
+    expect(networkKey("2606:4700:2::")).toBe("2606:4700:2::/48")
+  })
+
+  it.each(["127.0.0.1", "10.1.2.3", "192.0.2.1", "::1", "fd00::1", "2001:db8::1", "100:0:0:1::1", "nonsense", ""])(
+    "is empty for %j",
+    (address) => {
+      expect(networkKey(address)).toBe("")
+    },
+  )
 })
 
 describe("clientAddress", () => {
@@ -127,6 +210,18 @@ describe("clientAddress", () => {
     expect(client("10.0.0.1", "1.1.1.1, 8.8.8.8, 10.2.3.4,127.0.0.1")).toBe("8.8.8.8")
     expect(client("::ffff:10.0.0.1", "10.9.9.9, 8.8.8.8")).toBe("8.8.8.8")
     expect(client("2606:4700::7", "8.8.8.8,2606:4700:1::1")).toBe("8.8.8.8")
+  })
+
+  it("trusts nobody for an IPv4 address that he embeds in his own", () => {
+    // 10.0.0.1 as 6to4, NAT64, IPv4-compatible and Teredo
+    for (const address of ["2002:a00:1::", "64:ff9b::a00:1", "::a00:1", "2001:0:1::f5ff:fffe"]) {
+      expect(client(address, "1.1.1.1")).toBe(address)
+      expect(client("10.0.0.1", `1.1.1.1, ${address}`)).toBe(address)
+    }
+    const trustsNat64 = trustedProxies(["64:ff9b::a00:0/104"])
+    expect(clientAddress({ socketAddress: "64:ff9b::a00:1", forwardedFor: "8.8.8.8", trusted: trustsNat64 })).toBe(
+      "8.8.8.8",
+    )
   })
 
   it("is the leftmost address when every hop is a trusted proxy", () => {
