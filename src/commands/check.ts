@@ -89,7 +89,7 @@ const webhookProof = ({ Security }: SettingsTree): Finding => {
   ]
   return works(
     "webhook",
-    proofs.length === 0 ? "unproven: this gate serves loopback only" : `proved by ${proofs.join(" or ")}`,
+    proofs.length === 0 ? "unproven: taken from this machine only" : `proved by ${proofs.join(" or ")}`,
   )
 }
 

@@ -89,7 +89,7 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
   const runtime = ManagedRuntime.make(
     listenersLayer({ basePath }).pipe(
       Layer.provideMerge(GateLayer.layer),
-      Layer.provideMerge(layerFrom({ ...settings })),
+      Layer.provideMerge(layerFrom({ ...settings }, { embedded: true })),
       Layer.provideMerge(options.log === undefined ? Layer.empty : logTo(options.log)),
     ),
   )

@@ -18,6 +18,10 @@ export const callerOf = (request: IncomingMessage, trusted: TrustedProxies): str
     trusted,
   })
 
+/** Whether a proxy says that it passed the request on. */
+export const isForwarded = ({ headers }: IncomingMessage): boolean =>
+  Object.keys(headers).some((name) => name === "forwarded" || name === "via" || /^x-(?:forwarded-|real-ip$)/.test(name))
+
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
 /** Whether the request says that its body is JSON. */

@@ -7,7 +7,7 @@ import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { header, parseJson, readBody } from "./incoming.ts"
+import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
 export class Routes extends Context.Service<
@@ -73,6 +73,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
                 webhookTimestamp: header(request, "webhook-timestamp"),
                 webhookSignature: header(request, "webhook-signature"),
                 rawBody,
+                socketAddress: request.socket.remoteAddress,
+                forwarded: isForwarded(request),
               },
               yield* store.now,
             )

@@ -16,7 +16,15 @@ export interface SignedRequest {
   readonly webhookTimestamp: string | undefined
   readonly webhookSignature: string | undefined
   readonly rawBody: string
+  /** the connection's own remote address */
+  readonly socketAddress: string | undefined
+  /** a proxy passed the request on: it has `Forwarded`, `Via` or an `X-Forwarded-…` header */
+  readonly forwarded: boolean
 }
+
+/** Loopback as sockets name it, on an IPv6 socket too. */
+const isLoopback = (address: string | undefined): boolean =>
+  address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
 
 /** Whether any of them matches; all are compared, so that the time says nothing either. */
 const anyEqual = (given: string, accepted: ReadonlyArray<string>): boolean =>
@@ -39,8 +47,13 @@ export const verifyWebhook = (
 ): Refusal | undefined => {
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
-  // the settings allow this for a gate that serves loopback only
-  if (tokens.length === 0 && secrets.length === 0) return undefined
+  // The settings allow no secret where only this machine reaches the gate. What a proxy on this machine passes on comes from
+  // elsewhere: a caller could end his own session here, and talk on beside the next one.
+  if (tokens.length === 0 && secrets.length === 0) {
+    return isLoopback(request.socketAddress) && !request.forwarded
+      ? undefined
+      : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are taken from this machine only."
+  }
   if (tokens.length > 0 && request.apiToken !== undefined) {
     return anyEqual(request.apiToken, tokens) ? undefined : "x-api-token: The token is wrong."
   }

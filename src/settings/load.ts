@@ -6,7 +6,7 @@ import { resolve } from "node:path"
 import { Effect, FileSystem, Layer, Result } from "effect"
 import { Settings } from "../Settings.ts"
 import { SettingsInvalid } from "./problems.ts"
-import { type LoadedSettings, resolveSettings } from "./resolve.ts"
+import { type LoadedSettings, type Place, resolveSettings } from "./resolve.ts"
 
 export interface SettingsSource {
   /** the file, relative to `cwd`; without one `settings.json` in `cwd`, when it is there */
@@ -59,11 +59,13 @@ export const loadSettings = Effect.fn("loadSettings")(function* (
 
 /**
  * Checks settings given as an object, in the shape of the settings file (secrets may be `Redacted`), with the same
- * defaults and the same problems. The environment is not read.
+ * defaults and the same problems. The environment is not read. `place.embedded` is for a gate that a host's server serves: it
+ * needs a webhook secret whatever `Server.Host` is.
  */
 export const settingsFrom = (
   settings: Readonly<Record<string, unknown>>,
-): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, {})
+  place?: Place,
+): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, {}, place)
 
 const warned = ({ tree, warnings }: LoadedSettings) =>
   Effect.as(
@@ -76,5 +78,8 @@ export const layer = (source: SettingsSource): Layer.Layer<Settings, SettingsInv
   Layer.effect(Settings, Effect.flatMap(loadSettings(source), warned))
 
 /** Settings given as an object; warnings are logged. */
-export const layerFrom = (settings: Readonly<Record<string, unknown>>): Layer.Layer<Settings, SettingsInvalid> =>
-  Layer.effect(Settings, Effect.flatMap(Effect.fromResult(settingsFrom(settings)), warned))
+export const layerFrom = (
+  settings: Readonly<Record<string, unknown>>,
+  place?: Place,
+): Layer.Layer<Settings, SettingsInvalid> =>
+  Layer.effect(Settings, Effect.flatMap(Effect.fromResult(settingsFrom(settings, place)), warned))

@@ -19,6 +19,12 @@ export interface LoadedSettings {
   readonly warnings: ReadonlyArray<string>
 }
 
+/** Where the gate with these settings runs. */
+export interface Place {
+  /** Inside a host application, whose server serves it: `Server.Host` says nothing about who reaches it then. */
+  readonly embedded?: boolean
+}
+
 type Path<P> = { [K in keyof typeof S]: (typeof S)[K] extends { readonly presence: P } ? K : never }[keyof typeof S]
 
 const store = (read: Reader): SettingsTree["StoreConnectionString"] => {
@@ -93,7 +99,16 @@ const warn = (tree: SettingsTree, warnings: Array<string>): void => {
   }
 }
 
-const settingsOf = (flat: Flat, read: Reader): SettingsTree | undefined => {
+/** Why callers from elsewhere can reach the webhook; undefined when only this machine can. */
+const exposureOf = (read: Reader, host: string, { embedded = false }: Place): string | undefined => {
+  if (embedded) return "the host application's server decides who reaches the gate, not Server.Host"
+  if (!isLoopback(host)) return "only a gate whose Server.Host is a loopback address such as 127.0.0.1 needs none"
+  return read.has("Security.TrustedProxies")
+    ? "Security.TrustedProxies is set, so a proxy brings callers from elsewhere to Server.Host"
+    : undefined
+}
+
+const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
   const value = <K extends Path<"default">>(path: K): (typeof S)[K]["fallback"] =>
     read.one<(typeof S)[K]["fallback"]>(S[path].kind, path) ?? S[path].fallback
   const list = (path: (typeof LIST_PATHS)[number] | "Security.AllowedOrigins") => [
@@ -106,11 +121,9 @@ const settingsOf = (flat: Flat, read: Reader): SettingsTree | undefined => {
   const Host = value("Server.Host")
   const WebhookApiToken = read.many(S["Security.WebhookApiToken"].kind, "Security.WebhookApiToken")
   const WebhookSigningSecret = read.many(S["Security.WebhookSigningSecret"].kind, "Security.WebhookSigningSecret")
-  if (!isLoopback(Host) && !read.has("Security.WebhookApiToken") && !read.has("Security.WebhookSigningSecret")) {
-    read.missing(
-      "Security.WebhookApiToken",
-      "this or Security.WebhookSigningSecret, unless Server.Host is a loopback address such as 127.0.0.1",
-    )
+  const exposure = exposureOf(read, Host, place)
+  if (exposure !== undefined && !read.has("Security.WebhookApiToken") && !read.has("Security.WebhookSigningSecret")) {
+    read.missing("Security.WebhookApiToken", `this or Security.WebhookSigningSecret: ${exposure}`)
   }
   const rest: Omit<SettingsTree, "Campaigns"> = {
     StoreConnectionString,
@@ -159,11 +172,12 @@ const settingsOf = (flat: Flat, read: Reader): SettingsTree | undefined => {
 export const resolveSettings = (
   json: unknown,
   env: Readonly<Record<string, string | undefined>>,
+  place: Place = {},
 ): Result.Result<LoadedSettings, SettingsInvalid> => {
   const problems: Array<SettingProblem> = []
   const flat = flatten(json, env, problems)
   const read = makeReader(flat, problems)
-  const tree = settingsOf(flat, read)
+  const tree = settingsOf(flat, read, place)
   problems.push(...unknownNames(flat))
   if (tree === undefined || problems.length > 0) return Result.fail(new SettingsInvalid({ problems }))
   warn(tree, read.warnings)

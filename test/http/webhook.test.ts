@@ -12,6 +12,8 @@ const vector: SignedRequest = {
   webhookTimestamp: String(signedAt),
   webhookSignature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
   rawBody: '{"test": 2432232314}',
+  socketAddress: "127.0.0.1",
+  forwarded: false,
 }
 const other = `whsec_${Buffer.from("another secret of enough bytes").toString("base64")}`
 
@@ -105,8 +107,17 @@ describe("a token", () => {
     expect(verify({ apiToken: "anything" })).toBeUndefined()
   })
 
-  it("is not needed by a gate without any proof, which serves loopback only", () => {
-    expect(verify(bare, security({}))).toBeUndefined()
+  it("is not needed by a gate without any proof, from this machine itself", () => {
+    for (const socketAddress of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+      expect(verify({ ...bare, socketAddress }, security({}))).toBeUndefined()
+    }
+  })
+
+  it("is never accepted unproven from elsewhere, nor through a proxy", () => {
+    const none = security({})
+    expect(verify({ ...bare, socketAddress: "192.0.2.1" }, none)).toMatch(/Security\.WebhookApiToken/)
+    expect(verify({ ...bare, socketAddress: undefined }, none)).toMatch(/Security\.WebhookApiToken/)
+    expect(verify({ ...bare, forwarded: true }, none)).toMatch(/Security\.WebhookApiToken/)
   })
 })
 

@@ -467,6 +467,38 @@ describe("the webhook's credentials", () => {
     }
   })
 
+  it("are required on loopback too where a proxy is trusted, which brings callers from elsewhere", () => {
+    const behindProxy = (Security: Json) => ({
+      VoiceAiPlatform: platform,
+      Server: { Host: "127.0.0.1" },
+      Security: { TrustedProxies: ["loopback"], ...Security },
+    })
+    const [problem, ...others] = problemsOf(behindProxy({}))
+    assert.deepStrictEqual(others, [])
+    assert.strictEqual(problem?.path, "Security.WebhookApiToken")
+    assert.include(problem?.expected, "Security.TrustedProxies")
+    assert.deepStrictEqual(problemsOf(behindProxy({ WebhookApiToken: TOKEN })), [])
+    assert.deepStrictEqual(problemsOf(behindProxy({ WebhookSigningSecret: SIGNING })), [])
+    // a wrong entry is one problem, and does not hide the other
+    assert.sameMembers(
+      [...pathsOf(behindProxy({ TrustedProxies: ["nobody"] }))],
+      ["Security.TrustedProxies.0", "Security.WebhookApiToken"],
+    )
+  })
+
+  it("are required of a gate inside a host, whose server may listen anywhere", () => {
+    const inside = { VoiceAiPlatform: platform, Server: { Host: "127.0.0.1" } }
+    const result = settingsFrom(inside, { embedded: true })
+    assert.isTrue(Result.isFailure(result))
+    if (Result.isFailure(result)) {
+      assert.deepStrictEqual(
+        result.failure.problems.map(({ path }) => path),
+        ["Security.WebhookApiToken"],
+      )
+    }
+    assert.isTrue(Result.isSuccess(settingsFrom(minimal, { embedded: true })))
+  })
+
   it("may be one text or a list, for rotation", () => {
     const tree = treeOf(withSecurity({ WebhookApiToken: [TOKEN, `${TOKEN}-new`], WebhookSigningSecret: SIGNING }))
     assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [TOKEN, `${TOKEN}-new`])

@@ -52,7 +52,8 @@ export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, VoiceAi
         },
         IpIntel,
         Queue,
-        Security,
+        // whoever trusts a proxy needs a webhook secret
+        Security: "TrustedProxies" in Security ? { WebhookApiToken: "token-behind-a-proxy", ...Security } : Security,
         Server: { Host: "127.0.0.1", Port: 0 },
       }),
     ).pipe(
