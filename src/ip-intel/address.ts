@@ -19,6 +19,8 @@ export interface Address {
   readonly isPublic: boolean
   /** what a caller's budgets are counted by: IPv4 itself, the /64 of IPv6; of IPv6 that embeds IPv4, that IPv4 address */
   readonly limitKey: string
+  /** the IPv4 address that an IPv6 address leads to; undefined for others */
+  readonly embedded: string | undefined
   /** the network of a public address: the /24 of IPv4, the /48 of IPv6; empty when it is not public */
   readonly networkKey: string
   /** the address that a provider is asked for */
@@ -40,6 +42,7 @@ const ZERO = 48
 class IPv4 implements Address {
   readonly text: string
   readonly words: readonly [number]
+  readonly embedded = undefined
   #isPublic: boolean | undefined
   constructor(text: string) {
     this.text = text
@@ -122,7 +125,7 @@ const fromIPv6 = (address: ipaddr.IPv6): Address => {
   const text = new ipaddr.IPv6(parts).toString()
   if (embedded !== undefined && (embedded.address.isPublic || !embedded.isTunnel)) {
     const { factsKey, isPublic, limitKey, lookupText, networkKey } = embedded.address
-    return { text, words, isPublic, limitKey, networkKey, lookupText, factsKey }
+    return { text, words, isPublic, limitKey, embedded: limitKey, networkKey, lookupText, factsKey }
   }
   const isPublic = embedded !== undefined || (isGlobalUnicast(words[0]) && address.range() === "unicast")
   const subnet = prefix(parts, 4)
@@ -130,7 +133,8 @@ const fromIPv6 = (address: ipaddr.IPv6): Address => {
     text,
     words,
     isPublic,
-    limitKey: embedded?.address.limitKey ?? subnet,
+    limitKey: embedded?.address.text ?? subnet,
+    embedded: embedded?.address.text,
     networkKey: isPublic ? prefix(parts, 3) : "",
     lookupText: text,
     factsKey: subnet,

@@ -3,7 +3,7 @@
  * missing; endpoints declare which checks they stand behind (`http/Authorization.ts`), and none checks by itself.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import ipaddr from "ipaddr.js"
+import { limitKey } from "../ip-intel/address.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import { type Left, makeBudget } from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"
@@ -58,12 +58,8 @@ export class Access extends Context.Service<
   }
 >()("voicegate/platform/Access") {}
 
-/** Callers of IPv6 are told apart by their /64. */
-export const networkOf = (address: string): string => {
-  if (!ipaddr.isValid(address)) return address
-  const parsed = ipaddr.process(address)
-  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":").slice(0, 4).join(":")
-}
+/** What wrong keys are counted by: an IPv4 address, the /64 of IPv6, and the IPv4 address that an IPv6 address embeds. */
+export const networkOf = limitKey
 
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 

@@ -4,6 +4,7 @@
  */
 import { Effect, type Redacted, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
+import { parseRange } from "../ip-intel/ranges.ts"
 import { IP_PROVIDERS, type IpProvider } from "../Settings.ts"
 
 /** How one text becomes a value. */
@@ -123,15 +124,15 @@ const RANGES = new Map<string, ReadonlyArray<string>>([
   ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]],
 ])
 
-const isRange = (range: string): boolean =>
-  ipaddr.IPv4.isValidCIDRFourPartDecimal(range) || (ipaddr.IPv6.isValidCIDR(range) && !range.includes("%"))
+/** What the gate can compile, without the brackets and zones that only addresses of requests have. */
+const isProxy = (given: string): boolean => !/[[\]%]/.test(given) && parseRange(given) !== undefined
 
 /** `loopback` and `private` stand for several ranges. */
 export const proxies: Kind<ReadonlyArray<string>> = kind(
-  "an address, a CIDR such as 10.0.0.0/8, or one of the words loopback and private; one a list item",
+  "an address, a CIDR such as 10.0.0.0/8 (no leading zeros), or one of the words loopback and private; one a list item",
   parsed(
     Schema.Array(Schema.String),
-    (given) => RANGES.get(given.toLowerCase()) ?? (isIp(given) || isRange(given) ? [given] : undefined),
+    (given) => RANGES.get(given.toLowerCase()) ?? (isProxy(given) ? [given] : undefined),
   ),
 )
 

@@ -22,6 +22,18 @@ describe("the addresses of webhooks", () => {
       ...["127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"],
       ...["255.255.255.255", "224.0.0.1", "::1", "::", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1"],
       ...["::ffff:127.0.0.1", "::ffff:a00:1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001:db8::1", "nonsense", ""],
+      // IPv4 addresses that are not public, embedded: compatible, NAT64, local NAT64, SIIT, 6to4, Teredo, ISATAP
+      ...[
+        "::7f00:1",
+        "::a9fe:a9fe",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::a00:1",
+        "64:ff9b:1:a00:0:100::",
+        "::ffff:0:a00:1",
+      ],
+      ...["2002:a00:1::1", "2001:0:1::f5ff:fffe", "2606:4700:1:2:0:5efe:a00:1", "2606:4700:1:2:200:5efe:7f00:1"],
+      // discard-only, dummy, documentation, segment routing, site-local, and what is assigned to nobody
+      ...["100::1", "100:0:0:1::1", "3fff::1", "5f00::1", "fec0::1", "1::1", "4000::1", "8000::1", "fe00::1"],
     ]) {
       assert.isFalse(isPublicAddress(address), address)
     }
@@ -32,6 +44,8 @@ describe("the addresses of webhooks", () => {
       for (const url of [
         ...["http://127.0.0.1/", "http://[::1]:80/", "http://localhost:9/", "http://a.localhost/", "http://0x7f.1/"],
         ...["http://2130706433/", "http://169.254.169.254/latest", "http://[::ffff:10.0.0.1]/"],
+        ...["http://[::7f00:1]/", "http://[::127.0.0.1]/", "http://[100:0:0:1::1]/", "http://[64:ff9b::10.0.0.1]/"],
+        ...["http://[2606:4700::5efe:10.0.0.1]/"],
       ]) {
         assert.include(yield* problemOf({ url }), "public internet", url)
         assert.isUndefined(yield* problemOf({ url }, true), url)

@@ -2,6 +2,7 @@ import { NodeFileSystem } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Redacted, Result } from "effect"
 import fc from "fast-check"
+import { trustedProxies } from "../../src/ip-intel/client-address.ts"
 import { Settings } from "../../src/Settings.ts"
 import { layerFrom, loadSettings, settingsFrom } from "../../src/settings/load.ts"
 import type { SettingProblem } from "../../src/settings/problems.ts"
@@ -564,12 +565,29 @@ describe("origins and proxies", () => {
     ])
   })
 
-  it.each(["10", "010.1.1.1", "10.0.0.0/33", "proxy.example", "10.0.0.0/", "1.2.3", "fe80::1%eth0"])(
-    "the proxy %s is refused",
-    (given) => {
-      assert.deepStrictEqual(pathsOf(withSecurity({ TrustedProxies: [given] })), ["Security.TrustedProxies.0"])
-    },
-  )
+  it.each([
+    ...["10", "010.1.1.1", "10.0.0.0/33", "proxy.example", "10.0.0.0/", "1.2.3", "fe80::1%eth0", "[::1]"],
+    ...["10.0.0.0/08", "fd00::/064", "::ffff:10.0.0.0/90", "10.0.0.0/8/8"],
+  ])("the proxy %s is refused", (given) => {
+    assert.deepStrictEqual(pathsOf(withSecurity({ TrustedProxies: [given] })), ["Security.TrustedProxies.0"])
+  })
+
+  it("proxies that the settings accept are the ones that the gate can compile", () => {
+    const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), maxLength: 3 })
+    const base = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.ipV4().map((address) => `::ffff:${address}`),
+      fc.string({ unit: fc.constantFrom(..."01fF.:%[]/ "), maxLength: 12 }),
+    )
+    fc.assert(
+      fc.property(base, fc.oneof(digits, fc.constant(undefined)), (address, prefix) => {
+        const given = prefix === undefined ? address : `${address}/${prefix}`
+        const result = resolveSettings(withSecurity({ TrustedProxies: [given] }), {})
+        if (Result.isSuccess(result)) trustedProxies(result.success.tree.Security.TrustedProxies)
+      }),
+    )
+  })
 
   it("that trust or allow everybody are warned of", () => {
     const { warnings } = valid(withSecurity({ AllowedOrigins: "*", TrustedProxies: "0.0.0.0/0" }))

@@ -10,7 +10,7 @@ import { isIP, type LookupFunction, Socket } from "node:net"
 import { NodeHttpClient } from "@effect/platform-node"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { HttpClient } from "effect/http"
-import ipaddr from "ipaddr.js"
+import { parseOnce } from "../../ip-intel/address.ts"
 import { type Refused, refuse, type WebhookTarget } from "../model.ts"
 
 const MAX_URL = 2_048
@@ -25,12 +25,21 @@ const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 /** Standard Webhooks 1.0: 24 to 64 bytes in base64. */
 const SIGNING_SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/
 
+/** ISATAP (RFC 5214): the two words of the interface identifier that stand before the IPv4 address. */
+const ISATAP = new Set([0x0000_5efe, 0x0200_5efe])
+
 /**
  * Whether an address is one of the public internet: of no range with a special use (private, loopback, link-local, shared,
- * multicast, …, and also 6to4, Teredo and NAT64, which lead to IPv4). Mapped IPv4 is judged as IPv4.
+ * multicast, discard-only, …). Mapped IPv4 is judged as IPv4. Every other form that embeds an IPv4 address and leads to it
+ * (6to4, Teredo, NAT64, IPv4-compatible, IPv4-translated) is refused; ISATAP is refused when that address is not public.
  */
-export const isPublicAddress = (address: string): boolean =>
-  ipaddr.isValid(address) && ipaddr.process(address).range() === "unicast"
+export const isPublicAddress = (text: string): boolean => {
+  const address = parseOnce(text)
+  if (address === undefined || !address.isPublic || address.embedded !== undefined) return false
+  const [, , c, d = 0] = address.words
+  if (c === undefined || !ISATAP.has(c)) return true
+  return parseOnce([d >>> 24, (d >>> 16) & 255, (d >>> 8) & 255, d & 255].join("."))?.isPublic === true
+}
 
 /** The address was refused before a byte was sent. */
 class NotPublic extends Error {
