@@ -54,7 +54,7 @@ const bench = Effect.gen(function* () {
   const keys = yield* ApiKeys
   const made = yield* Effect.forEach(
     Array.from({ length: COLD_KEYS * ROUNDS }),
-    () => keys.create(user.id, { name: "k", scope: { type: "Unrestricted" }, userManagement: false }),
+    () => keys.create(user.id, { name: "k", scope: { type: "Unrestricted" }, permissions: ["read"] }),
     { concurrency: 50 },
   )
   const secrets = made.map(({ secret }) => Redacted.value(secret))

@@ -1,6 +1,6 @@
 /**
  * Everything on one machine, offline: a local platform with two slots, the gate in front of it on the embedded store, and a
- * page to call from. The gate holds a restricted key without user management, as one in production should.
+ * page to call from. The gate's key is restricted to its business and may start calls and nothing else, as one in production should.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"

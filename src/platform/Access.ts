@@ -10,7 +10,7 @@ import { Businesses } from "./Businesses.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { digestSecret, hasSecretForm } from "./KeySecret.ts"
-import { type Business, type Principal, type Refused, refuse, type User } from "./model.ts"
+import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
 
 /** Wrong keys of one address a minute, before more are refused unread. */
 export const FAILURES_PER_MINUTE = 20
@@ -47,6 +47,8 @@ export class Access extends Context.Service<
     ) => Effect.Effect<Principal, Refused | TooManyRequests | DatabaseUnavailable>
     /** Counts a request of a key. */
     readonly count: (caller: Principal, counted: Counted) => Effect.Effect<Left, TooManyRequests>
+    /** Passes a key that has one of the permissions; an empty list passes none. */
+    readonly permitted: (caller: Principal, anyOf: ReadonlyArray<Permission>) => Effect.Effect<void, Refused>
     /** A business within the key's scope, which its user owns. */
     readonly business: (caller: Principal, id: string) => Effect.Effect<Business, Refused | DatabaseUnavailable>
     /** The businesses within the key's scope. */
@@ -60,6 +62,14 @@ export class Access extends Context.Service<
 
 /** What wrong keys are counted by: an IPv4 address, the /64 of IPv6, and the IPv4 address that an IPv6 address embeds. */
 export const networkOf = limitKey
+
+const quoted = (permissions: ReadonlyArray<Permission>, between: string): string =>
+  permissions.map((each) => `"${each}"`).join(between)
+
+const permissionMissing = (has: ReadonlyArray<Permission>, anyOf: ReadonlyArray<Permission>): string =>
+  anyOf.length === 0
+    ? "no key has the permission for this endpoint"
+    : `this key needs the permission ${quoted(anyOf, " or ")}, and has ${quoted(has, ", ")}`
 
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 
@@ -137,6 +147,10 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       return Access.of({
         authenticate,
         count,
+        permitted: ({ key }, anyOf) =>
+          anyOf.some((each) => key.permissions.includes(each))
+            ? Effect.void
+            : Effect.fail(refuse("forbidden", "PERMISSION_MISSING", permissionMissing(key.permissions, anyOf))),
         business,
         businesses: (caller) =>
           Effect.map(owned.list(caller.user.id), (all) => all.filter(({ id }) => inScope(caller, id))),

@@ -1,6 +1,6 @@
 /**
- * API keys: made with a name and a scope, shown once, listed without their secret, revoked for good. The database holds a
- * digest and a display form only.
+ * API keys: made with a name, a scope and permissions, shown once, listed without their secret, revoked for good. The database
+ * holds a digest and a display form only.
  */
 import { randomUUID } from "node:crypto"
 import { Array as Arr, Clock, Context, Effect, Layer, Redacted } from "effect"
@@ -9,7 +9,15 @@ import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
-import { type ApiKey, type KeyScope, type Principal, type Refused, refuse } from "./model.ts"
+import {
+  type ApiKey,
+  type KeyScope,
+  PERMISSIONS,
+  type Permission,
+  type Principal,
+  type Refused,
+  refuse,
+} from "./model.ts"
 
 /** The longest name of a key, in UTF-16 units. */
 export const MAX_KEY_NAME = 100
@@ -19,6 +27,8 @@ const MARKED_MILLIS = 60_000
 export interface NewKey {
   readonly name: string
   readonly scope: KeyScope
+  /** what it is for; at least one */
+  readonly permissions: ReadonlyArray<Permission>
   /** off unless said */
   readonly userManagement?: boolean
   readonly expiresAt?: number | null
@@ -37,6 +47,15 @@ export class ApiKeys extends Context.Service<
     >
     /** All keys of a user, newest first, the revoked ones too. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<ApiKey>, DatabaseUnavailable>
+    /**
+     * Gives a key exactly these permissions, at least one: felt by this process at once, by others within `FRESH_MILLIS`.
+     * Refused for a revoked key.
+     */
+    readonly permit: (
+      userId: string,
+      keyId: string,
+      permissions: ReadonlyArray<Permission>,
+    ) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
     /** Ends a key: refused by this process at once, by others within `FRESH_MILLIS`. Does nothing for a revoked one. */
     readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
     /** Who the key of this digest stands for, by the database; undefined when there is none, or it is revoked. */
@@ -53,6 +72,9 @@ interface Row {
   readonly digest: string
   readonly display: string
   readonly restricted: number
+  readonly may_start: number
+  readonly may_read: number
+  readonly may_manage: number
   readonly user_management: number
   readonly created_at: number
   readonly expires_at: number | null
@@ -60,12 +82,25 @@ interface Row {
   readonly revoked_at: number | null
 }
 
+const permissionsOf = ({ may_manage, may_read, may_start }: Row): ReadonlyArray<Permission> => {
+  const may = { start: may_start, read: may_read, manage: may_manage }
+  return PERMISSIONS.filter((each) => may[each] !== 0)
+}
+
+/** Permissions as the columns that hold them. */
+const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
+  may_start: permissions.includes("start") ? 1 : 0,
+  may_read: permissions.includes("read") ? 1 : 0,
+  may_manage: permissions.includes("manage") ? 1 : 0,
+})
+
 const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
   id: row.id,
   userId: row.user_id,
   name: row.name,
   display: row.display,
   scope: row.restricted === 0 ? { type: "Unrestricted" } : { type: "Restricted", businessIds },
+  permissions: permissionsOf(row),
   userManagement: row.user_management !== 0,
   createdAt: row.created_at,
   expiresAt: row.expires_at,
@@ -75,17 +110,22 @@ const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
 
 const describe = (key: ApiKey): string => {
   const scope = key.scope.type === "Restricted" ? `restricted to ${key.scope.businessIds.join(", ")}` : "unrestricted"
-  return `${key.name} (${key.display}), ${scope}${key.userManagement ? ", with user management" : ""}`
+  const may = `may ${key.permissions.join(", ")}`
+  return `${key.name} (${key.display}), ${scope}, ${may}${key.userManagement ? ", with user management" : ""}`
 }
 
+const noPermission = () => refuse("invalid", "PERMISSIONS_REQUIRED", "a key needs at least one permission")
+const noSuchKey = () => refuse("not_found", "KEY_NOT_FOUND", "no such key")
+
 /** What is wrong with a wanted key, as far as the key itself tells. */
-const problemOf = ({ expiresAt, name, scope }: NewKey, now: number): Refused | undefined => {
+const problemOf = ({ expiresAt, name, permissions, scope }: NewKey, now: number): Refused | undefined => {
   if (name.trim() === "" || name.length > MAX_KEY_NAME) {
     return refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
   }
   if (scope.type === "Restricted" && scope.businessIds.length === 0) {
     return refuse("invalid", "BUSINESSES_REQUIRED", "a restricted key needs at least one business")
   }
+  if (permissions.length === 0) return noPermission()
   if (typeof expiresAt === "number" && expiresAt <= now) {
     return refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a time to come.")
   }
@@ -127,6 +167,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         digest: digestSecret(Redacted.value(secret)),
         display: displaySecret(Redacted.value(secret)),
         restricted: wanted.scope.type === "Restricted" ? 1 : 0,
+        ...columnsOf(wanted.permissions),
         user_management: wanted.userManagement === true ? 1 : 0,
         created_at: now,
         expires_at: wanted.expiresAt ?? null,
@@ -147,6 +188,17 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       return rows.map((row) => show(row, businesses.get(row.id) ?? []))
     })
 
+    const permit = Effect.fnUntraced(function* (userId: string, keyId: string, permissions: ReadonlyArray<Permission>) {
+      if (permissions.length === 0) return yield* noPermission()
+      const [row] = yield* sql<Row>`
+        UPDATE api_keys SET ${sql.update(columnsOf(permissions))}
+        WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING *`
+      if (row === undefined) return yield* noSuchKey()
+      const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
+      yield* audit.record(userId, "api_key.changed", key.id, describe(key))
+      return key
+    })
+
     const revoke = Effect.fnUntraced(function* (userId: string, keyId: string) {
       const now = yield* Clock.currentTimeMillis
       const [ended] = yield* sql<Row>`
@@ -156,7 +208,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         ended === undefined
           ? yield* sql<Row>`SELECT * FROM api_keys WHERE id = ${keyId} AND user_id = ${userId}`
           : [ended]
-      if (row === undefined) return yield* refuse("not_found", "KEY_NOT_FOUND", "no such key")
+      if (row === undefined) return yield* noSuchKey()
       const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
       if (ended !== undefined) yield* audit.record(userId, "api_key.revoked", key.id, describe(key))
       return key
@@ -183,6 +235,12 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     return ApiKeys.of({
       create: (userId, wanted) => create(userId, wanted).pipe(sql.withTransaction, orUnavailable),
       list: (userId) => orUnavailable(list(userId)),
+      permit: (userId, keyId, permissions) =>
+        permit(userId, keyId, permissions).pipe(
+          sql.withTransaction,
+          Effect.tap(() => cache.clear),
+          orUnavailable,
+        ),
       revoke: (userId, keyId) =>
         revoke(userId, keyId).pipe(
           sql.withTransaction,

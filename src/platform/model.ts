@@ -43,6 +43,13 @@ export type KeyScope =
   | { readonly type: "Unrestricted" }
   | { readonly type: "Restricted"; readonly businessIds: ReadonlyArray<string> }
 
+/**
+ * What a key is for: `start` sessions and calls (and read what whoever starts them needs), `read` everything, `manage`
+ * (change and delete) what there is. None includes another.
+ */
+export const PERMISSIONS = ["start", "read", "manage"] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
 /** A key as it is shown: without its secret. */
 export interface ApiKey {
   readonly id: string
@@ -51,6 +58,8 @@ export interface ApiKey {
   /** prefix and last four characters of the secret */
   readonly display: string
   readonly scope: KeyScope
+  /** at least one, in the order of `PERMISSIONS` */
+  readonly permissions: ReadonlyArray<Permission>
   /** whether everything at and below `/user` is open to the key */
   readonly userManagement: boolean
   readonly createdAt: number

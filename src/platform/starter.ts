@@ -1,6 +1,6 @@
 /**
  * An account that a gate can be tried with, made as its owner would make it: a user, a business with a web campaign that tells
- * the gate of ended sessions, and a key restricted to that business, without user management.
+ * the gate of ended sessions, and a key for the gate: restricted to that business, with the permission to start and no other.
  */
 import { Effect, type Redacted } from "effect"
 import { ApiKeys } from "./ApiKeys.ts"
@@ -26,6 +26,6 @@ export const makeStarterAccount = Effect.fn("makeStarterAccount")(function* (wan
   const business = yield* businesses.create(user.id, { name: `${name} business` })
   const campaign = yield* (yield* WebCampaigns).create(business, { name: `${name} campaign`, sessionEnded })
   const scope = { type: "Restricted" as const, businessIds: [business.id] }
-  const { secret } = yield* (yield* ApiKeys).create(user.id, { name: "gate", scope, userManagement: false })
+  const { secret } = yield* (yield* ApiKeys).create(user.id, { name: "gate", scope, permissions: ["start"] })
   return { secret, businessId: business.id, webCampaignId: campaign.id, regionId }
 })

@@ -9,6 +9,7 @@ import { Audit } from "../../src/platform/Audit.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { FRESH_MILLIS } from "../../src/platform/KeyCache.ts"
 import { mintSecret } from "../../src/platform/KeySecret.ts"
+import { PERMISSIONS } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
 import { prepare } from "./support.ts"
@@ -137,10 +138,18 @@ onEachEngine("access", (engine) => {
       const { apiKeys } = yield* started()
       yield* TestClock.setTime(1_000)
       const make = (businessIds: ReadonlyArray<string>, more = {}) =>
-        codeOf(apiKeys.create("u1", { name: "k", scope: { type: "Restricted", businessIds }, ...more }))
+        codeOf(
+          apiKeys.create("u1", {
+            name: "k",
+            scope: { type: "Restricted", businessIds },
+            permissions: ["start"],
+            ...more,
+          }),
+        )
       assert.strictEqual(yield* make([]), "BUSINESSES_REQUIRED")
       assert.strictEqual(yield* make(["b1", "b3"]), "BUSINESS_NOT_FOUND")
       assert.strictEqual(yield* make(["b1"], { name: " " }), "NAME_INVALID")
+      assert.strictEqual(yield* make(["b1"], { permissions: [] }), "PERMISSIONS_REQUIRED")
       assert.strictEqual(yield* make(["b1"], { expiresAt: 1_000 }), "EXPIRY_INVALID")
       assert.lengthOf(yield* apiKeys.list("u1"), 4)
     }),
@@ -191,10 +200,37 @@ onEachEngine("access", (engine) => {
     }),
   )
 
+  it.effect("feels changed permissions of a key at once where they were changed, and within 30 s everywhere", () =>
+    Effect.gen(function* () {
+      const { access, apiKeys, database, keys, who } = yield* started()
+      const other = yield* process(database)
+      const { key } = yield* who(keys.all)
+      yield* other.who(keys.all)
+      yield* apiKeys.permit("u1", key.id, ["read"])
+      const manages = (one: Access.Access["Service"], caller: typeof who) =>
+        codeOf(Effect.flatMap(caller(keys.all), (principal) => one.permitted(principal, ["manage"])))
+      assert.strictEqual(yield* manages(access, who), "PERMISSION_MISSING")
+      yield* TestClock.adjust(FRESH_MILLIS)
+      assert.strictEqual(yield* manages(other.access, other.who), "PERMISSION_MISSING")
+      assert.deepStrictEqual((yield* other.who(keys.all)).key.permissions, ["read"])
+    }),
+  )
+
+  it.effect("lets keys from before there were permissions do what they could: everything", () =>
+    Effect.gen(function* () {
+      const { apiKeys, sql } = yield* started()
+      // what the migration leaves in a row that was there, and what an older process still writes
+      yield* sql`INSERT INTO api_keys (id, user_id, name, digest, display, restricted, user_management, created_at)
+        VALUES ('old', 'u1', 'old', 'digest', 'vgp_…', 0, 0, 0)`
+      const old = (yield* apiKeys.list("u1")).find(({ id }) => id === "old")
+      assert.deepStrictEqual(old?.permissions, [...PERMISSIONS])
+    }),
+  )
+
   it.effect("refuses a key from its expiry on, whatever is remembered of it", () =>
     Effect.gen(function* () {
       const { apiKeys, who } = yield* started()
-      const wanted = { name: "e", scope: { type: "Unrestricted" as const }, expiresAt: 5_000 }
+      const wanted = { name: "e", scope: { type: "Unrestricted" as const }, permissions: PERMISSIONS, expiresAt: 5_000 }
       const { secret } = yield* apiKeys.create("u1", wanted)
       yield* TestClock.setTime(4_999)
       assert.strictEqual((yield* who(secret)).key.name, "e")

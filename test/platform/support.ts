@@ -4,7 +4,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiKeys, type NewKey } from "../../src/platform/ApiKeys.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
-import type { WebhookTarget } from "../../src/platform/model.ts"
+import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
 import type { SessionConfig } from "../../src/Session.ts"
@@ -83,7 +83,8 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
     name: "Web",
     ...(sessionEnded && { sessionEnded }),
   })
-  const make = (userId: string, key: NewKey) => Effect.map(apiKeys.create(userId, key), ({ secret }) => secret)
+  const make = (userId: string, key: Omit<NewKey, "permissions">) =>
+    Effect.map(apiKeys.create(userId, { permissions: PERMISSIONS, ...key }), ({ secret }) => secret)
   const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })
   const unrestricted = { type: "Unrestricted" as const }
   const keys = {

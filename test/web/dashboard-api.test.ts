@@ -217,6 +217,7 @@ describe("the dashboard's API", () => {
         answers.map(() => [404, "BUSINESS_NOT_FOUND"]),
       )
       assert.strictEqual((yield* eve("POST", "/keys/any/revoke")).status, 404)
+      assert.strictEqual((yield* eve("PATCH", "/keys/any", { permissions: ["manage"] })).status, 404)
       assert.strictEqual((yield* eve("POST", "/deliveries/any/send-again")).status, 404)
     }),
   )
@@ -235,8 +236,11 @@ describe("the dashboard's API", () => {
       assert.deepStrictEqual([nameless.status, code(nameless)], [400, "NAME_INVALID"])
       const over = yield* ada("POST", "/keys", { ...key, expiresAt: -1 })
       assert.deepStrictEqual([over.status, code(over)], [400, "EXPIRY_INVALID"])
+      const useless = yield* ada("POST", "/keys", { ...key, permissions: [] })
+      assert.deepStrictEqual([useless.status, code(useless)], [400, "PERMISSIONS_REQUIRED"])
       const made = yield* ada("POST", "/keys", key)
       assert.strictEqual(made.status, 200)
+      assert.include(made.text, '"permissions":["start"]')
       const secret = String(made.json.secret)
       const listed = yield* ada("GET", "/keys")
       assert.notInclude(listed.text, secret)

@@ -122,7 +122,11 @@ it("makes a business, a campaign and a restricted key, which works within its bu
 
     expect(await ask(secret, `business/${businessId}`)).toMatchObject({ status: 200, data: { name: "Bakery" } })
     expect(await ask(secret, "business/other")).toMatchObject({ status: 403 })
-    const user = await ask(secret, "user")
+    expect(await ask(secret, `business/${businessId}/webcampaigns`)).toMatchObject({
+      status: 403,
+      code: "ListWebCampaigns:PERMISSION_MISSING",
+    })
+    const user = await ask(secret, "user/billing/usage")
     expect(user.status).toBe(403)
     expect(user.code).toMatch(/API_ACCESS_MANAGEMENT_RESTRICTION$/)
 

@@ -175,6 +175,7 @@ describe("API keys", () => {
     expect(JSON.stringify(await tab.evaluate("[localStorage, sessionStorage, history.state]"))).not.toContain(secret)
     expect(platform.state.keys[0]).toMatchObject({
       scope: { type: "Restricted", businessIds: ["business-1"] },
+      permissions: ["start"],
       userManagement: false,
       expiresAt: null,
     })
@@ -199,6 +200,37 @@ describe("API keys", () => {
     const [key] = platform.state.keys
     expect(key).toMatchObject({ scope: { type: "Unrestricted" }, userManagement: true })
     expect(Math.round(((key?.expiresAt ?? 0) - Date.now()) / 86_400_000)).toBe(30)
+  })
+
+  it("offers to start and nothing else at first, refuses a key without a permission, and changes them later", async () => {
+    const tab = await signIn()
+    await click(tab, "Add API key")
+    await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
+    await tab.getByRole("checkbox", { name: "Bakery" }).check()
+    const box = (name: string) => tab.getByRole("checkbox", { name, exact: true })
+    expect([await box("Start").isChecked(), await box("Read").isChecked(), await box("Manage").isChecked()]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    await box("Start").uncheck()
+    await click(tab, "Make the key")
+    await tab.getByText("Choose at least one permission.").waitFor()
+    expect(await tab.evaluate("document.activeElement.labels[0].textContent")).toBe("Start")
+    expect(platform.state.keys).toHaveLength(0)
+    await box("Read").check()
+    await box("Start").check()
+    await click(tab, "Make the key")
+    await click(tab, "I have kept it")
+    await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor()
+    await click(tab, "Edit permissions of Gate")
+    await dialog(tab, "Permissions of “Gate”").waitFor()
+    await box("Read").uncheck()
+    await click(tab, "Save")
+    await announced(tab, "The permissions of Gate are changed.")
+    await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor({ state: "detached" })
+    expect(platform.state.keys[0]?.permissions).toEqual(["start"])
+    await eventually("the focus to come back", async () => (await focused(tab)) === "Edit permissions of Gate")
   })
 
   it("revokes a key only after it was confirmed", async () => {

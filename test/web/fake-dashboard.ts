@@ -144,6 +144,9 @@ export const startFakeDashboard = async (options: {
             message: "a restricted key needs at least one business",
           })
         }
+        if (payload.permissions.length === 0) {
+          return yield* new Invalid({ code: "PERMISSIONS_REQUIRED", message: "a key needs at least one permission" })
+        }
         const secret = `vgp_${randomBytes(24).toString("hex")}`
         const key: ApiKey = {
           ...payload,
@@ -157,6 +160,13 @@ export const startFakeDashboard = async (options: {
         state.secrets.push(secret)
         record("api_key.created", key.id, `${key.name} (${key.display})`)
         return { key, secret }
+      }),
+      change: Effect.fnUntraced(function* ({ params, payload }) {
+        const { index, item } = yield* find(state.keys, params.id, "key")
+        const changed = { ...item, ...payload }
+        state.keys[index] = changed
+        record("api_key.changed", item.id, `${item.name} (${item.display})`)
+        return changed
       }),
       revoke: Effect.fnUntraced(function* ({ params }) {
         const { index, item } = yield* find(state.keys, params.id, "key")

@@ -160,6 +160,13 @@ const first = [
   `CREATE INDEX audit_entries_of_user ON audit_entries (user_id, at, id)`,
 ]
 
+/** What a key is for. Keys that are there keep what they could do, which was everything. */
+const keyPermissions = [
+  `ALTER TABLE api_keys ADD COLUMN may_start INTEGER NOT NULL DEFAULT 1`,
+  `ALTER TABLE api_keys ADD COLUMN may_read INTEGER NOT NULL DEFAULT 1`,
+  `ALTER TABLE api_keys ADD COLUMN may_manage INTEGER NOT NULL DEFAULT 1`,
+]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -168,4 +175,7 @@ const step = (statements: ReadonlyArray<string>) =>
 const run = Migrator.make({})
 
 /** Brings the tables up to date; on PostgreSQL several processes may do so at once. */
-export const migrate = run({ loader: Migrator.fromRecord({ "1_first": step(first) }), table: "migrations" })
+export const migrate = run({
+  loader: Migrator.fromRecord({ "1_first": step(first), "2_key_permissions": step(keyPermissions) }),
+  table: "migrations",
+})

@@ -19,6 +19,6 @@ export const Api = HttpApi.make("platform")
       title: "voicegate platform",
       version: "1",
       description:
-        "Every request carries `Authorization: Token <key>`. A key may make 60 requests a minute, and 600 starts of sessions and calls, which are counted apart; `X-RateLimit-Remaining` says how many are left.",
+        "Every request carries `Authorization: Token <key>`. A key may make 60 requests a minute, and 600 starts of sessions and calls, which are counted apart; `X-RateLimit-Remaining` says how many are left. A key has permissions: `start` (start sessions and calls, and read what whoever starts them needs), `read` (read everything in its scope), `manage` (change and delete). None includes another. Every endpoint names those of which a key needs one; without it the answer is 403 `PERMISSION_MISSING`.",
     }),
   )

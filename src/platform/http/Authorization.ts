@@ -1,11 +1,12 @@
 /**
- * What endpoints declare that a caller needs. Every endpoint stands behind `Authorization`; the others give a handler what it
- * cannot have otherwise: the business, the user. So an endpoint that forgets to declare its need does not compile.
+ * What endpoints declare that a caller needs. Every endpoint stands behind `Authorization`, which refuses every key where an
+ * endpoint does not say which permissions open it (`openTo`). The others give a handler what it cannot have otherwise: the
+ * business, the user. So an endpoint that forgets to declare that need does not compile.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 import type { Counted } from "../Access.ts"
-import type { Business, Principal, User } from "../model.ts"
+import type { Business, Permission, Principal, User } from "../model.ts"
 import { Failures } from "./envelope.ts"
 
 /** The caller whose key was proved. */
@@ -22,7 +23,22 @@ export class CurrentUser extends Context.Service<CurrentUser, User>()("voicegate
 /** Which budget an endpoint's requests are counted in. */
 export class CountedAs extends Context.Service<CountedAs, Counted>()("voicegate/platform/CountedAs") {}
 
-/** The header is exactly `Authorization: Token <key>`, the key is good, and it has requests left. */
+/** Any one of these permissions opens the endpoint. */
+export class OpenTo extends Context.Service<OpenTo, ReadonlyArray<Permission>>()("voicegate/platform/OpenTo") {}
+
+/** Opens an endpoint to keys with one of these permissions, and says so in its description; `says` is the rest of it. */
+export const openTo = (
+  permissions: readonly [Permission, ...ReadonlyArray<Permission>],
+  says = "",
+): Context.Context<OpenTo> => {
+  const needs = `Needs the permission ${permissions.map((each) => `\`${each}\``).join(" or ")}.`
+  return OpenApi.annotations({
+    description: says === "" ? needs : `${says} ${needs}`,
+    override: { "x-permissions": permissions },
+  }).pipe(Context.add(OpenTo, permissions))
+}
+
+/** The header is exactly `Authorization: Token <key>`, the key is good, has requests left, and a permission of the endpoint. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller }>()(
   "voicegate/platform/Authorization",
   {

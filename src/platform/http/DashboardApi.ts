@@ -30,6 +30,7 @@ import {
   Credentials,
   Delivery,
   DeliveryState,
+  KeyChange,
   Kind,
   Live,
   NewApiKey,
@@ -78,6 +79,12 @@ const Keys = HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.get("list", "/keys", { success: Schema.Array(ApiKey) }),
     HttpApiEndpoint.post("create", "/keys", { payload: NewApiKey, success: CreatedApiKey, error: [Invalid, NotFound] }),
+    HttpApiEndpoint.patch("change", "/keys/:id", {
+      params: { id },
+      payload: KeyChange,
+      success: ApiKey,
+      error: [Invalid, NotFound],
+    }),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: { id }, success: ApiKey, error: NotFound }),
   )
   .middleware(Session)

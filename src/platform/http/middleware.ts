@@ -13,6 +13,7 @@ import {
   NeedsBusiness,
   NeedsUnrestricted,
   NeedsUserManagement,
+  OpenTo,
 } from "./Authorization.ts"
 import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
 import { fieldsOf } from "./form-errors.ts"
@@ -67,6 +68,9 @@ const authorization = Layer.effect(
           ),
           Effect.mapError(toFailure()),
         )
+        // An endpoint that forgot to say what opens it is open to nobody.
+        const anyOf = Option.getOrElse(Context.getOption(endpoint.annotations, OpenTo), () => [])
+        yield* Effect.mapError(access.permitted(caller, anyOf), toFailure(endpoint.identifier))
         return yield* Effect.provideService(handler, Caller, caller)
       }),
     })

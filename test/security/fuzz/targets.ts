@@ -128,7 +128,7 @@ const startLocal = async ({ own }: Owned, { onLine }: TargetOptions) => {
   const campaign = textOf(await make(`businesses/${business}/campaigns`, { name: "Fuzz" }), "id")
   const kept: Array<string> = [business, campaign]
   const key = async (scope: object, userManagement: boolean) => {
-    const made = await make("keys", { name: "fuzz", scope, userManagement })
+    const made = await make("keys", { name: "fuzz", scope, userManagement, permissions: ["start", "read", "manage"] })
     kept.push(/"id":"([^"]+)"/.exec(made.text)?.[1] ?? "")
     return textOf(made, "secret")
   }

@@ -1,7 +1,7 @@
 /** Businesses, their web campaigns, and the regions: definitions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NeedsBusiness, NeedsUnrestricted } from "../Authorization.ts"
+import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { businessPath, described, Id, listBody, Name, pageOf, Time } from "./shapes.ts"
 
@@ -12,20 +12,29 @@ const Nothing = Schema.Null
 /** The businesses of the key's scope. */
 export const Keys = HttpApiGroup.make("keys")
   .add(
-    HttpApiEndpoint.get("ListBusinesses", "/business", { success: success(Schema.Array(Business)) }),
-    HttpApiEndpoint.get("ListRegions", "/regions", { success: success(Schema.Array(Region)) }),
+    HttpApiEndpoint.get("ListBusinesses", "/business", { success: success(Schema.Array(Business)) }).annotateMerge(
+      openTo(["start", "read"]),
+    ),
+    HttpApiEndpoint.get("ListRegions", "/regions", { success: success(Schema.Array(Region)) }).annotateMerge(
+      openTo(["start", "read"]),
+    ),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Scope", description: "What any key may see" }))
+  .annotateMerge(OpenApi.annotations({ title: "Scope", description: "What the key reaches" }))
 
 export const NewBusinesses = HttpApiGroup.make("newBusinesses")
   .add(
     HttpApiEndpoint.post("CreateBusiness", "/business", {
       payload: Schema.Struct({ name: Name }),
       success: success(Business),
-    }),
+    }).annotateMerge(openTo(["manage"])),
   )
   .middleware(NeedsUnrestricted)
-  .annotateMerge(OpenApi.annotations({ title: "New businesses", description: "Needs an unrestricted key" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "New businesses",
+      description: "Needs a key that is not restricted to listed businesses",
+    }),
+  )
 
 /** What is shown of a campaign's webhook: no value of a header, no secret. */
 const SessionEnded = Schema.Struct({
@@ -61,29 +70,32 @@ const campaignPath = { ...businessPath, webCampaignId: Id }
 
 export const Businesses = HttpApiGroup.make("businesses")
   .add(
-    HttpApiEndpoint.get("GetBusiness", "/business/:businessId", { params: businessPath, success: success(Business) }),
+    HttpApiEndpoint.get("GetBusiness", "/business/:businessId", {
+      params: businessPath,
+      success: success(Business),
+    }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.patch("RenameBusiness", "/business/:businessId", {
       params: businessPath,
       payload: Schema.Struct({ name: Name }),
       success: success(Business),
-    }),
+    }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.delete("DeleteBusiness", "/business/:businessId", {
       params: businessPath,
       success: success(Nothing),
-    }).annotate(OpenApi.Description, "Deletes all that belongs to it. 409 while calls of it run."),
+    }).annotateMerge(openTo(["manage"], "Deletes all that belongs to it. 409 while calls of it run.")),
     HttpApiEndpoint.get("ListWebCampaigns", "/business/:businessId/webcampaigns", {
       params: businessPath,
       success: success(Schema.Array(WebCampaign)),
-    }),
+    }).annotateMerge(openTo(["read"])),
     HttpApiEndpoint.post("CreateWebCampaign", "/business/:businessId/webcampaigns", {
       params: businessPath,
       payload: Schema.Struct({ name: Name, sessionEnded: Schema.optionalKey(Schema.NullOr(Target)) }),
       success: success(WebCampaign),
-    }),
+    }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.get("GetWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
       params: campaignPath,
       success: success(WebCampaign),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.patch("ChangeWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
       params: campaignPath,
       payload: Schema.Struct({
@@ -91,16 +103,16 @@ export const Businesses = HttpApiGroup.make("businesses")
         sessionEnded: described(Schema.optionalKey(Schema.NullOr(Target)), "replaced as a whole; null for none"),
       }),
       success: success(WebCampaign),
-    }),
+    }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.delete("DeleteWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
       params: campaignPath,
       success: success(Nothing),
-    }),
+    }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.post("ListWebhookDeliveries", "/business/:businessId/webhooks/history", {
       params: businessPath,
       payload: listBody(Schema.Struct({})),
       success: success(pageOf(Delivery)),
-    }),
+    }).annotateMerge(openTo(["read"])),
   )
   .middleware(NeedsBusiness)
   .annotateMerge(OpenApi.annotations({ title: "Businesses", description: "A business and its web campaigns" }))

@@ -1,7 +1,7 @@
 /** Web sessions, simulated calls and conversations of a business: definitions. Shapes are the reference's second generation. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CountedAs, NeedsBusiness } from "../Authorization.ts"
+import { CountedAs, NeedsBusiness, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { businessPath, Count, described, FilterTime, Id, listBody, OptionalTime, pageOf, Time } from "./shapes.ts"
 
@@ -73,21 +73,21 @@ export const Sessions = HttpApiGroup.make("sessions")
       ),
     })
       .annotate(CountedAs, "start")
-      .annotate(OpenApi.Description, "429 `CONCURRENCY_LIMIT_REACHED` while all calls of the account run."),
+      .annotateMerge(openTo(["start"], "429 `CONCURRENCY_LIMIT_REACHED` while all calls of the account run.")),
     HttpApiEndpoint.post("CountWebSessions", "/business/:businessId/websession/count", {
       params: businessPath,
       payload: Schema.Struct({ filter: Schema.optionalKey(Schema.NullOr(SessionFilter)) }),
       success: success(Count),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.post("ListWebSessions", "/business/:businessId/websession/history", {
       params: businessPath,
       payload: listBody(SessionFilter),
       success: success(pageOf(WebSession)),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.post("GetWebSession", "/business/:businessId/websession/history/:webSessionId", {
       params: { ...businessPath, webSessionId: Id },
       success: success(WebSession),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
   )
   .middleware(NeedsBusiness)
   .annotateMerge(OpenApi.annotations({ title: "Web sessions" }))
@@ -114,16 +114,16 @@ export const Calls = HttpApiGroup.make("calls")
       success: success(Call),
     })
       .annotate(CountedAs, "start")
-      .annotate(OpenApi.Description, "Simulated: nobody's telephone rings. It counts against the account's limit."),
+      .annotateMerge(openTo(["start"], "Simulated: nobody's telephone rings. It counts against the account's limit.")),
     HttpApiEndpoint.post("ListCalls", "/business/:businessId/call/history", {
       params: businessPath,
       payload: listBody(Schema.Struct({})),
       success: success(pageOf(Call)),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.get("GetCall", "/business/:businessId/call/:callId", {
       params: { ...businessPath, callId: Id },
       success: success(Call),
-    }),
+    }).annotateMerge(openTo(["start", "read"])),
   )
   .middleware(NeedsBusiness)
   .annotateMerge(OpenApi.annotations({ title: "Calls" }))
@@ -152,11 +152,11 @@ export const Conversations = HttpApiGroup.make("conversations")
         }),
       ),
       success: success(pageOf(Schema.Struct(conversation))),
-    }),
+    }).annotateMerge(openTo(["read"])),
     HttpApiEndpoint.get("GetConversation", "/business/:businessId/conversations/:sessionId", {
       params: { ...businessPath, sessionId: Id },
       success: success(Schema.Struct({ ...conversation, turns: Schema.Array(Turn) })),
-    }),
+    }).annotateMerge(openTo(["read"])),
   )
   .middleware(NeedsBusiness)
   .annotateMerge(OpenApi.annotations({ title: "Conversations" }))

@@ -27,12 +27,19 @@ export const KeyScope = Schema.Union([
 ])
 export type KeyScope = typeof KeyScope.Type
 
+/** What a key is for; none includes another. */
+export const Permission = Schema.Literals(["start", "read", "manage"])
+export type Permission = typeof Permission.Type
+
+const Permissions = Schema.Array(Permission).check(Schema.isMaxLength(3))
+
 /** A key without its secret; `display` is the prefix and the last four characters. */
 export const ApiKey = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   display: Schema.String,
   scope: KeyScope,
+  permissions: Permissions,
   userManagement: Schema.Boolean,
   createdAt: Time,
   expiresAt: Schema.NullOr(Time),
@@ -45,12 +52,17 @@ export type ApiKey = typeof ApiKey.Type
 export const NewApiKey = Schema.Struct({
   name: Schema.String.check(Schema.isMaxLength(256)),
   scope: KeyScope,
+  /** to start calls and nothing else unless said; to none is refused */
+  permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(["start"]))),
   /** off unless said */
   userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   /** never unless said */
   expiresAt: Schema.NullOr(Time).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 })
 export type NewApiKey = typeof NewApiKey.Type
+
+/** All permissions that the key is to have from now on. */
+export const KeyChange = Schema.Struct({ permissions: Permissions })
 
 /** The only answer that ever holds the secret. */
 export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })

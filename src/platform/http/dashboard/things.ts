@@ -29,6 +29,12 @@ export const keys = HttpApiBuilder.group(
           saying("invalid", "not_found"),
         ),
 
+      change: ({ params, payload }) =>
+        Effect.flatMap(userId, (id) => apiKeys.permit(id, params.id, payload.permissions)).pipe(
+          Effect.map(showKey),
+          saying("invalid", "not_found"),
+        ),
+
       revoke: ({ params }) =>
         Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(Effect.map(showKey), saying("not_found")),
     })

@@ -10,13 +10,17 @@ import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
 import { type Column, Table } from "../parts/Table.tsx"
 import { Ago, At, useNow } from "../parts/Time.tsx"
+import { EditKey } from "./EditKey.tsx"
 import { NewKey } from "./NewKey.tsx"
+import { namesOf } from "./Permissions.tsx"
 
 const all = () => Effect.all({ keys: api.keys.list(), businesses: api.businesses.list() }, { concurrency: 2 })
 
 export const Keys = (): JSX.Element => {
   const loaded = useLoad(all, "keys")
-  const [open, setOpen] = useState<{ readonly name: "new" } | { readonly name: "revoke"; readonly key: ApiKey }>()
+  const [open, setOpen] = useState<
+    { readonly name: "new" } | { readonly name: "edit" | "revoke"; readonly key: ApiKey }
+  >()
   const now = useNow(30_000)
   const close = (): void => setOpen(undefined)
   return (
@@ -42,13 +46,13 @@ export const Keys = (): JSX.Element => {
             <>
               {working.length === 0 ? (
                 <Empty title="No API keys yet.">
-                  <p>A gate needs one that is restricted to its business, without user management.</p>
+                  <p>A gate needs one that is restricted to its business, with the permission to start and no other.</p>
                 </Empty>
               ) : (
                 <Table
                   caption="API keys"
                   items={working}
-                  columns={[...columns, revokeColumn((key) => setOpen({ name: "revoke", key }))]}
+                  columns={[...columns, actionsColumn((name, key) => setOpen({ name, key }))]}
                 />
               )}
               {ended.length > 0 && (
@@ -75,6 +79,17 @@ export const Keys = (): JSX.Element => {
           )
         }}
       </Show>
+      {open?.name === "edit" && (
+        <EditKey
+          of={open.key}
+          onClose={close}
+          onDone={({ name }) => {
+            close()
+            announce(`The permissions of ${name} are changed.`)
+            loaded.reload()
+          }}
+        />
+      )}
       {open?.name === "revoke" && (
         <Confirm
           title={`Revoke “${open.key.name}”?`}
@@ -108,19 +123,30 @@ const columnsOf = (businesses: ReadonlyArray<Business>): ReadonlyArray<Column<Ap
     ),
   },
   { title: "Scope", cell: (key) => <Scope of={key} businesses={businesses} /> },
+  { title: "Permissions", cell: (key) => namesOf(key.permissions) },
   { title: "User management", cell: (key) => (key.userManagement ? <strong>On</strong> : "Off") },
   { title: "Last used", cell: (key) => (key.lastUsedAt === null ? "Never" : <Ago of={key.lastUsedAt} />) },
   { title: "Expires", cell: (key) => (key.expiresAt === null ? "Never" : <At of={key.expiresAt} />) },
   { title: "Created", cell: (key) => <At of={key.createdAt} /> },
 ]
 
-const revokeColumn = (revoke: (key: ApiKey) => void): Column<ApiKey> => ({
+const actionsColumn = (open: (name: "edit" | "revoke", key: ApiKey) => void): Column<ApiKey> => ({
   title: "Actions",
   untitled: true,
   cell: (key) => (
-    <button type="button" class="small-button" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
-      Revoke
-    </button>
+    <span class="buttons">
+      <button
+        type="button"
+        class="small-button"
+        aria-label={`Edit permissions of ${key.name}`}
+        onClick={() => open("edit", key)}
+      >
+        Edit
+      </button>
+      <button type="button" class="small-button" aria-label={`Revoke ${key.name}`} onClick={() => open("revoke", key)}>
+        Revoke
+      </button>
+    </span>
   ),
 })
 

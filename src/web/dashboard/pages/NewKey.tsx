@@ -1,7 +1,7 @@
 /** Adds a key: what it may do, then its secret, once. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
-import type { Business, CreatedApiKey } from "../../../platform/http/dashboard/shapes.ts"
+import type { Business, CreatedApiKey, Permission } from "../../../platform/http/dashboard/shapes.ts"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { announce } from "../parts/announce.ts"
@@ -10,10 +10,12 @@ import { Choice, Field, Form, Group, Problem } from "../parts/form.tsx"
 import { href } from "../router.ts"
 import { EXPIRIES, type Expiry, expiresAt } from "./expiry.ts"
 import { KeySecret } from "./KeySecret.tsx"
+import { NONE_CHOSEN, Permissions } from "./Permissions.tsx"
 
 interface Errors {
   readonly name?: string
   readonly businesses?: string
+  readonly permissions?: string
   readonly expiry?: string
 }
 
@@ -27,6 +29,7 @@ export const NewKey = ({
   const [name, setName] = useState("")
   const [restricted, setRestricted] = useState(true)
   const [chosen, setChosen] = useState<ReadonlyArray<string>>([])
+  const [permissions, setPermissions] = useState<ReadonlyArray<Permission>>(["start"])
   const [userManagement, setUserManagement] = useState(false)
   const [expiry, setExpiry] = useState<Expiry>("never")
   const [date, setDate] = useState("")
@@ -46,6 +49,7 @@ export const NewKey = ({
               "A restricted key needs at least one business. Restricted to none is not the same as unrestricted.",
           }
         : {}),
+      ...(permissions.length === 0 ? { permissions: NONE_CHOSEN } : {}),
       ...(end === undefined ? { expiry: "Choose a day to come." } : {}),
     }
     setErrors(found)
@@ -53,7 +57,8 @@ export const NewKey = ({
     const scope = restricted
       ? ({ type: "Restricted", businessIds: chosen } as const)
       : ({ type: "Unrestricted" } as const)
-    void run(api.keys.create({ payload: { name: name.trim(), scope, userManagement, expiresAt: end } }), (answer) => {
+    const payload = { name: name.trim(), scope, permissions, userManagement, expiresAt: end }
+    void run(api.keys.create({ payload }), (answer) => {
       announce("The key is made. Copy its secret now: you will not see it again.")
       setCreated(answer)
     })
@@ -113,6 +118,8 @@ export const NewKey = ({
             onChange={() => setRestricted(false)}
           />
         </Group>
+
+        <Permissions chosen={permissions} error={errors.permissions} onChange={setPermissions} />
 
         <Group label="User management">
           <Choice
