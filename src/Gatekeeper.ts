@@ -202,7 +202,7 @@ export const layer: Layer.Layer<
 
     const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
       Effect.suspend(() => {
-        const validated = validate(campaigns, body)
+        const validated = validate(campaigns, settings.Queue, body)
         if (Result.isFailure(validated)) return Effect.fail(validated.failure)
         const asked = validated.success
         const checked = Effect.flatMap(checkAddress(address), () => enter(asked, address))

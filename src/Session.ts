@@ -11,11 +11,25 @@ export const MAX_VARIABLE_NAME = 128
 /** The longest value of a variable, in UTF-16 units. */
 export const MAX_VARIABLE_VALUE = 4096
 
+/**
+ * Text that databases, logs and terminals take as it is: no control characters (C0, DEL, C1) and no lone surrogates. The
+ * values of variables may have tabs and line breaks. The platform applies the same rule.
+ */
+const plainText = Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { expected: "text without control characters" })
+const plainLines = Schema.isPattern(/^[^[\p{Cc}--[\t\n\r]]\p{Cs}]*$/v, {
+  expected: "text without control characters other than tab and line break",
+})
+
 // the names are a check of their own: a record's key schema would drop what it does not match
-const Variables = Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE))).check(
+const Variables = Schema.Record(
+  Schema.String,
+  Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE), plainLines),
+).check(
   Schema.isMaxProperties(MAX_VARIABLES),
-  Schema.isPropertyNames(Schema.String.check(Schema.isBetweenLength(1, MAX_VARIABLE_NAME))),
+  Schema.isPropertyNames(Schema.String.check(Schema.isBetweenLength(1, MAX_VARIABLE_NAME), plainText)),
 )
+
+const PlainId = (maxLength: number) => Schema.String.check(Schema.isMaxLength(maxLength), plainText)
 
 /** Audio encodings of the platform: 1 PCM, 2 WAV, 3 MULAW, 4 ALAW, 5 G722, 6 G729, 7 OPUS, 8 MPEG. */
 const EncodingType = Schema.Literals([1, 2, 3, 4, 5, 6, 7, 8])
@@ -38,8 +52,8 @@ export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,
 
 /** The body of a session request, as the browser sends it. Unknown fields are ignored. */
 export const SessionRequest = Schema.Struct({
-  campaignId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(256)))),
-  regionId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(256)))),
+  campaignId: Schema.optionalKey(Schema.NullOr(PlainId(256))),
+  regionId: Schema.optionalKey(Schema.NullOr(PlainId(256))),
   /** 0 WebSocket, 1 WebRTC */
   transportType: Schema.optionalKey(Schema.NullOr(Schema.Literals([0, 1]))),
   clientIdentifier: Schema.optionalKey(
@@ -47,6 +61,7 @@ export const SessionRequest = Schema.Struct({
       Schema.String.check(
         Schema.isBetweenLength(1, 256),
         Schema.isPattern(/^[^/\\]*$/, { expected: "a string without slash or backslash" }),
+        plainText,
       ),
     ),
   ),
@@ -54,7 +69,7 @@ export const SessionRequest = Schema.Struct({
   metadata: Schema.optionalKey(Schema.NullOr(Variables)),
   audioConfiguration: Schema.optionalKey(Schema.NullOr(AudioConfiguration)),
   /** A ticket that still lives is answered again, so a join is idempotent. */
-  uniqueRequestId: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(64)))),
+  uniqueRequestId: Schema.optionalKey(Schema.NullOr(PlainId(64))),
 })
 export type SessionRequest = typeof SessionRequest.Type
 

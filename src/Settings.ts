@@ -4,6 +4,10 @@
  */
 import { Context, type Redacted } from "effect"
 
+/** How a browser talks to the agent; each transport's place in this list is its `transportType` on the wire. */
+export const TRANSPORTS = ["websocket", "webrtc"] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
 /** One web campaign of the platform: what has slots and a queue. */
 export interface Campaign {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
@@ -16,6 +20,8 @@ export interface Campaign {
   readonly DefaultRegionId: string
   /** never empty, contains the default region */
   readonly AllowedRegionIds: ReadonlyArray<string>
+  /** never empty; the first is that of a request which names none */
+  readonly AllowedTransportTypes: ReadonlyArray<Transport>
   /** slots; undefined: from the platform's figures */
   readonly MaxConcurrency: number | undefined
 }
@@ -79,6 +85,8 @@ export interface SettingsTree {
     readonly DisconnectGraceSeconds: number
     readonly StartWindowSeconds: number
     readonly MaxCallMinutes: number
+    /** bytes of UTF-8: the most text that a caller may choose for one ticket */
+    readonly MaxTicketBytes: number
   }
   readonly Server: {
     readonly Host: string

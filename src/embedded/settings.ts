@@ -22,6 +22,8 @@ export interface CampaignSettings {
   readonly DefaultRegionId?: Text
   /** regions that a request may name; the default region when absent */
   readonly AllowedRegionIds?: Texts
+  /** transports that a request may name, `websocket` and `webrtc`; `websocket` when absent */
+  readonly AllowedTransportTypes?: Texts
   /** slots: calls at once; from the platform when absent, which needs a key with user management */
   readonly MaxConcurrency?: Amount
 }
@@ -78,6 +80,8 @@ export interface GateSettings {
     readonly DisconnectGraceSeconds?: Amount
     readonly StartWindowSeconds?: Amount
     readonly MaxCallMinutes?: Amount
+    /** the most a request's variables, metadata and identifier may be together, in bytes of UTF-8; 8192 when absent */
+    readonly MaxTicketBytes?: Amount
   }
   /** where the host listens: the gate does not listen itself, but a loopback address allows webhooks without proof */
   readonly Server?: {

@@ -2,18 +2,21 @@
  * Reads the campaigns: the default one below `VoiceAiPlatform` and the named ones below `VoiceAiPlatform.Campaigns`, which
  * inherit from it whatever they leave out, except the web campaign itself and its slots.
  */
-import type { Campaign } from "../Settings.ts"
+import type { Campaign, Transport } from "../Settings.ts"
 import type { Flat } from "./flat.ts"
 import type { Reader } from "./reader.ts"
 import { CAMPAIGN_SETTINGS as S } from "./table.ts"
 
 const ROOT = "VoiceAiPlatform"
 
+type ListName = "AllowedRegionIds" | "AllowedTransportTypes"
+
 /** What a campaign has so far; what is undefined is missing or wrong, and noted as such. */
-type Draft = Omit<{ readonly [K in keyof Campaign]: Campaign[K] | undefined }, "name" | "AllowedRegionIds"> & {
+type Draft = Omit<{ readonly [K in keyof Campaign]: Campaign[K] | undefined }, "name" | ListName> & {
   readonly name: string
   /** as given, undefined when absent */
   readonly AllowedRegionIds: ReadonlyArray<string> | undefined
+  readonly AllowedTransportTypes: ReadonlyArray<Transport> | undefined
 }
 
 const draft = (read: Reader, name: string, base: string, inherited: Draft | undefined): Draft => {
@@ -25,6 +28,7 @@ const draft = (read: Reader, name: string, base: string, inherited: Draft | unde
   const webCampaign = `${base}.WebCampaignId`
   if (!read.has(webCampaign)) read.missing(webCampaign, S.WebCampaignId.description)
   const regions = `${base}.AllowedRegionIds`
+  const transports = `${base}.AllowedTransportTypes`
   return {
     name,
     ApiSecretToken: read.one(S.ApiSecretToken.kind, required("ApiSecretToken")) ?? inherited?.ApiSecretToken,
@@ -33,11 +37,18 @@ const draft = (read: Reader, name: string, base: string, inherited: Draft | unde
     WebCampaignId: read.one(S.WebCampaignId.kind, webCampaign),
     DefaultRegionId: read.one(S.DefaultRegionId.kind, required("DefaultRegionId")) ?? inherited?.DefaultRegionId,
     AllowedRegionIds: read.has(regions) ? read.many(S.AllowedRegionIds.kind, regions) : inherited?.AllowedRegionIds,
+    AllowedTransportTypes: read.has(transports)
+      ? read.many(S.AllowedTransportTypes.kind, transports)
+      : inherited?.AllowedTransportTypes,
     MaxConcurrency: read.one(S.MaxConcurrency.kind, `${base}.MaxConcurrency`),
   }
 }
 
-const finish = (read: Reader, base: string, { AllowedRegionIds: allowed, ...rest }: Draft): Campaign | undefined => {
+const finish = (
+  read: Reader,
+  base: string,
+  { AllowedRegionIds: allowed, AllowedTransportTypes: transports, ...rest }: Draft,
+): Campaign | undefined => {
   const { ApiSecretToken, BaseUrl, BusinessId, WebCampaignId, DefaultRegionId } = rest
   if (allowed !== undefined && DefaultRegionId !== undefined && !allowed.includes(DefaultRegionId)) {
     const expected = `one of the regions in ${base}.AllowedRegionIds, or one that it inherits`
@@ -53,6 +64,7 @@ const finish = (read: Reader, base: string, { AllowedRegionIds: allowed, ...rest
     WebCampaignId,
     DefaultRegionId,
     AllowedRegionIds: [...new Set(allowed ?? [DefaultRegionId])],
+    AllowedTransportTypes: [...new Set(transports ?? (["websocket"] as const))],
   }
 }
 

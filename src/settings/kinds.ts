@@ -5,7 +5,7 @@
 import { Effect, type Redacted, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
 import { parseRange } from "../ip-intel/ranges.ts"
-import { IP_PROVIDERS, type IpProvider } from "../Settings.ts"
+import { IP_PROVIDERS, type IpProvider, TRANSPORTS, type Transport } from "../Settings.ts"
 
 /** How one text becomes a value. */
 export interface Kind<A> {
@@ -70,6 +70,8 @@ export const oneOf = <const L extends ReadonlyArray<string>>(literals: L): Kind<
     literals.join(" or "),
     parsed(Schema.Literals(literals), (text) => literals.find((literal) => literal === text.toLowerCase())),
   )
+
+export const transport: Kind<Transport> = oneOf(TRANSPORTS)
 
 const letters = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "")
 

@@ -162,6 +162,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       DisconnectGraceSeconds: value("Queue.DisconnectGraceSeconds"),
       StartWindowSeconds: value("Queue.StartWindowSeconds"),
       MaxCallMinutes: value("Queue.MaxCallMinutes"),
+      MaxTicketBytes: value("Queue.MaxTicketBytes"),
     },
     Server: { Host, Port: value("Server.Port") },
   }

@@ -61,6 +61,11 @@ export const CAMPAIGN_SETTINGS = {
   WebCampaignId: required(Kinds.identifier, "the web campaign"),
   DefaultRegionId: required(Kinds.identifier, "region of a request that names none"),
   AllowedRegionIds: list(Kinds.identifier, "the default region", "regions that a request may name"),
+  AllowedTransportTypes: list(
+    Kinds.transport,
+    "websocket",
+    "transports that a request may name, of which the first is the default: websocket, webrtc",
+  ),
   MaxConcurrency: optional(Kinds.wholeNumber(1, 1_000_000), "from the platform", "slots: how many calls at once"),
 } as const
 
@@ -115,6 +120,11 @@ export const SETTINGS = {
   "Queue.DisconnectGraceSeconds": withDefault(seconds, 30, "how long a place outlives its connection"),
   "Queue.StartWindowSeconds": withDefault(seconds, 30, "how long a called ticket may take to start"),
   "Queue.MaxCallMinutes": withDefault(Kinds.wholeNumber(1, 1440), 120, "the longest call; its slot is reclaimed then"),
+  "Queue.MaxTicketBytes": withDefault(
+    Kinds.wholeNumber(256, 65_536),
+    8192,
+    "the most a request's variables, metadata and identifier may be together, in bytes of UTF-8",
+  ),
   "Server.Host": withDefault(Kinds.host, "0.0.0.0", "address to listen on"),
   "Server.Port": withDefault(Kinds.wholeNumber(0, 65_535), 8080, "port to listen on; 0 is any free one"),
 } as const

@@ -56,6 +56,10 @@ describe("a gate with limits, without a trusted proxy", () => {
     await invalid("wrong type: a variable that is a number", { dynamicVariables: { age: 5 } }, "dynamicVariables.age")
     await invalid("clientIdentifier with a slash", { clientIdentifier: "a/b" }, "clientIdentifier")
     await invalid("clientIdentifier of 257 characters", { clientIdentifier: "x".repeat(257) }, "clientIdentifier")
+    await invalid("clientIdentifier with NUL", { clientIdentifier: "a\u0000b" }, "clientIdentifier")
+    await invalid("a variable with half a character", { metadata: { page: "\ud800" } }, "metadata.page")
+    await invalid("a transport that the platform has not", { transportType: 1 }, "transportType")
+    await invalid("9 KB of variables", { metadata: { a: "x".repeat(4096), b: "x".repeat(4096) } }, "dynamicVariables")
     await invalid(
       "sample rate out of range",
       { audioConfiguration: { inputSampleRate: 1 } },

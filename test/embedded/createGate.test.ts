@@ -106,6 +106,7 @@ describe("creating a gate", () => {
       WebCampaignId: "",
       DefaultRegionId: "",
       AllowedRegionIds: "",
+      AllowedTransportTypes: "",
       MaxConcurrency: "",
     }
     const every: Every<GateSettings> = {
@@ -135,7 +136,13 @@ describe("creating a gate", () => {
         AllowedOrigins: "",
         TrustedProxies: "",
       },
-      Queue: { MaxLength: "", DisconnectGraceSeconds: "", StartWindowSeconds: "", MaxCallMinutes: "" },
+      Queue: {
+        MaxLength: "",
+        DisconnectGraceSeconds: "",
+        StartWindowSeconds: "",
+        MaxCallMinutes: "",
+        MaxTicketBytes: "",
+      },
       Server: { Host: "", Port: "" },
     }
     const paths = (value: object, prefix: string): ReadonlyArray<string> =>

@@ -34,6 +34,7 @@ const campaigns = makeCampaigns({
       WebCampaignId: "campaign",
       DefaultRegionId: "eu",
       AllowedRegionIds: ["eu", "us"],
+      AllowedTransportTypes: ["websocket", "webrtc"],
       MaxConcurrency: 1,
     },
   ],
@@ -67,13 +68,17 @@ const assertSound = ({ campaign, config }: Validated): void => {
   assert.include(["eu", "us"], config.regionId)
   assert.include([0, 1], config.transportType)
   if (config.clientIdentifier !== undefined) assert.match(config.clientIdentifier, /^[^/\\]{1,256}$/s)
+  let text = config.clientIdentifier ?? ""
   for (const variables of [config.dynamicVariables, config.metadata]) {
     const entries = Object.entries(variables)
     assert.isAtMost(entries.length, 64)
     for (const [name, value] of entries) {
       assert.isTrue(name.length >= 1 && name.length <= 128 && typeof value === "string" && value.length <= 4_096)
+      text += name + value.replace(/[\t\n\r]/g, " ")
     }
   }
+  assert.notMatch(text, /[\p{Cc}\p{Cs}]/u)
+  assert.isAtMost(Buffer.byteLength(text), 8192)
   for (const direction of ["input", "output"] as const) {
     const encoding = config.audio[`${direction}EncodingType`] ?? 1
     const rate = config.audio[`${direction}SampleRate`] ?? 16_000
@@ -102,7 +107,7 @@ describe("generated input", () => {
     each(
       (chance) => spoil(chance, good[chance.below(good.length)] ?? {}),
       (text) => {
-        const result = validate(campaigns, parsed(text))
+        const result = validate(campaigns, { MaxTicketBytes: 8192 }, parsed(text))
         if (Result.isFailure(result)) return assertRefusal(result.failure)
         passed++
         return assertSound(result.success)

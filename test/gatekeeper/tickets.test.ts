@@ -12,6 +12,7 @@ import {
   enqueue,
   eventsOf,
   figures,
+  type Given,
   gateTest,
   hangUp,
   platformIsAway,
@@ -34,7 +35,8 @@ const held = Effect.gen(function* () {
 const iso = (millis: number): string => new Date(BEGIN + millis).toISOString()
 
 describe("a start", () => {
-  gateTest("by a called ticket begins its own session, with what its request said", {}, (world) =>
+  const both: Given = { VoiceAiPlatform: { AllowedTransportTypes: ["websocket", "webrtc"] } }
+  gateTest("by a called ticket begins its own session, with what its request said", both, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1), {

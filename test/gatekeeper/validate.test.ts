@@ -2,11 +2,16 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
-import { type Validated, validate } from "../../src/gatekeeper/validate.ts"
+import { type TextLimits, type Validated, validate } from "../../src/gatekeeper/validate.ts"
 import type { InvalidRequest } from "../../src/Session.ts"
 import type { Campaign } from "../../src/Settings.ts"
 
-const campaign = (name: string, WebCampaignId: string, regions: ReadonlyArray<string>): Campaign => ({
+const campaign = (
+  name: string,
+  WebCampaignId: string,
+  regions: ReadonlyArray<string>,
+  AllowedTransportTypes: Campaign["AllowedTransportTypes"] = ["websocket"],
+): Campaign => ({
   name,
   ApiSecretToken: Redacted.make("key"),
   BaseUrl: "https://platform.example/",
@@ -14,14 +19,20 @@ const campaign = (name: string, WebCampaignId: string, regions: ReadonlyArray<st
   WebCampaignId,
   DefaultRegionId: regions[0] ?? "",
   AllowedRegionIds: regions,
+  AllowedTransportTypes,
   MaxConcurrency: 1,
 })
 const campaigns = makeCampaigns({
-  Campaigns: [campaign("default", "web-1", ["eu", "us"]), campaign("sales", "web-2", ["asia"])],
+  Campaigns: [
+    campaign("default", "web-1", ["eu", "us"]),
+    campaign("sales", "web-2", ["asia"], ["webrtc", "websocket"]),
+  ],
 })
 
-const accepted = (body: unknown): Validated => Result.getOrThrow(validate(campaigns, body))
-const refused = (body: unknown): InvalidRequest => Result.getOrThrow(Result.flip(validate(campaigns, body)))
+const limits: TextLimits = { MaxTicketBytes: 8192 }
+const accepted = (body: unknown, given = limits): Validated => Result.getOrThrow(validate(campaigns, given, body))
+const refused = (body: unknown, given = limits): InvalidRequest =>
+  Result.getOrThrow(Result.flip(validate(campaigns, given, body)))
 
 const defaults = {
   campaign: "default",
@@ -91,7 +102,8 @@ describe("an accepted body", () => {
 
   it("may fill every bound", () => {
     const variables = { ...many(63, "v".repeat(4096)), ["n".repeat(128)]: "" }
-    const { config } = accepted({ clientIdentifier: "x".repeat(256), dynamicVariables: variables, metadata: variables })
+    const body = { clientIdentifier: "x".repeat(256), dynamicVariables: variables, metadata: variables }
+    const { config } = accepted(body, { MaxTicketBytes: 1_000_000 })
     expect(config.dynamicVariables).toEqual(variables)
     expect(config.metadata).toEqual(variables)
   })
@@ -197,6 +209,81 @@ describe("a refused body", () => {
       message: "regionId: Expected one of eu, us",
     })
     expect(refused({ campaignId: "sales", regionId: "eu" }).code).toBe("region_not_allowed")
+  })
+})
+
+describe("text in a body", () => {
+  const NUL = "a\u0000b"
+  it.each([
+    ["clientIdentifier", { clientIdentifier: NUL }],
+    ["clientIdentifier", { clientIdentifier: "a\tb" }],
+    ["clientIdentifier", { clientIdentifier: "a\u007f" }],
+    ["clientIdentifier", { clientIdentifier: "a\u0085" }],
+    ["clientIdentifier", { clientIdentifier: "\ud800" }],
+    ["campaignId", { campaignId: NUL }],
+    ["regionId", { regionId: NUL }],
+    ["uniqueRequestId", { uniqueRequestId: NUL }],
+    ["dynamicVariables.name", { dynamicVariables: { name: NUL } }],
+    ["metadata.page", { metadata: { page: "a\u001b[31m" } }],
+    ["metadata.page", { metadata: { page: "a\udc00" } }],
+    ["metadata.a\ufffdb", { metadata: { [NUL]: "v" } }],
+    ["dynamicVariables.a\ufffdb", { dynamicVariables: { "a\nb": "v" } }],
+  ])("is refused with control characters or half a character: %s", (field, body) => {
+    const { code, issues, message } = refused(body)
+    expect(code).toBe("invalid_request")
+    expect(issues.map((issue) => issue.field)).toEqual([field])
+    expect(message).toMatch(/without control characters/)
+    // nothing of them is repeated in the answer or the log
+    expect(message).not.toMatch(/[\p{Cc}\p{Cs}]/u)
+  })
+
+  it("may have tabs and line breaks in the values of variables, and every other character", () => {
+    const dynamicVariables = { address: "1 Main St\r\n\tLondon", "naïve 名 😀": "ü 😀 \u2028" }
+    expect(accepted({ dynamicVariables, metadata: dynamicVariables }).config).toMatchObject({
+      dynamicVariables,
+      metadata: dynamicVariables,
+    })
+  })
+
+  it("is bounded together, in bytes", () => {
+    // 6 of the identifier, 4 of the names, 8 of the values
+    const body = { clientIdentifier: "visit1", dynamicVariables: { é: "日x" }, metadata: { ab: "1234" } }
+    expect(accepted(body, { MaxTicketBytes: 18 }).config.metadata).toEqual({ ab: "1234" })
+    const { code, issues, message } = refused(body, { MaxTicketBytes: 17 })
+    expect(code).toBe("invalid_request")
+    expect(issues).toHaveLength(1)
+    expect(message).toContain(
+      "dynamicVariables, metadata and clientIdentifier of at most 17 bytes together (UTF-8), got 18",
+    )
+  })
+
+  it("is bounded to 8 KiB by default", () => {
+    const body = (bytes: number) => ({
+      metadata: { k: "v".repeat(4000), l: "v".repeat(4000), m: "v".repeat(bytes - 8003) },
+    })
+    expect(accepted(body(8192)).config.metadata).toEqual(body(8192).metadata)
+    expect(refused(body(8193)).message).toContain("at most 8192 bytes")
+  })
+})
+
+describe("a transport", () => {
+  it("is WebSocket unless the campaign allows another", () => {
+    const { code, issues, message } = refused({ transportType: 1 })
+    expect(code).toBe("invalid_request")
+    expect(issues.map(({ field }) => field)).toEqual(["transportType"])
+    expect(message).toBe("transportType: Expected 0 (websocket)")
+    expect(accepted({ transportType: 0 }).config.transportType).toBe(0)
+  })
+
+  it("is one that its campaign allows, the first of them when the request names none", () => {
+    expect(accepted({ campaignId: "sales" }).config.transportType).toBe(1)
+    expect(accepted({ campaignId: "sales", transportType: 0 }).config.transportType).toBe(0)
+    const only = makeCampaigns({
+      Campaigns: [{ ...campaign("default", "w", ["eu"]), AllowedTransportTypes: ["webrtc"] }],
+    })
+    expect(Result.getOrThrow(Result.flip(validate(only, limits, { transportType: 0 }))).message).toBe(
+      "transportType: Expected 1 (webrtc)",
+    )
   })
 })
 

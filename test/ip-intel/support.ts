@@ -34,6 +34,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
         WebCampaignId: "w",
         DefaultRegionId: "r",
         AllowedRegionIds: ["r"],
+        AllowedTransportTypes: ["websocket"],
         MaxConcurrency: 1,
       },
     ],
@@ -52,7 +53,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       AllowedOrigins: [],
       TrustedProxies: [],
     },
-    Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1 },
+    Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1, MaxTicketBytes: 8192 },
     Server: { Host: "127.0.0.1", Port: 0 },
   })
 

@@ -18,6 +18,7 @@ export const campaign = (fields: Partial<Campaign>): Campaign => ({
   WebCampaignId: "c1",
   DefaultRegionId: "eu",
   AllowedRegionIds: ["eu"],
+  AllowedTransportTypes: ["websocket"],
   MaxConcurrency: undefined,
   ...fields,
 })
@@ -50,7 +51,13 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       AllowedOrigins: [],
       TrustedProxies: [],
     },
-    Queue: { MaxLength: 10, DisconnectGraceSeconds: 30, StartWindowSeconds: 30, MaxCallMinutes: 120 },
+    Queue: {
+      MaxLength: 10,
+      DisconnectGraceSeconds: 30,
+      StartWindowSeconds: 30,
+      MaxCallMinutes: 120,
+      MaxTicketBytes: 8192,
+    },
     Server: { Host: "127.0.0.1", Port: 0 },
   }
   return Layer.succeed(Settings, tree)

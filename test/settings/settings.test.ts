@@ -55,6 +55,7 @@ describe("the smallest settings", () => {
           WebCampaignId: "campaign-1",
           DefaultRegionId: "eu",
           AllowedRegionIds: ["eu"],
+          AllowedTransportTypes: ["websocket"],
           MaxConcurrency: undefined,
         },
       ],
@@ -86,7 +87,13 @@ describe("the smallest settings", () => {
           AllowedOrigins: [],
           TrustedProxies: [],
         },
-        Queue: { MaxLength: 10000, DisconnectGraceSeconds: 30, StartWindowSeconds: 30, MaxCallMinutes: 120 },
+        Queue: {
+          MaxLength: 10000,
+          DisconnectGraceSeconds: 30,
+          StartWindowSeconds: 30,
+          MaxCallMinutes: 120,
+          MaxTicketBytes: 8192,
+        },
         Server: { Host: "0.0.0.0", Port: 8080 },
       },
     )
@@ -406,8 +413,14 @@ describe("regions and campaigns", () => {
       withPlatform({
         MaxConcurrency: 5,
         AllowedRegionIds: ["eu", "us"],
+        AllowedTransportTypes: ["websocket", "webrtc"],
         Campaigns: {
-          sales: { WebCampaignId: "campaign-2", DefaultRegionId: "us", ApiSecretToken: "another" },
+          sales: {
+            WebCampaignId: "campaign-2",
+            DefaultRegionId: "us",
+            ApiSecretToken: "another",
+            AllowedTransportTypes: "webrtc",
+          },
           support: { WebCampaignId: "campaign-3", BusinessId: "business-2", MaxConcurrency: 2 },
         },
       }),
@@ -418,11 +431,23 @@ describe("regions and campaigns", () => {
         ...Object.values(rest),
       ]),
       [
-        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"]],
-        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"]],
-        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"]],
+        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"], ["websocket", "webrtc"]],
+        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"], ["webrtc"]],
+        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"]],
       ].map((row) => row),
     )
+  })
+
+  it("allow only the transports that there are", () => {
+    assert.deepStrictEqual(
+      treeOf(withPlatform({ AllowedTransportTypes: "WebRTC" })).Campaigns[0].AllowedTransportTypes,
+      ["webrtc"],
+    )
+    const problems = problemsOf(withPlatform({ AllowedTransportTypes: ["websocket", "carrier pigeon"] }))
+    assert.deepInclude(problems[0], {
+      path: "VoiceAiPlatform.AllowedTransportTypes.1",
+      expected: "websocket or webrtc",
+    })
   })
 
   it("have the campaign's own default region as the only one when no list is given anywhere", () => {

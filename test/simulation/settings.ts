@@ -14,6 +14,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
       WebCampaignId: "campaign",
       DefaultRegionId: "eu",
       AllowedRegionIds: ["eu"],
+      AllowedTransportTypes: ["websocket"],
       MaxConcurrency: plan.slotsFromPlatform ? undefined : plan.slots,
     },
   ],
@@ -46,6 +47,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     DisconnectGraceSeconds: plan.graceSeconds,
     StartWindowSeconds: plan.windowSeconds,
     MaxCallMinutes: plan.callMinutes,
+    MaxTicketBytes: 8192,
   },
   Server: { Host: "127.0.0.1", Port: 0 },
 })
