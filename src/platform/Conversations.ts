@@ -33,6 +33,8 @@ export interface Conversation {
 export interface ConversationFilter {
   readonly kind?: ConversationKind | undefined
   readonly clientIdentifier?: string | undefined
+  /** of these businesses only; none when empty */
+  readonly businessIds?: ReadonlyArray<string> | undefined
   /** started at or after this */
   readonly from?: number | undefined
   /** started before this */
@@ -109,6 +111,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
       sql`started_at <= ${now}`,
       ...(filter.kind === undefined ? [] : [sql`kind = ${filter.kind}`]),
       ...(filter.clientIdentifier === undefined ? [] : [sql`client_identifier = ${filter.clientIdentifier}`]),
+      ...(filter.businessIds === undefined ? [] : [sql.in("business_id", filter.businessIds)]),
       ...(filter.from === undefined ? [] : [sql`started_at >= ${filter.from}`]),
       ...(filter.to === undefined ? [] : [sql`started_at < ${filter.to}`]),
     ]

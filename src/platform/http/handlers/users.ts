@@ -6,7 +6,7 @@ import type { User } from "../../model.ts"
 import { Users } from "../../Users.ts"
 import { WebSessions } from "../../WebSessions.ts"
 import { Api } from "../Api.ts"
-import { CurrentUser } from "../Authorization.ts"
+import { Caller, CurrentUser } from "../Authorization.ts"
 import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
 import { respond } from "../envelope.ts"
 
@@ -22,6 +22,11 @@ const showUsage =
     endedAt: isoOrNull(endedAt),
     seconds: Math.round(((endedAt ?? now) - startedAt) / 1000),
   })
+
+/** What a restricted key sees of its user's usage: that of its businesses. */
+const ofScope = Effect.map(Caller, ({ key: { scope } }) =>
+  scope.type === "Restricted" ? { businessIds: scope.businessIds } : {},
+)
 
 export const users = HttpApiBuilder.group(
   Api,
@@ -68,9 +73,11 @@ export const users = HttpApiBuilder.group(
       CountUsage: ({ endpoint, payload: { filter } }) =>
         respond(
           endpoint,
-          Effect.flatMap(CurrentUser, ({ id }) =>
-            conversations.usageCount(id, { ...filter, from: millisOf(filter?.from), to: millisOf(filter?.to) }),
-          ),
+          Effect.gen(function* () {
+            const { id } = yield* CurrentUser
+            const times = { from: millisOf(filter?.from), to: millisOf(filter?.to) }
+            return yield* conversations.usageCount(id, { ...filter, ...times, ...(yield* ofScope) })
+          }),
         ),
 
       ListUsage: ({ endpoint, payload: { filter, ...request } }) =>
@@ -79,7 +86,7 @@ export const users = HttpApiBuilder.group(
           Effect.gen(function* () {
             const { id } = yield* CurrentUser
             const times = { from: millisOf(filter?.from), to: millisOf(filter?.to) }
-            const page = yield* conversations.usage(id, request, { ...filter, ...times })
+            const page = yield* conversations.usage(id, request, { ...filter, ...times, ...(yield* ofScope) })
             return mapPage(page, showUsage(yield* Clock.currentTimeMillis))
           }),
         ),
