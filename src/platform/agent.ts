@@ -6,6 +6,7 @@
 import { Clock, Effect, Queue } from "effect"
 import type { Socket } from "effect/socket"
 import { Conversations, type Role } from "./Conversations.ts"
+import { toLines } from "./http/text.ts"
 
 /** How much later than it was said the caller's audio comes back, in milliseconds. */
 export const ECHO_DELAY_MILLIS = 1_000
@@ -23,12 +24,12 @@ const textOf = (frame: string): string => {
   try {
     const parsed: unknown = JSON.parse(frame)
     if (typeof parsed === "object" && parsed !== null && "text" in parsed && typeof parsed.text === "string") {
-      return parsed.text.slice(0, MAX_TEXT)
+      return toLines(parsed.text.slice(0, MAX_TEXT))
     }
   } catch {
     // No JSON: said in plain words.
   }
-  return frame.slice(0, MAX_TEXT)
+  return toLines(frame.slice(0, MAX_TEXT))
 }
 
 /** Talks until the socket closes, which fails. */

@@ -3,14 +3,15 @@ import { Effect, type Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { talk } from "./agent.ts"
 import type { Conversations } from "./Conversations.ts"
+import { Text } from "./http/text.ts"
 import { LiveSessions } from "./LiveSessions.ts"
 import { WebSessions } from "./WebSessions.ts"
 
 /** The path of a session's WebSocket; the token follows as a query parameter. */
 export const socketPath = (webSessionId: string): string => `/session/${webSessionId}`
 
-const Query = Schema.Struct({ token: Schema.String.check(Schema.isMaxLength(128)) })
-const Params = Schema.Struct({ webSessionId: Schema.String.check(Schema.isMaxLength(128)) })
+const Query = Schema.Struct({ token: Text.check(Schema.isMaxLength(128)) })
+const Params = Schema.Struct({ webSessionId: Text.check(Schema.isMaxLength(128)) })
 
 const refusal = (status: number) => HttpServerResponse.empty({ status })
 

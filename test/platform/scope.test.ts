@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { COMPLETES_MILLIS } from "../../src/platform/Calls.ts"
 import { Api } from "../../src/platform/http/Api.ts"
+import { PERMISSIONS } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { prepare } from "./support.ts"
 
@@ -22,7 +23,12 @@ const running = Effect.gen(function* () {
   const { keys } = yield* Effect.provideContext(prepare(), context)
   const apiKeys = Context.get(context, ApiKeys)
   const scope = { type: "Restricted" as const, businessIds: ["b2"] }
-  const { secret } = yield* apiKeys.create("u1", { name: "b2 and user", scope, userManagement: true })
+  const { secret } = yield* apiKeys.create("u1", {
+    name: "b2 and user",
+    scope,
+    permissions: PERMISSIONS,
+    userManagement: true,
+  })
   const { baseUrl } = Context.get(context, Platform.Platform)
   const call = (key: Redacted.Redacted<string>, method: string, path: string, body?: unknown) =>
     Effect.promise(async () => {

@@ -12,9 +12,17 @@ export class DatabaseInvalid extends Schema.TaggedError<DatabaseInvalid>()("Data
 }) {}
 
 /** The database did not do what it was asked; nothing is half done. The reason is in the log, where it belongs. */
-export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {}) {
+export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
+  /**
+   * `value`: it does not take a value of this request (a data exception or a violated constraint), and will not take it later
+   * either: whoever asked is answered 400. Else it cannot be used at the moment, whoever asks: 503.
+   */
+  why: Schema.Literals(["value", "unavailable"]),
+}) {
   override get message(): string {
-    return "the database cannot be used at the moment"
+    return this.why === "value"
+      ? "the database does not take a value of this request"
+      : "the database cannot be used at the moment"
   }
 }
 
@@ -52,9 +60,29 @@ export const orUnavailable = <A, E, R>(
   self: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseUnavailable, R> =>
   self.pipe(
-    Effect.tapError((error) => (SqlError.isSqlError(error) ? Effect.logError(describe(error)) : Effect.void)),
-    Effect.mapError((error) => (isOther(error) ? error : new DatabaseUnavailable())),
+    Effect.tapError((error) => {
+      if (!SqlError.isSqlError(error)) return Effect.void
+      return refusesValue(error) ? Effect.logWarning(describe(error)) : Effect.logError(describe(error))
+    }),
+    Effect.mapError((error) => {
+      if (isOther(error)) return error
+      return new DatabaseUnavailable({
+        why: SqlError.isSqlError(error) && refusesValue(error) ? "value" : "unavailable",
+      })
+    }),
   )
+
+/** SQLSTATE 22, data exception, and 23, integrity constraint violation. */
+const SQLSTATE_VALUE = /^2[23][0-9A-Z]{3}$/
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH: the low byte of a result code. */
+const SQLITE_VALUE: ReadonlySet<number> = new Set([18, 19, 20])
+
+/** Whether the failure comes from a value of the statement, and not from the state of the database. */
+const refusesValue = ({ reason: { cause } }: SqlError.SqlError): boolean => {
+  if (typeof cause !== "object" || cause === null) return false
+  if ("errcode" in cause && typeof cause.errcode === "number") return SQLITE_VALUE.has(cause.errcode & 0xff)
+  return "code" in cause && typeof cause.code === "string" && SQLSTATE_VALUE.test(cause.code)
+}
 
 const isOther = <E>(error: E): error is Exclude<E, SqlError.SqlError> => !SqlError.isSqlError(error)
 

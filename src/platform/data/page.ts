@@ -37,7 +37,7 @@ export interface Place {
 const write = ({ at, id }: Place): string => Buffer.from(`${at} ${id}`).toString("base64url")
 
 const read = (cursor: string): Effect.Effect<Place, Refused> => {
-  const [, at, id] = /^(\d{1,15}) (.{1,256})$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? []
+  const [, at, id] = /^(\d{1,15}) ([^\p{Cc}\p{Cs}]{1,256})$/u.exec(Buffer.from(cursor, "base64url").toString()) ?? []
   return at === undefined || id === undefined
     ? Effect.fail(refuse("invalid", "CURSOR_INVALID", "the cursor is not one of this list"))
     : Effect.succeed({ at: Number(at), id })

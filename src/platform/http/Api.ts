@@ -8,12 +8,14 @@ import { Authorization, FormErrors } from "./Authorization.ts"
 import { Businesses, Keys, NewBusinesses } from "./api/businesses.ts"
 import { Calls, Conversations, Sessions } from "./api/sessions.ts"
 import { Users } from "./api/users.ts"
+import { refuseUnknown } from "./unknown-fields.ts"
 
 export const Api = HttpApi.make("platform")
   .add(Keys, NewBusinesses, Businesses, Sessions, Calls, Conversations, Users)
   .middleware(FormErrors)
   .middleware(Authorization)
   .prefix("/api/v1")
+  .annotateMerge(refuseUnknown)
   .annotateMerge(
     OpenApi.annotations({
       title: "voicegate platform",

@@ -39,6 +39,8 @@ import {
   Region,
   Transcript,
 } from "./dashboard/shapes.ts"
+import { Text } from "./text.ts"
+import { refuseUnknown } from "./unknown-fields.ts"
 
 /** Below which path the API lies. */
 export const DASHBOARD_API_PATH = "/dashboard/api"
@@ -49,7 +51,7 @@ export class SignedIn extends Context.Service<SignedIn, Account>()("voicegate/pl
 /** Proves the session's cookie. */
 export class Session extends HttpApiMiddleware.Service<Session, { provides: SignedIn }>()(
   "voicegate/platform/dashboard/Session",
-  { error: [SignedOut, Unavailable] },
+  { error: [SignedOut, Invalid, Unavailable] },
 ) {}
 
 /** Refuses what another site's page sends (OWASP, Cross-Site Request Forgery Prevention: Fetch Metadata, Origin). */
@@ -62,7 +64,7 @@ export class Forms extends HttpApiMiddleware.Service<Forms>()("voicegate/platfor
   error: Invalid,
 }) {}
 
-const id = Schema.String.check(Schema.isBetweenLength(1, 256))
+const id = Text.check(Schema.isBetweenLength(1, 256))
 
 const SessionGroup = HttpApiGroup.make("session").add(
   HttpApiEndpoint.post("signIn", "/session", {
@@ -169,6 +171,7 @@ const Audit = HttpApiGroup.make("audit")
 
 export const DashboardApi = HttpApi.make("dashboard")
   .add(SessionGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit)
+  .annotateMerge(refuseUnknown)
   .middleware(Forms)
   .middleware(SameOrigin)
   .prefix(DASHBOARD_API_PATH)

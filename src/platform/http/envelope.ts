@@ -60,7 +60,9 @@ export const toFailure =
       case "ConcurrencyLimitReached":
         return new TooMany(within("CONCURRENCY_LIMIT_REACHED", `all ${error.limit} calls of this account are taken`))
       case "DatabaseUnavailable":
-        return new Unavailable(within("SERVICE_UNAVAILABLE", error.message))
+        return error.why === "value"
+          ? new BadRequest(within("VALUE_NOT_ACCEPTED", error.message))
+          : new Unavailable(within("SERVICE_UNAVAILABLE", error.message))
     }
   }
 

@@ -1,23 +1,45 @@
 /** Says which fields of a request are wrong and what was expected, without repeating what was sent. */
-import { SchemaIssue } from "effect"
+import { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiError } from "effect/http-api"
+import { closestMatch } from "leven"
 
 /** The most fields named at once: a hostile body must not make a long answer. */
 const MAX_FIELDS = 10
+/** The longest name of a field that is repeated; nothing near is looked for beyond. */
+const MAX_NAME = 64
+/** Letters that a name may be off. */
+const MAX_DISTANCE = 2
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+const nameOf = (part: unknown): string => {
+  const name = String(typeof part === "object" && part !== null && "key" in part ? part.key : part)
+  const clean = name.slice(0, MAX_NAME).replace(/[\p{Cc}\p{Cs}]/gu, "\ufffd")
+  return name.length > MAX_NAME ? `${clean}…` : clean
+}
 
-const nameOf = (part: unknown): string =>
-  String(typeof part === "object" && part !== null && "key" in part ? part.key : part)
+/** The field that was probably meant, or all that there are. */
+const advice = (name: string, { ast }: SchemaIssue.UnexpectedKey): string => {
+  const fields = SchemaAST.isObjects(ast) ? ast.propertySignatures.map((field) => String(field.name)) : []
+  const lower = fields.map((field) => field.toLowerCase())
+  const near =
+    name.length > MAX_NAME ? undefined : closestMatch(name.toLowerCase(), lower, { maxDistance: MAX_DISTANCE })
+  if (near !== undefined) return `, did you mean ${fields[lower.indexOf(near)]}?`
+  return fields.length === 0 ? "" : `; the fields here are ${fields.join(", ")}`
+}
 
 /** Such as `name: Expected string; scope.businessIds: Missing key`. */
 export const fieldsOf = (error: HttpApiError.HttpApiSchemaError): string => {
-  const { issues } = format(error.cause.issue)
-  return issues
-    .slice(0, MAX_FIELDS)
-    .map(({ message, path }) => {
-      const field = (path ?? []).map(nameOf).join(".")
-      return `${field === "" ? error.kind.toLowerCase() : field}: ${message}`
+  const unexpected: Array<SchemaIssue.UnexpectedKey> = []
+  const format = SchemaIssue.makeFormatterStandardSchemaV1({
+    leafHook: (issue) =>
+      issue._tag === "UnexpectedKey" ? `${unexpected.push(issue) - 1}` : SchemaIssue.defaultLeafHook(issue),
+  })
+  return format(error.cause.issue)
+    .issues.slice(0, MAX_FIELDS)
+    .map(({ message, path = [] }) => {
+      const field = path.map(nameOf).join(".") || error.kind.toLowerCase()
+      const unknown = unexpected[Number(message)]
+      if (unknown !== undefined) return `${field}: there is no such field${advice(nameOf(path.at(-1)), unknown)}`
+      return `${field}: ${message === "Expected never" ? "there is no such field" : message}`
     })
     .join("; ")
 }

@@ -1,5 +1,5 @@
 /** Handlers of the middleware: they ask `Access`, which decides, and turn whatever is no envelope yet into one. */
-import { Cause, Context, Effect, Layer, Option } from "effect"
+import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { Access, type Counted } from "../Access.ts"
@@ -15,8 +15,12 @@ import {
   NeedsUserManagement,
   OpenTo,
 } from "./Authorization.ts"
+import { businessPath } from "./api/shapes.ts"
 import { BadRequest, failure, toFailure, Unauthorized } from "./envelope.ts"
 import { fieldsOf } from "./form-errors.ts"
+
+const BusinessPath = Schema.Struct(businessPath)
+const BUSINESS_ID_EXPECTED = "businessId: Expected 1 to 256 characters without control characters"
 
 /** Exactly the word Token, one space, and the key. */
 const HEADER = /^Token (\S+)$/
@@ -83,7 +87,11 @@ const needsBusiness = Layer.effect(
     NeedsBusiness.of(
       Effect.fnUntraced(function* (handler, { endpoint }) {
         const caller = yield* Caller
-        const { businessId = "" } = yield* HttpRouter.params
+        // The business is looked for before the path is decoded for the handler.
+        const { businessId } = yield* Effect.mapError(
+          HttpRouter.schemaPathParams(BusinessPath),
+          () => new BadRequest(failure("INVALID_FORMAT", BUSINESS_ID_EXPECTED)),
+        )
         const business = yield* Effect.mapError(access.business(caller, businessId), toFailure(endpoint.identifier))
         return yield* Effect.provideService(handler, CurrentBusiness, business)
       }),

@@ -3,7 +3,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
-import { businessPath, described, Id, listBody, Name, pageOf, Time } from "./shapes.ts"
+import { Text } from "../text.ts"
+import { businessPath, described, Id, listBody, Name, NoFilter, pageOf, Time } from "./shapes.ts"
 
 const Business = Schema.Struct({ id: Schema.String, name: Schema.String, createdAt: Time })
 const Region = Schema.Struct({ id: Schema.String, name: Schema.String })
@@ -50,7 +51,7 @@ const WebCampaign = Schema.Struct({
 })
 const Secret = Schema.RedactedFromValue(Schema.String)
 const Target = Schema.Struct({
-  url: Schema.String,
+  url: Text,
   headers: described(Schema.optionalKey(Schema.Record(Schema.String, Secret)), "sent with every delivery"),
   signingSecret: described(Schema.optionalKey(Secret), "whsec_ and base64, as Standard Webhooks 1.0 has it"),
 })
@@ -110,7 +111,7 @@ export const Businesses = HttpApiGroup.make("businesses")
     }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.post("ListWebhookDeliveries", "/business/:businessId/webhooks/history", {
       params: businessPath,
-      payload: listBody(Schema.Struct({})),
+      payload: listBody(NoFilter),
       success: success(pageOf(Delivery)),
     }).annotateMerge(openTo(["read"])),
   )

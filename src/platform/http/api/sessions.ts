@@ -3,14 +3,26 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CountedAs, NeedsBusiness, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
-import { businessPath, Count, described, FilterTime, Id, listBody, OptionalTime, pageOf, Time } from "./shapes.ts"
+import { Lines, Text } from "../text.ts"
+import {
+  businessPath,
+  Count,
+  described,
+  FilterTime,
+  Id,
+  listBody,
+  NoFilter,
+  OptionalTime,
+  pageOf,
+  Time,
+} from "./shapes.ts"
 
 const ClientIdentifier = Id.check(Schema.isPattern(/^[^/\\]*$/))
 /** Bounded as the gate bounds them, so that one request cannot fill the database. */
-const Variables = Schema.Record(
-  Schema.String.check(Schema.isBetweenLength(1, 128)),
-  Schema.String.check(Schema.isMaxLength(4096)),
-).check(Schema.isMaxProperties(64))
+const Variables = Schema.Record(Schema.String, Lines.check(Schema.isMaxLength(4096))).check(
+  Schema.isMaxProperties(64),
+  Schema.isPropertyNames(Text.check(Schema.isBetweenLength(1, 128))),
+)
 
 const InputAudio = Schema.Struct({
   sampleRate: Schema.Int.check(Schema.isBetween({ minimum: 8000, maximum: 96000 })),
@@ -117,7 +129,7 @@ export const Calls = HttpApiGroup.make("calls")
       .annotateMerge(openTo(["start"], "Simulated: nobody's telephone rings. It counts against the account's limit.")),
     HttpApiEndpoint.post("ListCalls", "/business/:businessId/call/history", {
       params: businessPath,
-      payload: listBody(Schema.Struct({})),
+      payload: listBody(NoFilter),
       success: success(pageOf(Call)),
     }).annotateMerge(openTo(["start", "read"])),
     HttpApiEndpoint.get("GetCall", "/business/:businessId/call/:callId", {

@@ -2,13 +2,14 @@
 import { DateTime, Schema } from "effect"
 import { MAX_NAME } from "../../Businesses.ts"
 import { MAX_PAGE, type Page } from "../../data/page.ts"
+import { Text } from "../text.ts"
 
 export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
   schema.annotate({ description })
 
 /** An id of a path or a body. */
-export const Id = Schema.String.check(Schema.isBetweenLength(1, 256))
-export const Name = Schema.String.check(Schema.isBetweenLength(1, MAX_NAME))
+export const Id = Text.check(Schema.isBetweenLength(1, 256))
+export const Name = Text.check(Schema.isBetweenLength(1, MAX_NAME))
 /** ISO 8601. */
 export const Time = described(Schema.String, "ISO 8601")
 export const OptionalTime = described(Schema.NullOr(Schema.String), "ISO 8601, or null")
@@ -22,7 +23,7 @@ export const businessPath = { businessId: Id }
 export const FilterTime = Schema.optionalKey(Schema.DateTimeUtcFromString)
 export const millisOf = (time: DateTime.Utc | undefined): number | undefined => time && DateTime.toEpochMillis(time)
 
-const Cursor = Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(1024))))
+const Cursor = Schema.optionalKey(Schema.NullOr(Text.check(Schema.isMaxLength(1024))))
 
 /** The body of a list: how many, from where, and which. */
 export const listBody = <S extends Schema.Constraint>(filter: S) =>
@@ -32,6 +33,9 @@ export const listBody = <S extends Schema.Constraint>(filter: S) =>
     previousCursor: described(Cursor, "goes back before the page that gave it, to newer entries"),
     filter: Schema.optionalKey(Schema.NullOr(filter)),
   })
+
+/** The filter of a list that has none: an object without fields. */
+export const NoFilter = Schema.Record(Schema.String, Schema.Never)
 
 /** The data of a list: newest first; a cursor is null where the list ends. */
 export const pageOf = <S extends Schema.Constraint>(item: S) =>

@@ -20,16 +20,19 @@ const make: { readonly [Kind in keyof Failures]: (said: Said) => Failures[Kind] 
   conflict: (said) => new Conflict(said),
 }
 
-export const unavailable = ({ message }: DatabaseUnavailable): Unavailable =>
-  new Unavailable({ code: "SERVICE_UNAVAILABLE", message })
+/** What the database refuses of the request is the caller's to repair; the form middleware declares `Invalid` for every endpoint. */
+export const unavailable = ({ message, why }: DatabaseUnavailable): Invalid | Unavailable =>
+  why === "value"
+    ? new Invalid({ code: "VALUE_NOT_ACCEPTED", message })
+    : new Unavailable({ code: "SERVICE_UNAVAILABLE", message })
 
 /** Fails as the endpoint has declared; a refusal of another kind cannot come, and would be our defect. */
 export const saying =
   <Kind extends keyof Failures = never>(...kinds: ReadonlyArray<Kind>) =>
   <A, R>(
     effect: Effect.Effect<A, Refused | DatabaseUnavailable, R>,
-  ): Effect.Effect<A, Failures[Kind] | Unavailable, R> =>
-    Effect.catch(effect, (error): Effect.Effect<never, Failures[Kind] | Unavailable> => {
+  ): Effect.Effect<A, Failures[Kind] | Invalid | Unavailable, R> =>
+    Effect.catch(effect, (error): Effect.Effect<never, Failures[Kind] | Invalid | Unavailable> => {
       if (error._tag === "DatabaseUnavailable") return Effect.fail(unavailable(error))
       const kind = kinds.find((each) => each === error.kind)
       const { code, message } = error

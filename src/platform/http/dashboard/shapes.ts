@@ -3,17 +3,18 @@
  * holds a secret, except the one of a key at its creation.
  */
 import { Effect, Schema } from "effect"
+import { Text } from "../text.ts"
 
 const Time = Schema.Int
-const Id = Schema.String.check(Schema.isBetweenLength(1, 256))
-const Name = Schema.String.check(Schema.isBetweenLength(1, 256))
+const Id = Text.check(Schema.isBetweenLength(1, 256))
+const Name = Text.check(Schema.isBetweenLength(1, 256))
 
 /** The signed-in user. */
 export const Account = Schema.Struct({ id: Schema.String, name: Schema.String, email: Schema.String })
 export type Account = typeof Account.Type
 
 export const Credentials = Schema.Struct({
-  email: Schema.String.check(Schema.isBetweenLength(1, 320)),
+  email: Text.check(Schema.isBetweenLength(1, 320)),
   password: Schema.String.check(Schema.isBetweenLength(1, 256)),
 })
 
@@ -50,7 +51,7 @@ export const ApiKey = Schema.Struct({
 export type ApiKey = typeof ApiKey.Type
 
 export const NewApiKey = Schema.Struct({
-  name: Schema.String.check(Schema.isMaxLength(256)),
+  name: Text.check(Schema.isMaxLength(256)),
   scope: KeyScope,
   /** to start calls and nothing else unless said; to none is refused */
   permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(["start"]))),
@@ -78,10 +79,10 @@ export type Webhook = typeof Webhook.Type
 
 /** `null` as the value of a header, and `keep` for the signing secret, leave what is stored. */
 export const WebhookInput = Schema.Struct({
-  url: Schema.String.check(Schema.isBetweenLength(1, 2_048)),
+  url: Text.check(Schema.isBetweenLength(1, 2_048)),
   headers: Schema.Array(
     Schema.Struct({
-      name: Schema.String.check(Schema.isBetweenLength(1, 256)),
+      name: Text.check(Schema.isBetweenLength(1, 256)),
       value: Schema.NullOr(Schema.String.check(Schema.isMaxLength(4_096))),
     }),
   ).check(Schema.isMaxLength(32)),
@@ -217,6 +218,6 @@ export interface Page<A> {
 /** Which page: by at most one cursor of the list's last answer. */
 export const pageQuery = {
   limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
-  next: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1_024))),
-  previous: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1_024))),
+  next: Schema.optionalKey(Text.check(Schema.isMaxLength(1_024))),
+  previous: Schema.optionalKey(Text.check(Schema.isMaxLength(1_024))),
 }
