@@ -18,9 +18,11 @@ import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
+import { makeUnchecked } from "./gatekeeper/unchecked.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "./IpIntel.ts"
 import { limitKey } from "./ip-intel/address.ts"
+import { BLOCKABLE } from "./ip-intel/facts.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import { RateLimiter } from "./RateLimiter.ts"
@@ -112,8 +114,6 @@ export const initiateWebSession = (
     ),
   )
 
-const blockReasons = ["tor", "vpn", "proxy", "datacenter"] as const
-
 const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
   InvalidRequest: "invalid",
   Blocked: "blocked",
@@ -150,16 +150,18 @@ export const layer: Layer.Layer<
 
     const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
     const blocks = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
-    const forbidden = blockReasons.filter((fact) => blocks[fact])
+    const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
+    const unchecked = yield* makeUnchecked(settings.IpIntel.OnError)
     const judged = {
       onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {
-        const reason = forbidden.find((fact) => facts[fact])
-        return reason === undefined ? Effect.void : refuse(reason)
+        const reason = forbidden.find((fact) => facts[fact] === true)
+        if (reason !== undefined) return refuse(reason)
+        const open = forbidden.find((fact) => facts[fact] === null)
+        return open === undefined
+          ? Effect.void
+          : unchecked("unknown_fact", `${ipIntel.provider} does not say whether the address is ${open}`)
       },
-      onFailure: (error: IpIntelFailed): Effect.Effect<void, Blocked> =>
-        settings.IpIntel.OnError === "block"
-          ? Effect.andThen(Effect.logWarning(`Blocked unchecked: ${error.message}`), refuse("ip_check_failed"))
-          : Effect.logWarning(`Let through unchecked: ${error.message}`),
+      onFailure: ({ message, reason }: IpIntelFailed) => unchecked(reason, message),
     }
     const checkAddress = (address: string): Effect.Effect<void, Blocked> =>
       forbidden.length === 0 ? Effect.void : Effect.matchEffect(ipIntel.lookup(address), judged)

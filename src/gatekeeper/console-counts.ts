@@ -30,6 +30,9 @@ const totals = {
   waited: waited.number,
   waitedMillis: waited.millis,
   pickedUpMillis: pickedUp.millis,
+  letThroughUnchecked: Effect.map(Effect.all(Object.values(metrics.unchecked.let_through).map(count)), (all) =>
+    all.reduce((sum, number) => sum + number, 0),
+  ),
 }
 
 export type CountName = keyof typeof totals

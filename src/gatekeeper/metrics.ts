@@ -1,5 +1,6 @@
 /** What the gate counts, in the names of Prometheus. */
 import { Metric } from "effect"
+import type { IpIntelFailed } from "../IpIntel.ts"
 import type { Blocked } from "../Session.ts"
 
 /** How a session request came out. */
@@ -45,6 +46,33 @@ export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>
   datacenter: Metric.withAttributes(blockedTotal, { reason: "datacenter" }),
   ip_check_failed: Metric.withAttributes(blockedTotal, { reason: "ip_check_failed" }),
 }
+
+/** Why an address was not checked: the provider's failure, or a fact that matters and is not known. */
+export type UncheckedReason = IpIntelFailed["reason"] | "unknown_fact"
+
+const uncheckedTotal = Metric.counter("voicegate_unchecked_total", {
+  description: "Session requests whose address was not checked, by what IpIntel.OnError did and why",
+  incremental: true,
+})
+
+const uncheckedBy = (outcome: string): Readonly<Record<UncheckedReason, Metric.Counter<number>>> => {
+  const counter = (reason: UncheckedReason) => Metric.withAttributes(uncheckedTotal, { outcome, reason })
+  return {
+    timeout: counter("timeout"),
+    unreachable: counter("unreachable"),
+    quota: counter("quota"),
+    unauthorized: counter("unauthorized"),
+    malformed: counter("malformed"),
+    circuit_open: counter("circuit_open"),
+    budget: counter("budget"),
+    network_budget: counter("network_budget"),
+    rejected: counter("rejected"),
+    unknown_fact: counter("unknown_fact"),
+  }
+}
+
+/** One counter a decision of `IpIntel.OnError` and a reason. */
+export const unchecked = { let_through: uncheckedBy("let_through"), blocked: uncheckedBy("blocked") } as const
 
 /** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
 export const waited = Metric.histogram("voicegate_wait_seconds", {

@@ -1,10 +1,10 @@
 /**
  * IP2Location.io: `GET /?key=&ip=&format=json`. The `proxy` object is missing in the smaller plans; then all that is
- * known is `is_proxy`. Failures are HTTP 400 and 401 with `{"error": {error_code, error_message}}`.
+ * known is `is_proxy`: a yes does not tell of which kind, a no covers VPN, Tor and proxies. Failures are HTTP 400 and 401 with `{"error": {error_code, error_message}}`.
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, failing, ipFacts, type Provider } from "./facts.ts"
+import { answered, anyOf, Flag, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "ip2location.io"
@@ -20,6 +20,9 @@ const Answer = Schema.Struct({
         is_data_center: Flag,
         is_public_proxy: Flag,
         is_web_proxy: Flag,
+        is_residential_proxy: Flag,
+        /** a relay such as Apple's */
+        is_consumer_privacy_network: Flag,
       }),
     ),
   ),
@@ -36,19 +39,17 @@ export const ip2location = ({ client, apiKey, baseUrl }: HttpProviderOptions): P
         ask(HttpClientRequest.get(url, { urlParams: { ip: address, format: "json", ...keyParam(apiKey) } })),
         ({ error, is_proxy, proxy }) => {
           if (error !== undefined) return fail("rejected", "refused the lookup")
-          if (proxy !== undefined && proxy !== null) {
-            return Effect.succeed(
-              ipFacts({
-                vpn: proxy.is_vpn,
-                proxy: proxy.is_public_proxy === true || proxy.is_web_proxy === true,
-                tor: proxy.is_tor,
-                datacenter: proxy.is_data_center,
-              }),
-            )
+          if (proxy === undefined || proxy === null) {
+            const none = is_proxy === false ? false : null
+            return answered(fail, { vpn: none, proxy: is_proxy, tor: none, datacenter: null, relay: "never" })
           }
-          return is_proxy === undefined || is_proxy === null
-            ? fail("malformed", "answered without any fact")
-            : Effect.succeed(ipFacts({ proxy: is_proxy }))
+          return answered(fail, {
+            vpn: proxy.is_vpn,
+            proxy: anyOf([proxy.is_public_proxy, proxy.is_web_proxy], [proxy.is_residential_proxy]),
+            tor: proxy.is_tor,
+            datacenter: proxy.is_data_center,
+            relay: proxy.is_consumer_privacy_network ?? "never",
+          })
         },
       ),
   }

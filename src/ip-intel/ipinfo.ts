@@ -1,10 +1,11 @@
 /**
  * ipinfo.io: `GET /lookup/{ip}` of its API host, the key as a bearer token. Failures are HTTP 403 and 429. Smaller
- * plans say only `is_anonymous`, which then counts as a proxy; an answer with no such key at all holds no facts.
+ * plans say only `is_anonymous`: a yes counts as a proxy, a no covers VPN, Tor, proxies and relays. `is_res_proxy` is a
+ * residential proxy, which only the largest plans tell.
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, failing, ipFacts, type Provider } from "./facts.ts"
+import { answered, anyOf, Flag, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, urlOf } from "./request.ts"
 
 const name = "ipinfo.io"
@@ -12,7 +13,7 @@ const fail = failing(name)
 
 const Answer = Schema.Struct({
   anonymous: Schema.optionalKey(
-    Schema.NullOr(Schema.Struct({ is_vpn: Flag, is_proxy: Flag, is_tor: Flag, is_relay: Flag })),
+    Schema.NullOr(Schema.Struct({ is_vpn: Flag, is_proxy: Flag, is_res_proxy: Flag, is_tor: Flag, is_relay: Flag })),
   ),
   /** any of the above, in plans that do not tell which */
   is_anonymous: Flag,
@@ -28,13 +29,17 @@ export const ipinfo = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provid
       return Effect.flatMap(
         ask(apiKey === undefined ? request : HttpClientRequest.bearerToken(request, apiKey)),
         ({ anonymous, is_anonymous, is_hosting }) => {
-          if (anonymous === undefined && is_anonymous === undefined && is_hosting === undefined) {
-            return fail("malformed", "answered without any fact")
+          if (anonymous === undefined || anonymous === null) {
+            const none = is_anonymous === false ? false : null
+            return answered(fail, { vpn: none, proxy: is_anonymous, tor: none, relay: none, datacenter: is_hosting })
           }
-          const { is_vpn, is_proxy, is_tor, is_relay } = anonymous ?? { is_proxy: is_anonymous }
-          return Effect.succeed(
-            ipFacts({ vpn: is_vpn, proxy: is_proxy, tor: is_tor, relay: is_relay, datacenter: is_hosting }),
-          )
+          return answered(fail, {
+            vpn: anonymous.is_vpn,
+            proxy: anyOf([anonymous.is_proxy], [anonymous.is_res_proxy]),
+            tor: anonymous.is_tor,
+            relay: anonymous.is_relay,
+            datacenter: is_hosting,
+          })
         },
       )
     },

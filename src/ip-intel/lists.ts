@@ -119,7 +119,7 @@ export const lists = Effect.fnUntraced(function* (
         const isCertain = tor === true || (vpn === true && relay === false)
         const isMissing = relay === undefined || tor === undefined || vpn === undefined || datacenter === undefined
         if (isMissing && !isCertain) return fail("unreachable", "are not complete yet: a download is missing")
-        return Effect.succeed(ipFacts({ vpn, tor, datacenter, relay }))
+        return Effect.succeed(ipFacts({ vpn, proxy: "never", tor, datacenter, relay }))
       }),
   }
 })

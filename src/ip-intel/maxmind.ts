@@ -6,7 +6,9 @@ import { readFile, stat } from "node:fs/promises"
 import { Clock, Effect, type Scope } from "effect"
 import { type AnonymousIPResponse, Reader } from "maxmind"
 import { parseAddress } from "./address.ts"
-import { IpIntelSetupError, ipFacts, noFacts, type Provider } from "./facts.ts"
+import { failing, IpIntelSetupError, noFacts, type Provider } from "./facts.ts"
+
+const fail = failing("maxmind")
 
 const SETTING = "IpIntel.BaseUrl"
 const STALE_AFTER_DAYS = 30
@@ -74,17 +76,20 @@ export const maxmind = Effect.fnUntraced(function* (
   return {
     name: "maxmind",
     lookup: (address) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         const { reader } = database
         // a database of IPv4 only would answer IPv6 by its first 32 bits
         const isCovered = reader.metadata.ipVersion === 6 || parseAddress(address)?.words.length === 1
-        const record = isCovered ? reader.get(address) : null
-        if (record === null) return noFacts
-        return ipFacts({
-          vpn: record.is_anonymous_vpn,
+        if (!isCovered) return fail("rejected", "holds no IPv6 addresses")
+        const record = reader.get(address)
+        if (record === null) return Effect.succeed(noFacts)
+        // a key is there when it is true: the format leaves out the others
+        return Effect.succeed({
+          vpn: record.is_anonymous_vpn === true,
           proxy: record.is_public_proxy === true || record.is_residential_proxy === true,
-          tor: record.is_tor_exit_node,
-          datacenter: record.is_hosting_provider,
+          tor: record.is_tor_exit_node === true,
+          datacenter: record.is_hosting_provider === true,
+          relay: false,
         })
       }),
   }

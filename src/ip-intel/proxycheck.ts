@@ -5,7 +5,7 @@
 import { Effect, Option, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { canonicalAddress } from "./address.ts"
-import { Flag, failing, ipFacts, type Provider } from "./facts.ts"
+import { answered, Flag, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "proxycheck.io"
@@ -42,7 +42,7 @@ export const proxycheck = ({ client, apiKey, baseUrl }: HttpProviderOptions): Pr
           const entry = decodeEntry(key === undefined ? undefined : answer[key])
           if (Option.isNone(entry)) return fail("malformed", "answered without detections")
           const { vpn, proxy, tor, hosting } = entry.value.detections
-          return Effect.succeed(ipFacts({ vpn, proxy, tor, datacenter: hosting }))
+          return answered(fail, { vpn, proxy, tor, datacenter: hosting, relay: "never" })
         },
       ),
   }

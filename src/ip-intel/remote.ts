@@ -10,7 +10,7 @@ import { LRUCache } from "lru-cache"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { makeBudget } from "./budget.ts"
-import { failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
+import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
 
 const PROCESS_CACHE_ADDRESSES = 50_000
 const DAY_MILLIS = 86_400_000
@@ -19,8 +19,11 @@ const FAILURES_TO_OPEN = 5
 /** … and after so long one lookup tries whether the provider is back. */
 const OPEN_FOR = "30 seconds"
 
-/** What the store keeps under `vg:ip:<provider>:<address>`; `at` is when it was looked up, in milliseconds since 1970. */
-const Cached = Schema.fromJsonString(Schema.Struct({ facts: IpFacts, at: Schema.Finite }))
+/**
+ * What the store keeps under `vg:ip:<provider>:<address>`; `at` is when it was looked up, in milliseconds since 1970. Values
+ * without `v` are of older versions, which kept what was not known as clean: they are passed over.
+ */
+const Cached = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(2), facts: IpFacts, at: Schema.Finite }))
 const decodeCached = Schema.decodeUnknownOption(Cached)
 const encodeCached = Schema.encodeSync(Cached)
 
@@ -48,6 +51,9 @@ export const makeRemote = Effect.fnUntraced(function* (
   }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
   const withinBudget = makeBudget(settings.LookupsPerMinute)
   const ttl = settings.CacheDays * DAY_MILLIS
+  /** An answer that leaves a fact open is asked again the next day. */
+  const ttlOf = (facts: IpFacts): number =>
+    BLOCKABLE.some((fact) => facts[fact] === null) ? Math.min(ttl, DAY_MILLIS) : ttl
   const inProcess = new LRUCache<string, { readonly facts: IpFacts; readonly expiresAt: number }>({
     max: PROCESS_CACHE_ADDRESSES,
   })
@@ -86,7 +92,7 @@ export const makeRemote = Effect.fnUntraced(function* (
         if (cached === undefined) return undefined
         const now = clock.currentTimeMillisUnsafe()
         // an instance whose clock is ahead cannot make its facts outlive ours
-        const expiresAt = Math.min(cached.at, now) + ttl
+        const expiresAt = Math.min(cached.at, now) + ttlOf(cached.facts)
         if (expiresAt <= now) return undefined
         inProcess.set(address, { facts: cached.facts, expiresAt })
         return cached.facts
@@ -98,9 +104,10 @@ export const makeRemote = Effect.fnUntraced(function* (
   const remember = (address: string, facts: IpFacts): Effect.Effect<void> => {
     if (ttl <= 0) return Effect.void
     const at = clock.currentTimeMillisUnsafe()
-    inProcess.set(address, { facts, expiresAt: at + ttl })
+    const keptFor = ttlOf(facts)
+    inProcess.set(address, { facts, expiresAt: at + keptFor })
     return store
-      .set(storeKey(address), encodeCached({ facts, at }), ttl)
+      .set(storeKey(address), encodeCached({ v: 2, facts, at }), keptFor)
       .pipe(Effect.ignore, Effect.forkIn(scope), Effect.asVoid)
   }
 

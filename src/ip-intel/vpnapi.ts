@@ -4,10 +4,11 @@
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { Flag, ipFacts, type Provider } from "./facts.ts"
+import { answered, Flag, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "vpnapi.io"
+const fail = failing(name)
 
 const Answer = Schema.Struct({
   security: Schema.Struct({ vpn: Flag, proxy: Flag, tor: Flag, relay: Flag }),
@@ -18,13 +19,20 @@ export const vpnapi = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provid
   return {
     name,
     lookup: (address) =>
-      Effect.map(
+      Effect.flatMap(
         ask(
           HttpClientRequest.get(urlOf("https://vpnapi.io", baseUrl, `/api/${address}`), {
             urlParams: keyParam(apiKey),
           }),
         ),
-        ({ security }) => ipFacts(security),
+        ({ security }) =>
+          answered(fail, {
+            vpn: security.vpn,
+            proxy: security.proxy,
+            tor: security.tor,
+            relay: security.relay,
+            datacenter: "never",
+          }),
       ),
   }
 }

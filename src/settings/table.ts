@@ -83,7 +83,11 @@ export const SETTINGS = {
   ),
   "IpIntel.ApiKey": optional(Kinds.providerKey, "none", "the provider's key"),
   "IpIntel.BaseUrl": optional(Kinds.text, "the provider's own", "the provider's address; for maxmind the .mmdb file"),
-  "IpIntel.OnError": withDefault(Kinds.oneOf(["allow", "block"]), "allow", "allow or block when the provider fails"),
+  "IpIntel.OnError": withDefault(
+    Kinds.oneOf(["allow", "block"]),
+    "allow",
+    "allow or block when the provider fails or leaves open a fact that is blocked",
+  ),
   "IpIntel.CacheDays": withDefault(Kinds.wholeNumber(1, 365), 14, "how long an answer is kept"),
   "IpIntel.LookupsPerMinute": withDefault(Kinds.wholeNumber(1, 1_000_000), 600, "beyond it OnError decides"),
   "IpIntel.TimeoutMillis": withDefault(Kinds.wholeNumber(50, 60_000), 2000, "how long one lookup may take"),
@@ -96,7 +100,7 @@ export const SETTINGS = {
   "Security.RateLimitDaily": withDefault(calls, 100, "sessions a day and address; 0 is no limit"),
   "Security.RateLimitConcurrency": withDefault(calls, 0, "sessions at once and address; 0 is no limit"),
   "Security.BlockVpn": withDefault(Kinds.flag, true, "refuse VPN addresses"),
-  "Security.BlockProxy": withDefault(Kinds.flag, true, "refuse open proxies"),
+  "Security.BlockProxy": withDefault(Kinds.flag, true, "refuse open and residential proxies"),
   "Security.BlockTor": withDefault(Kinds.flag, true, "refuse Tor exits"),
   "Security.BlockDatacenter": withDefault(Kinds.flag, false, "refuse datacenter addresses"),
   "Security.WebhookApiToken": list(

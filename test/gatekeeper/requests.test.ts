@@ -153,6 +153,45 @@ describe("the address", () => {
     }),
   )
 
+  describe("of which a fact is not known", () => {
+    for (const [fact, setting] of [
+      ["vpn", "BlockVpn"],
+      ["proxy", "BlockProxy"],
+      ["tor", "BlockTor"],
+      ["datacenter", "BlockDatacenter"],
+    ] as const) {
+      for (const OnError of ["block", "allow"] as const) {
+        gateTest(
+          `is OnError's to decide where that fact is blocked: ${fact}, ${OnError}`,
+          { Security: { [setting]: true }, IpIntel: { OnError } },
+          (world) =>
+            Effect.gen(function* () {
+              world.lookup = () => Effect.succeed({ ...noFacts, [fact]: null })
+              const answer = yield* ask()
+              if (OnError === "block") expect(answer).toMatchObject({ _tag: "Blocked", reason: "ip_check_failed" })
+              else expect(answer._tag).toBe("Started")
+            }),
+        )
+      }
+      gateTest(
+        `is let through where that fact is not blocked: ${fact}`,
+        { Security: { [setting]: false }, IpIntel: { OnError: "block" } },
+        (world) =>
+          Effect.gen(function* () {
+            world.lookup = () => Effect.succeed({ ...noFacts, [fact]: null })
+            expect((yield* ask())._tag).toBe("Started")
+          }),
+      )
+    }
+
+    gateTest("is blocked for a fact that is known, whatever is not known", { IpIntel: { OnError: "allow" } }, (world) =>
+      Effect.gen(function* () {
+        world.lookup = () => Effect.succeed({ vpn: null, proxy: true, tor: null, datacenter: null, relay: null })
+        expect(yield* ask()).toMatchObject({ _tag: "Blocked", reason: "proxy" })
+      }),
+    )
+  })
+
   gateTest(
     "is not looked up when nothing is blocked",
     { Security: { BlockVpn: false, BlockProxy: false, BlockTor: false, BlockDatacenter: false } },

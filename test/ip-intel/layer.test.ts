@@ -4,8 +4,9 @@ import { TestClock } from "effect/testing"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { type Answer, FakeHttp, FakeStore, type IpSettings, KEY, printed, settingsLayer } from "./support.ts"
 
-const clean: Answer = { body: { is_vpn: false } }
-const vpnBody: Answer = { body: { is_vpn: true } }
+const cleanBody = { is_vpn: false, is_proxy: false, is_tor: false, is_datacenter: false }
+const clean: Answer = { body: cleanBody }
+const vpnBody: Answer = { body: { ...cleanBody, is_vpn: true } }
 const vpn = { ...noFacts, vpn: true }
 const DAY = 86_400_000
 
@@ -141,7 +142,7 @@ describe("caches", () => {
       const second = yield* start({
         store,
         settings: { Provider: "vpnapi.io" },
-        answer: () => ({ body: { security: { tor: true } } }),
+        answer: () => ({ body: { security: { vpn: false, proxy: false, tor: true, relay: false } } }),
       })
       expect(yield* second.lookup("8.8.8.8")).toEqual({ ...noFacts, tor: true })
     }),
@@ -168,6 +169,34 @@ describe("caches", () => {
         expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
         expect(ip.http.requests).toHaveLength(1)
       }),
+  )
+
+  it.effect("keeps what is not known as not known, and asks again for it after a day", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      const ip = yield* start({ store, answer: () => ({ body: { ...cleanBody, is_tor: null } }) })
+      const open = { ...noFacts, tor: null }
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(open)
+      yield* settle
+      const second = yield* start({ store, answer: () => vpnBody })
+      expect(yield* second.lookup("8.8.8.8")).toEqual(open)
+      yield* TestClock.adjust(DAY - 1)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(open)
+      expect(ip.http.requests).toHaveLength(1)
+      ip.http.answer = () => clean
+      yield* TestClock.adjust(1)
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(noFacts)
+    }),
+  )
+
+  it.effect("takes no fact from older versions, which kept as clean what was not known", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      store.values.set("vg:ip:ipapi.is:8.8.8.8", { value: JSON.stringify({ facts: noFacts, at: 0 }), ttlMillis: DAY })
+      const ip = yield* start({ store, answer: () => vpnBody })
+      expect(yield* ip.lookup("8.8.8.8")).toEqual(vpn)
+      expect(ip.http.requests).toHaveLength(1)
+    }),
   )
 
   it.effect("caches nothing when CacheDays is 0", () =>

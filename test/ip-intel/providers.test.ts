@@ -18,6 +18,8 @@ const proxy: IpFacts = { ...noFacts, proxy: true }
 const tor: IpFacts = { ...noFacts, tor: true }
 const datacenter: IpFacts = { ...noFacts, datacenter: true }
 const relay: IpFacts = { ...noFacts, relay: true }
+/** The provider said nothing, of facts that it knows of other addresses. */
+const unknown: IpFacts = { vpn: null, proxy: null, tor: null, datacenter: null, relay: null }
 
 interface Case {
   readonly make: (options: HttpProviderOptions) => Provider
@@ -34,6 +36,12 @@ interface Case {
 
 const detections = (flags: object) => ({ status: "ok", [IP]: { detections: flags }, query_time: 3 })
 
+const ipapi = { ip: IP, is_bogon: false, is_datacenter: false, is_tor: false, is_proxy: false, is_vpn: false }
+const allClear = { vpn: false, proxy: false, tor: false, hosting: false }
+const security = { vpn: false, proxy: false, tor: false, relay: false }
+const ip2proxy = { is_vpn: false, is_tor: false, is_data_center: false, is_public_proxy: false, is_web_proxy: false }
+const anonymous = { is_vpn: false, is_proxy: false, is_tor: false, is_relay: false }
+
 const cases: Record<string, Case> = {
   "ipapi.is": {
     make: ipapiIs,
@@ -42,19 +50,17 @@ const cases: Record<string, Case> = {
     keyIn: "query",
     forbidden: "quota",
     facts: [
-      [
-        "clean",
-        { ip: IP, is_bogon: false, is_datacenter: false, is_tor: false, is_proxy: false, is_vpn: false },
-        noFacts,
-      ],
-      ["clean with absent keys", { ip: IP, is_bogon: false }, noFacts],
-      ["VPN", { ip: IP, is_vpn: true, is_abuser: true, vpn: { service: "x" } }, vpn],
-      ["proxy", { ip: IP, is_proxy: true, is_vpn: false }, proxy],
-      ["Tor", { ip: IP, is_tor: true }, tor],
-      ["datacenter", { ip: IP, is_datacenter: true, datacenter: { datacenter: "x" } }, datacenter],
-      ["null", { ip: IP, is_vpn: null, is_tor: true }, tor],
+      ["clean", ipapi, noFacts],
+      ["VPN", { ...ipapi, is_vpn: true, is_abuser: true, vpn: { service: "x" } }, vpn],
+      ["proxy", { ...ipapi, is_proxy: true }, proxy],
+      ["Tor", { ...ipapi, is_tor: true }, tor],
+      ["datacenter", { ...ipapi, is_datacenter: true, datacenter: { datacenter: "x" } }, datacenter],
+      ["null, which is not clean", { ...ipapi, is_vpn: null, is_tor: true }, { ...tor, vpn: null }],
+      ["absent keys, which are not clean", { ip: IP, is_vpn: true }, { ...unknown, vpn: true, relay: false }],
     ],
     failures: [
+      ["with a null alone", { ip: IP, is_vpn: null }, "malformed"],
+      ["with no fact that can be blocked", { ip: IP, is_bogon: false }, "malformed"],
       ["without any fact", { ip: IP }, "malformed"],
       ["with an error", { error: `no such key ${KEY}` }, "rejected"],
       ["with facts of another type", { ip: IP, is_vpn: "yes" }, "malformed"],
@@ -68,14 +74,18 @@ const cases: Record<string, Case> = {
     forbidden: "unauthorized",
     facts: [
       ["clean", detections({ vpn: false, proxy: false, tor: false, hosting: false, risk: 0 }), noFacts],
-      ["clean with absent keys", detections({}), noFacts],
-      ["VPN", detections({ vpn: true, proxy: false, risk: 73 }), vpn],
-      ["proxy", detections({ proxy: true }), proxy],
-      ["Tor", detections({ tor: true }), tor],
-      ["datacenter", detections({ hosting: true }), datacenter],
+      ["VPN", detections({ ...allClear, vpn: true, risk: 73 }), vpn],
+      ["proxy", detections({ ...allClear, proxy: true }), proxy],
+      ["Tor", detections({ ...allClear, tor: true }), tor],
+      ["datacenter", detections({ ...allClear, hosting: true }), datacenter],
+      [
+        "absent and null keys, which are not clean",
+        detections({ tor: false, vpn: null }),
+        { ...unknown, tor: false, relay: false },
+      ],
       [
         "VPN in a hosting range, with a warning",
-        { ...detections({ vpn: true, hosting: true }), status: "warning", message: "near the limit" },
+        { ...detections({ ...allClear, vpn: true, hosting: true }), status: "warning", message: "near the limit" },
         { ...vpn, datacenter: true },
       ],
     ],
@@ -85,6 +95,7 @@ const cases: Record<string, Case> = {
       ["an error", { status: "error", message: "No valid IP addresses supplied." }, "rejected"],
       ["a warning without the address", { status: "warning", message: "x" }, "malformed"],
       ["another address", { status: "ok", "9.9.9.9": { detections: {} } }, "malformed"],
+      ["with no detection", detections({}), "malformed"],
       ["without detections", { status: "ok", [IP]: {} }, "malformed"],
       ["without status", { [IP]: { detections: {} } }, "malformed"],
     ],
@@ -97,13 +108,19 @@ const cases: Record<string, Case> = {
     forbidden: "unauthorized",
     facts: [
       ["clean", { ip: IP, security: { vpn: false, proxy: false, tor: false, relay: false } }, noFacts],
-      ["clean with absent keys", { ip: IP, security: {} }, noFacts],
-      ["VPN", { ip: IP, security: { vpn: true } }, vpn],
-      ["proxy", { ip: IP, security: { proxy: true } }, proxy],
-      ["Tor", { ip: IP, security: { tor: true } }, tor],
-      ["relay, which is no VPN", { ip: IP, security: { vpn: true, relay: true } }, relay],
+      ["VPN", { ip: IP, security: { ...security, vpn: true } }, vpn],
+      ["proxy", { ip: IP, security: { ...security, proxy: true } }, proxy],
+      ["Tor", { ip: IP, security: { ...security, tor: true } }, tor],
+      ["relay, which is no VPN", { ip: IP, security: { ...security, vpn: true, relay: true } }, relay],
+      [
+        "absent keys, which are not clean; of datacenters it never says anything",
+        { ip: IP, security: { vpn: true, tor: null } },
+        { ...unknown, vpn: true, datacenter: false },
+      ],
     ],
     failures: [
+      ["with nothing in security", { ip: IP, security: {} }, "malformed"],
+      ["with a relay alone", { ip: IP, security: { relay: false } }, "malformed"],
       ["only a message", { message: `invalid key ${KEY}` }, "malformed"],
       ["security of another type", { security: "none" }, "malformed"],
     ],
@@ -115,24 +132,39 @@ const cases: Record<string, Case> = {
     keyIn: "query",
     forbidden: "unauthorized",
     facts: [
+      ["clean", { ip: IP, is_proxy: false, proxy: ip2proxy }, noFacts],
+      ["no proxy, without details", { ip: IP, is_proxy: false }, { ...noFacts, datacenter: null }],
+      ["some proxy, without details", { ip: IP, is_proxy: true }, { ...unknown, proxy: true, relay: false }],
+      ["VPN, which is no proxy", { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_vpn: true } }, vpn],
+      ["public proxy", { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_public_proxy: true } }, proxy],
+      ["web proxy", { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_web_proxy: true } }, proxy],
+      ["residential proxy", { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_residential_proxy: true } }, proxy],
       [
-        "clean",
-        {
-          ip: IP,
-          is_proxy: false,
-          proxy: { is_vpn: false, is_tor: false, is_data_center: false, is_public_proxy: false, is_web_proxy: false },
-        },
+        "no residential proxy",
+        { ip: IP, is_proxy: false, proxy: { ...ip2proxy, is_residential_proxy: false } },
         noFacts,
       ],
-      ["clean without proxy details", { ip: IP, is_proxy: false }, noFacts],
-      ["some proxy without details", { ip: IP, is_proxy: true }, proxy],
-      ["VPN, which is no proxy", { ip: IP, is_proxy: true, proxy: { is_vpn: true } }, vpn],
-      ["public proxy", { ip: IP, is_proxy: true, proxy: { is_public_proxy: true } }, proxy],
-      ["web proxy", { ip: IP, is_proxy: true, proxy: { is_web_proxy: true } }, proxy],
-      ["Tor", { ip: IP, is_proxy: true, proxy: { is_tor: true } }, tor],
-      ["datacenter", { ip: IP, is_proxy: false, proxy: { is_data_center: true } }, datacenter],
+      [
+        "null of residential proxies, which is not clean",
+        { ip: IP, is_proxy: false, proxy: { ...ip2proxy, is_residential_proxy: null } },
+        { ...noFacts, proxy: null },
+      ],
+      [
+        "consumer privacy network, which is a relay and no VPN",
+        { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_vpn: true, is_consumer_privacy_network: true } },
+        relay,
+      ],
+      ["Tor", { ip: IP, is_proxy: true, proxy: { ...ip2proxy, is_tor: true } }, tor],
+      ["datacenter", { ip: IP, is_proxy: false, proxy: { ...ip2proxy, is_data_center: true } }, datacenter],
+      [
+        "absent details, which are not clean",
+        { ip: IP, is_proxy: true, proxy: { is_web_proxy: false, is_tor: false } },
+        { ...unknown, tor: false, relay: false },
+      ],
     ],
     failures: [
+      ["with nothing in proxy", { ip: IP, proxy: {} }, "malformed"],
+      ["with nothing in proxy, though it is said to be none", { ip: IP, is_proxy: false, proxy: {} }, "malformed"],
       ["without any fact", { ip: IP, country_code: "US" }, "malformed"],
       ["an error", { error: { error_code: 10001, error_message: `bad key ${KEY}` } }, "rejected"],
     ],
@@ -144,24 +176,34 @@ const cases: Record<string, Case> = {
     keyIn: "bearer",
     forbidden: "unauthorized",
     facts: [
+      ["clean", { ip: IP, anonymous, is_hosting: false }, noFacts],
+      ["VPN", { ip: IP, anonymous: { ...anonymous, is_vpn: true }, is_hosting: false }, vpn],
+      ["proxy", { ip: IP, anonymous: { ...anonymous, is_proxy: true }, is_hosting: false }, proxy],
+      ["residential proxy", { ip: IP, anonymous: { ...anonymous, is_res_proxy: true }, is_hosting: false }, proxy],
       [
-        "clean",
-        { ip: IP, anonymous: { is_vpn: false, is_proxy: false, is_tor: false, is_relay: false }, is_hosting: false },
+        "no residential proxy",
+        { ip: IP, anonymous: { ...anonymous, is_res_proxy: false }, is_hosting: false },
         noFacts,
       ],
-      ["clean with absent keys", { ip: IP, anonymous: {} }, noFacts],
-      ["VPN", { ip: IP, anonymous: { is_vpn: true } }, vpn],
-      ["proxy", { ip: IP, anonymous: { is_proxy: true } }, proxy],
-      ["Tor", { ip: IP, anonymous: { is_tor: true } }, tor],
-      ["relay", { ip: IP, anonymous: { is_relay: true } }, relay],
-      ["datacenter", { ip: IP, anonymous: {}, is_hosting: true }, datacenter],
+      ["Tor", { ip: IP, anonymous: { ...anonymous, is_tor: true }, is_hosting: false }, tor],
+      ["relay", { ip: IP, anonymous: { ...anonymous, is_relay: true }, is_hosting: false }, relay],
+      ["datacenter", { ip: IP, anonymous, is_hosting: true }, datacenter],
+      [
+        "absent and null keys, which are not clean",
+        { ip: IP, anonymous: { is_proxy: false, is_res_proxy: null, is_tor: false } },
+        { ...unknown, tor: false },
+      ],
+      ["not anonymous in any way", { ip: IP, is_anonymous: false, is_hosting: false }, noFacts],
       [
         "anonymous without saying how",
         { ip: IP, is_anonymous: true, is_hosting: true },
-        { ...proxy, datacenter: true },
+        { ...unknown, proxy: true, datacenter: true },
       ],
     ],
-    failures: [["without any fact", { ip: IP, country: "US" }, "malformed"]],
+    failures: [
+      ["with nothing in anonymous", { ip: IP, anonymous: {} }, "malformed"],
+      ["without any fact", { ip: IP, country: "US" }, "malformed"],
+    ],
   },
 }
 
@@ -246,7 +288,7 @@ describe("proxycheck.io", () => {
   it.effect("finds an IPv6 address that comes back in another spelling", () =>
     Effect.gen(function* () {
       const http = new FakeHttp(() => ({
-        body: { status: "ok", "2606:4700:0:0:0:0:0:1111": { detections: { vpn: true } } },
+        body: { status: "ok", "2606:4700:0:0:0:0:0:1111": { detections: { ...allClear, vpn: true } } },
       }))
       const provider = proxycheck({ client: http.client, apiKey: undefined, baseUrl: undefined })
       expect(yield* provider.lookup("2606:4700::1111")).toEqual(vpn)
@@ -280,7 +322,7 @@ describe("over real HTTP", () => {
 
   it.live("asks for an IPv6 address with the key and without a trace id", () =>
     Effect.gen(function* () {
-      const { baseUrl, paths } = yield* server(JSON.stringify({ security: { vpn: true } }))
+      const { baseUrl, paths } = yield* server(JSON.stringify({ security: { ...security, vpn: true } }))
       const client = yield* HttpClient.HttpClient
       const facts = yield* vpnapi({ client, apiKey, baseUrl }).lookup("2606:4700::1111").pipe(Effect.withSpan("test"))
       expect(facts).toEqual(vpn)
