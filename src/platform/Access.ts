@@ -2,7 +2,7 @@
  * The one place that decides who a caller is and what a key may touch. Every check is an effect whose failure says what is
  * missing; endpoints declare which checks they stand behind (`http/Authorization.ts`), and none checks by itself.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { limitKey } from "../ip-intel/address.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import { type Left, makeBudget } from "./Budgets.ts"
@@ -12,12 +12,15 @@ import { KeyCache } from "./KeyCache.ts"
 import { digestSecret, hasSecretForm } from "./KeySecret.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
 
-/** Wrong keys of one address a minute, before more are refused unread. */
+/**
+ * Wrong keys of one address in a minute, beyond which its unknown keys are looked up one after another: wrong ones take at most
+ * one of the database's connections from others, and the right one still works.
+ */
 export const FAILURES_PER_MINUTE = 20
 
 /** Too often; `left` says when it may be tried again. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
-  code: Schema.Literals(["RATE_LIMIT_EXCEEDED", "TOO_MANY_FAILED_KEYS"]),
+  code: Schema.Literal("RATE_LIMIT_EXCEEDED"),
   message: Schema.String,
   retryAfterSeconds: Schema.Int,
 }) {}
@@ -37,14 +40,11 @@ export class Access extends Context.Service<
   {
     /**
      * Who the secret of a key stands for; one answer for every secret that is not good. A mistyped one is refused before the
-     * database is asked. An address that tried too many wrong ones is refused, but not the keys that are known to be good.
+     * database is asked. A good key works whatever else came from its address.
      *
      * @param address of the client; empty when not known
      */
-    readonly authenticate: (
-      secret: string,
-      address: string,
-    ) => Effect.Effect<Principal, Refused | TooManyRequests | DatabaseUnavailable>
+    readonly authenticate: (secret: string, address: string) => Effect.Effect<Principal, Refused | DatabaseUnavailable>
     /** Counts a request of a key. */
     readonly count: (caller: Principal, counted: Counted) => Effect.Effect<Left, TooManyRequests>
     /** Passes a key that has one of the permissions; an empty list passes none. */
@@ -73,13 +73,6 @@ const permissionMissing = (has: ReadonlyArray<Permission>, anyOf: ReadonlyArray<
 
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 
-const tooManyFailures = ({ resetSeconds }: Left) =>
-  new TooManyRequests({
-    code: "TOO_MANY_FAILED_KEYS",
-    message: "too many wrong keys came from this address",
-    retryAfterSeconds: resetSeconds,
-  })
-
 export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Businesses | KeyCache> =>
   Layer.effect(
     Access,
@@ -88,15 +81,16 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       const owned = yield* Businesses
       const cache = yield* KeyCache
       const failures = makeBudget(FAILURES_PER_MINUTE)
+      const oneByOne = yield* Semaphore.make(1)
       const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
 
       const prove = Effect.fnUntraced(function* (digest: string, network: string, now: number) {
         const fresh = cache.fresh(digest, now)
         if (fresh !== undefined) return fresh
-        const left = failures.look(network, now)
-        if (!left.allowed && !cache.known(digest)) return yield* tooManyFailures(left)
         const asking = cache.asking()
-        const found = yield* apiKeys.lookUp(digest)
+        const asked = apiKeys.lookUp(digest)
+        const guessing = !failures.look(network, now).allowed && !cache.known(digest)
+        const found = yield* guessing ? oneByOne.withPermit(asked) : asked
         if (found === undefined) {
           cache.forget(digest)
           return undefined
@@ -111,7 +105,11 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
         const principal = hasSecretForm(secret) ? yield* prove(digestSecret(secret), network, now) : undefined
         if (principal === undefined || (principal.key.expiresAt !== null && principal.key.expiresAt <= now)) {
           const left = failures.use(network, now)
-          return yield* left.allowed ? keyInvalid() : tooManyFailures(left)
+          // The last one of the budget, so at most one line a minute about an address.
+          if (left.allowed && left.remaining === 0) {
+            yield* Effect.logWarning(`${FAILURES_PER_MINUTE} wrong API keys came from ${network} within a minute`)
+          }
+          return yield* keyInvalid()
         }
         if (principal.user.disabled)
           return yield* refuse("forbidden", "USER_DISABLED", "the user of this key is disabled")

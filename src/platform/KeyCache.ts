@@ -28,7 +28,7 @@ export class KeyCache extends Context.Service<
     readonly forget: (digest: string) => void
     /** Whether to write down that the key is used: true at most once a minute. */
     readonly toBeMarked: (keyId: string, now: number) => boolean
-    /** Nothing is fresh any more; which keys were good is known on, so that they are not locked out with an address that tries wrong ones. */
+    /** Nothing is fresh any more; which keys were good is known on, so that they do not wait behind wrong ones of their address. */
     readonly clear: Effect.Effect<void>
   }
 >()("voicegate/platform/KeyCache") {}

@@ -1,4 +1,4 @@
-/** The console's endpoints: who has the token sees and acts, everybody else learns nothing, and not for long. */
+/** The console's endpoints: who has the token sees and acts, everybody else learns nothing. */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -12,7 +12,7 @@ import { equal } from "../equal.ts"
 import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
 import { incoming, respond } from "../router.ts"
 import { Api, Command } from "./Api.ts"
-import { makeAttempts } from "./attempts.ts"
+import { makeWrongTokens } from "./wrong-tokens.ts"
 
 const whole = Schema.String.check(Schema.isPattern(/^\d{1,15}$/)).pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString),
@@ -40,14 +40,6 @@ const unknownCampaign = problem(404, "unknown_campaign", "campaign: Expected a c
 const wrongQuery = problem(400, "invalid_request", "query: Expected whole numbers.")
 const wrongAction = problem(400, "invalid_request", "action: Expected an action with what it needs.")
 
-const tooManyAttempts = (waitMillis: number): Answer => {
-  const seconds = Math.ceil(waitMillis / 1000)
-  return problem(429, "too_many_attempts", "Too many wrong tokens came from this address. Try again later.", {
-    headers: { "retry-after": String(seconds) },
-    extensions: { retryAfterSeconds: seconds },
-  })
-}
-
 export const handlers = HttpApiBuilder.group(
   Api,
   "Console",
@@ -55,21 +47,17 @@ export const handlers = HttpApiBuilder.group(
     const { operator } = yield* Gatekeeper
     const { Security } = yield* Settings
     const trusted = trustedProxies(Security.TrustedProxies)
-    const attempts = makeAttempts()
+    const wrongTokens = makeWrongTokens()
 
     /** The address of who may; or the answer for who may not. */
     const authorize = Effect.fnUntraced(function* (request: IncomingMessage): Effect.fn.Return<string, Answer> {
       const address = callerOf(request, trusted)
       if (address === undefined) return yield* Effect.fail(refusals.noAddress)
-      const caller = limitKey(address)
-      const now = yield* Clock.currentTimeMillis
-      const wait = attempts.wait(caller, now)
-      if (wait > 0) return yield* Effect.fail(tooManyAttempts(wait))
       const given = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
       if (given === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
       if (!equal(given, Redacted.value(Security.ConsoleToken))) {
-        attempts.failed(caller, now)
-        yield* Effect.logWarning(`A wrong token for the console came from ${address}.`)
+        const line = wrongTokens.note(limitKey(address), yield* Clock.currentTimeMillis)
+        if (line !== undefined) yield* Effect.logWarning(line)
         return yield* Effect.fail(unauthorized)
       }
       return address

@@ -4,12 +4,10 @@ import type { Action, Done, Trail, View } from "./wire.ts"
 /** Why the gate did not answer as asked. `status` is 0 when it did not answer at all. */
 export class Refused extends Error {
   readonly status: number
-  readonly retryAfterSeconds: number
 
-  constructor(status: number, message: string, retryAfterSeconds: number) {
+  constructor(status: number, message: string) {
     super(message)
     this.status = status
-    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -47,10 +45,10 @@ export const createClient = (token: string): Client => {
       cache: "no-store",
       signal: AbortSignal.timeout(TIMEOUT_MILLIS),
     }).catch(() => {
-      throw new Refused(0, "The gate does not answer.", 0)
+      throw new Refused(0, "The gate does not answer.")
     })
     if (!response.ok) {
-      throw new Refused(response.status, await message(response), Number(response.headers.get("retry-after") ?? "0"))
+      throw new Refused(response.status, await message(response))
     }
     return await response.json()
   }

@@ -91,14 +91,9 @@ const show = (view: View, firstPlace: number): void => {
 
 /** What a failed look means: the token is wrong, or the gate is away for now. */
 const failed = (error: unknown): void => {
-  if (error instanceof Refused && (error.status === 401 || error.status === 429)) {
+  if (error instanceof Refused && error.status === 401) {
     sessionStorage.removeItem(STORED)
-    const minutes = Math.max(1, Math.ceil(error.retryAfterSeconds / 60))
-    showSignIn(
-      error.status === 401
-        ? "This token is not right."
-        : `Too many wrong tokens came from your address. Try again in ${minutes} min.`,
-    )
+    showSignIn("This token is not right.")
     return
   }
   const why = error instanceof Refused ? error.message : "The answer cannot be read."
