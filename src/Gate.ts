@@ -5,6 +5,7 @@ import { Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as FifoQueue from "./FifoQueue.ts"
 import * as Gatekeeper from "./Gatekeeper.ts"
+import * as StartReport from "./gatekeeper/start-report.ts"
 import { IpIntel } from "./IpIntel.ts"
 import * as PlatformApi from "./PlatformApi.ts"
 import * as PushChannel from "./PushChannel.ts"
@@ -14,8 +15,8 @@ import * as Store from "./store/layer.ts"
 /** The gatekeeper over concerns that the caller provides; limits and queue stand on its `Store`. */
 export const layerNoDeps = Gatekeeper.layer.pipe(Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)))
 
-/** The gatekeeper with everything that the settings name. */
-export const layer = layerNoDeps.pipe(
+/** The gatekeeper with everything that the settings name; it logs what platform and IP provider say of the settings. */
+export const layer = Layer.merge(layerNoDeps, StartReport.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(IpIntel.layer, PlatformApi.layer, PushChannel.layerShared)),
   Layer.provideMerge(Store.layer),
   Layer.provide(FetchHttpClient.layer),

@@ -11,8 +11,8 @@ import { CircuitBreaker } from "effect/persistence"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
 import { type PlatformError, refused, unavailable } from "./platform-api/errors.ts"
 import { type Call, exchange } from "./platform-api/transport.ts"
+import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
-  BusinessData,
   FeaturesData,
   HistoryData,
   StartData,
@@ -26,6 +26,7 @@ import { type Campaign, Settings } from "./Settings.ts"
 
 export { AtCapacity, PlatformError, Refused, Unavailable } from "./platform-api/errors.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
+export type { Finding } from "./platform-api/verify.ts"
 
 /** A session that the platform has started. */
 export interface WebSession {
@@ -53,10 +54,10 @@ export class PlatformApi extends Context.Service<
       sessionId: string,
     ) => Effect.Effect<"running" | "over" | "unknown", PlatformError>
     /**
-     * A harmless read with the campaign's key, for `check`; answers a sentence that says what was seen. A platform without
-     * the endpoint (404) is reported as reachable. Fails as the read does: `Refused` for a wrong key.
+     * Harmless reads with the campaign's key, for `check`, the start and the console: what the platform says of the campaign's
+     * settings, and what it does not tell.
      */
-    readonly verify: (campaign: string) => Effect.Effect<string, PlatformError>
+    readonly verify: (campaign: string) => Effect.Effect<ReadonlyArray<Finding>>
   }
 >()("voicegate/PlatformApi") {}
 
@@ -135,20 +136,13 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       )
     })
 
-    const verify = Effect.fn("PlatformApi.verify")(function* (name: string) {
-      const campaign = yield* campaignOf(name)
-      const business = encodeURIComponent(campaign.BusinessId)
-      const data = Schema.UndefinedOr(Schema.NullOr(BusinessData))
-      return yield* call(campaign, data, { kind: "read", method: "GET", path: `business/${business}` }).pipe(
-        Effect.map((found) => {
-          const title = found?.name ? ` (${found.name})` : ""
-          return `reachable; the key may read business ${campaign.BusinessId}${title}`
-        }),
-        Effect.catchIf(hasNoEndpoint, () =>
-          Effect.succeed("reachable; the platform has no endpoint to check the key with (404)"),
-        ),
-      )
-    })
+    const verify = Effect.fn("PlatformApi.verify")((name: string) =>
+      Effect.matchEffect(campaignOf(name), {
+        onFailure: ({ message }) =>
+          Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", says: message }]),
+        onSuccess: (campaign) => verifyWith(call, campaign),
+      }),
+    )
 
     return PlatformApi.of({ initiate, concurrency, sessionStatus, verify })
   }),
@@ -165,10 +159,6 @@ const judge = <A>(exit: Exit.Exit<A, PlatformError>): CircuitBreaker.Outcome =>
 /** A platform without the endpoint, or one that has no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>
   reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
-
-/** The route is missing; a 404 with a code is the platform's answer about the business. */
-const hasNoEndpoint = ({ reason }: PlatformError): boolean =>
-  reason._tag === "Refused" && reason.status === 404 && reason.code === ""
 
 const decode = <A>(kind: CallKind, data: Schema.Decoder<A>, answer: unknown): Effect.Effect<A, PlatformError> =>
   Schema.decodeUnknownEffect(data)(answer).pipe(

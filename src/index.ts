@@ -110,6 +110,7 @@ export {
   /** The shared store on Redis, of a connection as `parseConnectionString` gives it. */
   layer as layerStoreRedis,
 } from "./store/redis.ts"
+export { StoreRefused } from "./store/redis-trouble.ts"
 
 // Limits and queue
 

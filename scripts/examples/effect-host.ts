@@ -44,7 +44,7 @@ const OwnPlatform = Layer.effect(
         }),
       concurrency: () => Effect.sync(() => ({ limit: 1, inUse: talksTo.size })),
       sessionStatus: (_campaign, id) => Effect.sync(() => (talksTo.has(id) ? "running" : "over")),
-      verify: () => Effect.succeed("the agent is in this process"),
+      verify: () => Effect.succeed([{ subject: "platform", state: "ok", says: "the agent is in this process" }]),
     })
   }),
 )

@@ -1,131 +1,206 @@
 /**
- * Says what works and what does not, before callers find out: the settings, the store, the platform with its key and its
- * slots, the IP provider, the webhook's proof.
+ * Says what works, what does not, and what was not checked, before callers find out: the settings, the store, the platform with its
+ * key, campaign, regions and slots, the IP provider, the webhook's proof. For people, or with `--json` as one JSON document.
  */
-import { Console, Effect, type FileSystem, Layer, Redacted, Result, type Scope } from "effect"
+import { Console, Effect, type FileSystem, Layer, Logger, Redacted, Result, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { IpIntel } from "../IpIntel.ts"
 import * as PlatformApi from "../PlatformApi.ts"
+import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
+import type { SettingProblem } from "../settings/problems.ts"
 import * as StoreLayer from "../store/layer.ts"
+import * as memory from "../store/memory.ts"
 
-/** How long the store may take to connect. */
+/** How long the store may take to connect and answer. */
 const STORE_MILLIS = 5_000
 
+/** One check, as `--json` shows it. */
 interface Finding {
-  readonly ok: boolean
-  readonly what: string
-  readonly says: string
+  /** settings, store, platform, web campaign, region, slots, addresses, webhook */
+  readonly name: string
+  /** the campaign's name in the settings, of checks of a campaign */
+  readonly campaign?: string
+  readonly status: "ok" | "failed" | "not_checked"
+  readonly message: string
+  /** of the settings: every problem */
+  readonly problems?: ReadonlyArray<SettingProblem>
 }
 
-const works = (what: string, says: string): Finding => ({ ok: true, what, says })
-const fails = (what: string, says: string): Finding => ({ ok: false, what, says })
-
-/** A check that fails says why; so does a layer that cannot be built. */
-const found = <R>(
-  what: string,
-  check: Effect.Effect<string, { readonly message: string }, R>,
-): Effect.Effect<Finding, never, R> =>
-  Effect.match(check, { onFailure: (error) => fails(what, error.message), onSuccess: (says) => works(what, says) })
+/** All that was found. */
+interface Report {
+  /** nothing failed; something may be not checked */
+  readonly ok: boolean
+  readonly checks: ReadonlyArray<Finding>
+  /** what the operator should know about settings that are valid */
+  readonly warnings: ReadonlyArray<string>
+}
 
 const storeKind = ({ StoreConnectionString }: SettingsTree): string => {
   const parsed = parseConnectionString(Redacted.value(StoreConnectionString))
   return Result.isFailure(parsed) ? "unknown" : parsed.success.connection.kind
 }
 
-const checkStore = (tree: SettingsTree): Effect.Effect<Finding, never, Store> =>
-  storeKind(tree) === "memory"
-    ? Effect.succeed(works("store", "embedded: queue and limits live in one process and end with it"))
-    : found(
-        "store",
-        Store.use((store) =>
-          store.ping.pipe(
-            Effect.retry({ while: () => true }),
-            Effect.as(`Redis (${storeKind(tree)}) answers`),
-            Effect.timeoutOrElse({
-              duration: STORE_MILLIS,
-              orElse: () =>
-                Effect.fail({
-                  message: `StoreConnectionString: the store (${storeKind(tree)}) did not answer within ${STORE_MILLIS / 1000} s`,
-                }),
-            }),
-          ),
-        ),
-      )
+const causeOf = ({ cause }: StoreUnavailable): string => (typeof cause === "string" ? cause : "no answer")
+
+/** Connects and asks; a store that is away is asked again until the time is over. */
+const checkStore = (
+  tree: SettingsTree,
+  store: Layer.Layer<Store, { readonly message: string }>,
+): Effect.Effect<Finding> => {
+  const kind = storeKind(tree)
+  if (kind === "memory") {
+    return Effect.succeed({
+      name: "store",
+      status: "ok",
+      message: "embedded: queue and limits live in one process and end with it",
+    })
+  }
+  let cause = "no answer"
+  const answers = Store.use((each) => each.ping).pipe(
+    Effect.tapError((error) =>
+      Effect.sync(() => {
+        cause = causeOf(error)
+      }),
+    ),
+    Effect.retry(Schedule.spaced("50 millis")),
+    Effect.provide(store),
+    Effect.timeoutOrElse({
+      duration: STORE_MILLIS,
+      orElse: () =>
+        Effect.fail({
+          message: `StoreConnectionString: Redis (${kind}) did not answer within ${STORE_MILLIS / 1000} s: ${cause}`,
+        }),
+    }),
+  )
+  return Effect.match(answers, {
+    onFailure: ({ message }) => ({ name: "store", status: "failed" as const, message }),
+    onSuccess: () => ({
+      name: "store",
+      status: "ok" as const,
+      message: `Redis (${kind}) answers; password, user and database are accepted, and it takes writes`,
+    }),
+  })
+}
+
+const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.PlatformApi> => {
+  const finding = (status: Finding["status"], message: string): Finding => ({
+    name: "slots",
+    campaign: campaign.name,
+    status,
+    message,
+  })
+  if (campaign.MaxConcurrency !== undefined) {
+    const says = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has as many is not checked`
+    return Effect.succeed(finding("ok", says))
+  }
+  return PlatformApi.PlatformApi.use((platform) =>
+    Effect.match(platform.concurrency(campaign.name), {
+      onFailure: ({ message }) =>
+        finding("failed", `${message.replace(/[.!]?$/, ".")} Set MaxConcurrency, or use a key with user management.`),
+      onSuccess: ({ inUse, limit }) => finding("ok", `${limit} from the platform, ${inUse} in use`),
+    }),
+  )
+}
 
 const checkCampaign = (campaign: Campaign): Effect.Effect<ReadonlyArray<Finding>, never, PlatformApi.PlatformApi> =>
-  PlatformApi.PlatformApi.use((platform) =>
-    Effect.all([
-      found(`platform, campaign ${campaign.name}`, platform.verify(campaign.name)),
-      campaign.MaxConcurrency === undefined
-        ? found(
-            `slots, campaign ${campaign.name}`,
-            platform.concurrency(campaign.name).pipe(
-              Effect.map(({ inUse, limit }) => `${limit} from the platform, ${inUse} in use`),
-              Effect.mapError((error) => ({
-                message: `${error.message.replace(/[.!]?$/, ".")} Set MaxConcurrency, or use a key with user management.`,
-              })),
-            ),
-          )
-        : Effect.succeed(works(`slots, campaign ${campaign.name}`, `${campaign.MaxConcurrency} (MaxConcurrency)`)),
-    ]),
-  )
+  Effect.gen(function* () {
+    const platform = yield* PlatformApi.PlatformApi
+    const findings = yield* platform.verify(campaign.name)
+    return [
+      ...findings.map(({ says, state, subject }) => ({
+        name: subject,
+        campaign: campaign.name,
+        status: state,
+        message: says,
+      })),
+      yield* slotsOf(campaign),
+    ]
+  })
 
 const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding, never, IpIntel> =>
-  found(
-    "addresses",
-    IpIntel.use((intel) =>
-      Effect.as(intel.probe, Provider === "none" ? "not checked (IpIntel.Provider is none)" : `${Provider} answers`),
-    ),
-  )
+  Provider === "none"
+    ? Effect.succeed({ name: "addresses", status: "not_checked", message: "nobody's, ever: IpIntel.Provider is none" })
+    : IpIntel.use((intel) =>
+        Effect.match(intel.probe, {
+          onFailure: ({ message }) => ({ name: "addresses", status: "failed" as const, message }),
+          onSuccess: () => ({ name: "addresses", status: "ok" as const, message: `${Provider} answers` }),
+        }),
+      )
 
-const webhookProof = ({ Security }: SettingsTree): Finding => {
+const webhookFinding = ({ Security }: SettingsTree): Finding => {
   const proofs = [
     ...(Security.WebhookApiToken.length > 0 ? ["X-Api-Token"] : []),
     ...(Security.WebhookSigningSecret.length > 0 ? ["Standard Webhooks signature"] : []),
   ]
-  return works(
-    "webhook",
-    proofs.length === 0 ? "unproven: taken from this machine only" : `proved by ${proofs.join(" or ")}`,
-  )
+  const proof = proofs.length === 0 ? "unproven: taken from this machine only" : `proved by ${proofs.join(" or ")}`
+  return {
+    name: "webhook",
+    status: "not_checked",
+    message: `whether the platform's webhook arrives here; it has to be ${proof}`,
+  }
 }
 
-const show = ({ ok, says, what }: Finding): Effect.Effect<void> =>
-  Console.log(`${ok ? "ok  " : "FAIL"}  ${what}: ${says}`)
-
-/** Checks everything that can be checked, and answers whether all of it works. */
-export const check = (source: SettingsSource): Effect.Effect<boolean, never, FileSystem.FileSystem | Scope.Scope> =>
+const examine = (source: SettingsSource): Effect.Effect<Report, never, FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const loaded = yield* Effect.result(loadSettings(source))
     if (Result.isFailure(loaded)) {
-      yield* Console.log(loaded.failure.message)
-      return false
+      const { message, problems } = loaded.failure
+      return { ok: false, checks: [{ name: "settings", status: "failed", message, problems }], warnings: [] }
     }
     const { tree, warnings } = loaded.success
-    yield* show(works("settings", `${tree.Campaigns.length} campaign(s)`))
-    yield* Effect.forEach(warnings, (warning) => Console.log(`note  ${warning}`), { discard: true })
-
     const settings = Layer.succeed(Settings, tree)
-    const store = Layer.succeedContext(yield* Layer.build(StoreLayer.layer.pipe(Layer.provide(settings))))
     const checks: ReadonlyArray<Effect.Effect<ReadonlyArray<Finding>>> = [
-      Effect.map(Effect.provide(checkStore(tree), store), (finding) => [finding]),
+      Effect.map(checkStore(tree, StoreLayer.layer.pipe(Layer.provide(settings))), (finding) => [finding]),
       Effect.provide(
         Effect.map(Effect.forEach(tree.Campaigns, checkCampaign), (findings) => findings.flat()),
         PlatformApi.layer.pipe(Layer.provide([settings, FetchHttpClient.layer])),
       ),
-      Effect.map(
-        Effect.catch(
-          Effect.provide(checkIp(tree), IpIntel.layer.pipe(Layer.provide([settings, store, FetchHttpClient.layer]))),
-          (error) => Effect.succeed(fails("addresses", error.message)),
-        ),
-        (finding) => [finding],
+      // asked past its cache, so that it needs no shared store
+      checkIp(tree).pipe(
+        Effect.provide(IpIntel.layer.pipe(Layer.provide([settings, memory.layer, FetchHttpClient.layer]))),
+        Effect.catch(({ message }) => Effect.succeed<Finding>({ name: "addresses", status: "failed", message })),
+        Effect.map((finding) => [finding]),
       ),
-      Effect.succeed([webhookProof(tree)]),
     ]
-    const findings = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
-    yield* Effect.forEach(findings, show, { discard: true })
-    return findings.every(({ ok }) => ok)
+    const found = (yield* Effect.all(checks, { concurrency: "unbounded" })).flat()
+    const valid: Finding = { name: "settings", status: "ok", message: `${tree.Campaigns.length} campaign(s)` }
+    const all = [valid, ...found, webhookFinding(tree)]
+    return { ok: all.every(({ status }) => status !== "failed"), checks: all, warnings }
+  })
+
+const lineOf = ({ campaign, message, name, problems, status }: Finding): string => {
+  // the settings' problems have a line each, and a heading
+  if (problems !== undefined) return message
+  const what = campaign === undefined ? name : `${name}, campaign ${campaign}`
+  switch (status) {
+    case "ok":
+      return `ok    ${what}: ${message}`
+    case "failed":
+      return `FAIL  ${what}: ${message}`
+    case "not_checked":
+      return `?     ${what}: not checked: ${message}`
+  }
+}
+
+const asText = ({ checks, warnings }: Report): string => {
+  const [settings, ...others] = checks.map(lineOf)
+  return [settings, ...warnings.map((warning) => `note  ${warning}`), ...others].join("\n")
+}
+
+/**
+ * Checks everything that can be checked, writes what was found to standard output, and answers whether nothing failed. What is
+ * logged meanwhile is in the findings too, so it is not shown.
+ */
+export const check = (
+  source: SettingsSource,
+  options: { readonly json: boolean },
+): Effect.Effect<boolean, never, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const report = yield* Effect.provide(examine(source), Logger.layer([]))
+    yield* Console.log(options.json ? JSON.stringify(report, null, 2) : asText(report))
+    return report.ok
   })

@@ -79,15 +79,24 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
           ({ demo }) => demo(port),
         ),
     ).pipe(Command.withDescription("Run gate, local platform and a page to call from, offline, with no settings")),
-    Command.make("check", { config }, (input) =>
-      Effect.gen(function* () {
-        const { check } = yield* Effect.promise(() => import("./check.ts"))
-        const ok = yield* Effect.scoped(check(sourceOf(input.config)))
-        yield* exitWith(ok ? 0 : 1)
-      }),
+    Command.make(
+      "check",
+      {
+        config,
+        json: Flag.Boolean("json").pipe(
+          Flag.withDescription("one JSON document: ok, checks (name, campaign, status, message), warnings"),
+          Flag.withDefault(false),
+        ),
+      },
+      (input) =>
+        Effect.gen(function* () {
+          const { check } = yield* Effect.promise(() => import("./check.ts"))
+          const ok = yield* check(sourceOf(input.config), { json: input.json })
+          yield* exitWith(ok ? 0 : 1)
+        }),
     ).pipe(
       Command.withDescription(
-        "Say what works: settings, store, platform, slots, IP provider; exit code 1 when something does not",
+        "Say what works, and what was not checked: settings, store, platform, campaign, region, slots, IP provider; exit code 1 when something fails",
       ),
     ),
     platform,

@@ -81,8 +81,8 @@ const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "n
 /**
  * Starts a gate with these settings, checked as a settings file is; the environment is not read.
  *
- * Rejects with `SettingsInvalid`, whose message has a line for every problem, with `IpIntelSetupError` or `CapacityUnknown`
- * when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath`.
+ * Rejects with `SettingsInvalid`, whose message has a line for every problem, with `StoreRefused`, `IpIntelSetupError` or
+ * `CapacityUnknown` when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath`.
  */
 export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> => {
   const basePath = normalizeBasePath(options.basePath)

@@ -4,7 +4,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { IpIntel } from "../IpIntel.ts"
-import { PlatformApi } from "../PlatformApi.ts"
+import { type Finding, PlatformApi } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 
@@ -22,6 +22,16 @@ export interface Health {
 }
 
 export type Look = Effect.Effect<ReadonlyArray<Health>>
+
+/** The findings as one sentence: what failed, else what was found and what was not checked. */
+const sumUp = (findings: ReadonlyArray<Finding>): Effect.Effect<string, { readonly message: string }> => {
+  const says = (state: Finding["state"], prefix = "") =>
+    findings.flatMap((each) => (each.state === state ? [`${prefix}${each.subject}: ${each.says}`] : []))
+  const failed = says("failed")
+  return failed.length > 0
+    ? Effect.fail({ message: failed.join(". ") })
+    : Effect.succeed([...says("ok"), ...says("not_checked", "not checked: ")].join(". "))
+}
 
 export const makeHealth = (
   campaigns: Campaigns,
@@ -67,7 +77,7 @@ export const makeHealth = (
         watched(
           campaigns.all.length === 1 ? "Platform" : `Platform, ${name}`,
           PLATFORM_CHECK_MILLIS,
-          platform.verify(name),
+          Effect.flatMap(platform.verify(name), sumUp),
         ),
       ),
       watched(

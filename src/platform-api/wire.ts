@@ -99,3 +99,12 @@ const hasTime = (time: string | number | null | undefined): boolean =>
 
 /** `data` of business/{businessId}, as far as `verify` tells of it. */
 export const BusinessData = Schema.Struct({ name: Schema.optionalKey(Schema.NullOr(Schema.String)) })
+
+/** `data` of business/{businessId}/webcampaigns/{webCampaignId}; `sessionEnded` is absent where the platform does not tell. */
+export const WebCampaignData = Schema.Struct({
+  name: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  sessionEnded: Schema.optionalKey(Schema.NullOr(Schema.Struct({ url: Schema.String }))),
+})
+
+/** `data` of regions. */
+export const RegionsData = Schema.Array(Schema.Struct({ id: Schema.String }))

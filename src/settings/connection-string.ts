@@ -3,7 +3,8 @@
  * leaves here in an error or a warning repeats any part of the string that could belong to a password.
  *
  * Forms: `memory:` · `redis://` `rediss://` (one server, as registered with IANA) · `redis+sentinel://` and
- * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it.
+ * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it, where
+ * several hosts are a primary with its replicas or nodes of a Cluster: which, the servers are asked.
  */
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
@@ -29,6 +30,12 @@ export type RedisConnection =
       readonly sentinelPassword?: Redacted.Redacted<string>
     })
   | (Access & { readonly kind: "cluster"; readonly nodes: ReadonlyArray<HostPort> })
+  | (Access & {
+      /** a primary with its replicas, or nodes of a Cluster: only the servers know */
+      readonly kind: "hosts"
+      readonly hosts: ReadonlyArray<HostPort>
+      readonly database: number
+    })
 
 export type StoreConnection = { readonly kind: "memory" } | RedisConnection
 
@@ -106,12 +113,15 @@ const parseAccess = (userInfo: string | undefined, tls: boolean): Parsed<Access>
     : Result.succeed(access(username, password, tls))
 }
 
-const URL_FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i
+/** After the hosts no @ may stand: the text before it would be a password whose / or ? ended the hosts too early. */
+const URL_FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#@]*))?$/i
 
 const parseUrl = (text: string): Parsed<ParsedConnection> =>
   Result.gen(function* () {
     const match = URL_FORM.exec(text)
-    if (match === null) return yield* Result.fail(FORMS)
+    if (match === null) {
+      return yield* Result.fail(`${FORMS}; in a URL, / ? # @ of a user or password percent-encoded`)
+    }
     const [, scheme = "", kind, userInfo, hostList = "", path = "", query = ""] = match
     const options = new URLSearchParams(query)
     const allowed = yield* parseAccess(userInfo, scheme.toLowerCase() === "rediss")
@@ -161,50 +171,67 @@ const clusterOf = (
     ? Result.succeed({ connection: { kind: "cluster", nodes, ...allowed }, warnings })
     : Result.fail("no database: a cluster has only database 0")
 
-/**
- * Options of StackExchange.Redis that mean nothing here. Only these are named in a warning: anything else may be the rest
- * of a password that contains a comma.
- */
-const IGNORED_OPTIONS = new Set(
+/** Options of StackExchange.Redis that mean nothing here, as it spells them. */
+const IGNORED_OPTIONS = new Map(
   (
     "abortConnect allowAdmin asyncTimeout channelPrefix checkCertificateRevocation configChannel configCheckSeconds " +
-    "connectRetry connectTimeout highIntegrity keepAlive name protocol proxy resolveDns setlib sslHost sslProtocols " +
-    "syncTimeout tiebreaker tunnel version writeBuffer"
+    "connectRetry connectTimeout heartbeatConsistencyChecks heartbeatInterval highIntegrity keepAlive name protocol proxy " +
+    "resolveDns responseTimeout setlib sslHost sslProtocols syncTimeout tiebreaker tunnel version writeBuffer"
   )
-    .toLowerCase()
-    .split(" "),
+    .split(" ")
+    .map((name) => [name.toLowerCase(), name]),
 )
+
+const DOTNET_OPTIONS = new Set(["password", "user", "ssl", "defaultdatabase", "servicename"])
+
+/** Anything else may be the rest of a password that contains a comma: it is neither shown nor used. */
+const NOT_AN_OPTION =
+  "hosts first, then options of StackExchange.Redis, each once (a password that contains a comma needs the redis:// form)"
+
+interface DotNetParts {
+  readonly hosts: ReadonlyArray<string>
+  readonly options: ReadonlyMap<string, string>
+  readonly warnings: ReadonlyArray<string>
+}
+
+const dotNetParts = (text: string): Parsed<DotNetParts> => {
+  const hosts: Array<string> = []
+  const options = new Map<string, string>()
+  const warnings: Array<string> = []
+  for (const part of text.split(",").map((each) => each.trim())) {
+    const equals = part.indexOf("=")
+    if (equals < 0) {
+      if (options.size > 0 && part !== "") return Result.fail(NOT_AN_OPTION)
+      if (part !== "") hosts.push(part)
+      continue
+    }
+    const name = part.slice(0, equals).trim().toLowerCase()
+    const ignored = IGNORED_OPTIONS.get(name)
+    if (options.has(name) || (ignored === undefined && !DOTNET_OPTIONS.has(name))) return Result.fail(NOT_AN_OPTION)
+    if (ignored !== undefined) warnings.push(`the option ${ignored} is ignored`)
+    options.set(name, part.slice(equals + 1).trim())
+  }
+  return Result.succeed({ hosts, options, warnings })
+}
 
 const parseDotNet = (text: string): Parsed<ParsedConnection> =>
   Result.gen(function* () {
-    const parts = text.split(",").map((part) => part.trim())
-    const options = new Map<string, string>()
-    const warnings: Array<string> = []
-    for (const part of parts) {
-      const equals = part.indexOf("=")
-      if (equals < 0) continue
-      const name = part.slice(0, equals).trim()
-      const known = ["password", "user", "ssl", "defaultdatabase", "servicename"].includes(name.toLowerCase())
-      if (known) options.set(name.toLowerCase(), part.slice(equals + 1).trim())
-      else if (IGNORED_OPTIONS.has(name.toLowerCase())) warnings.push(`the option ${name} is ignored`)
-      else warnings.push("an unknown option is ignored; a password that contains a comma needs the redis:// form")
-    }
+    const { hosts: names, options, warnings } = yield* dotNetParts(text)
     const ssl = (options.get("ssl") ?? "false").toLowerCase()
     if (ssl !== "true" && ssl !== "false") return yield* Result.fail("ssl=true or ssl=false")
     const tls = ssl === "true"
     const master = options.get("servicename") ?? ""
     const defaultPort = master !== "" ? SENTINEL_PORT : tls ? DOTNET_TLS_PORT : REDIS_PORT
-    const hosts = yield* parseHosts(
-      parts.filter((part) => part !== "" && !part.includes("=")),
-      defaultPort,
-    )
+    const hosts = yield* parseHosts(names, defaultPort)
     const allowed = access(options.get("user"), options.get("password"), tls)
     const database = yield* parseDatabase(options.get("defaultdatabase"))
     if (master !== "") {
       return { connection: { kind: "sentinel" as const, sentinels: hosts, master, database, ...allowed }, warnings }
     }
     const [only, ...others] = hosts
-    if (only === undefined || others.length > 0) return yield* clusterOf(hosts, database, allowed, warnings)
+    if (only === undefined || others.length > 0) {
+      return { connection: { kind: "hosts" as const, hosts, database, ...allowed }, warnings }
+    }
     return { connection: { kind: "redis" as const, ...only, database, ...allowed }, warnings }
   })
 

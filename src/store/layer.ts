@@ -5,8 +5,9 @@ import type { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import * as memory from "./memory.ts"
 import * as redis from "./redis.ts"
+import type { StoreRefused } from "./redis-trouble.ts"
 
-export const layer: Layer.Layer<Store, never, Settings> = Layer.unwrap(
+export const layer: Layer.Layer<Store, StoreRefused, Settings> = Layer.unwrap(
   Effect.gen(function* () {
     const { StoreConnectionString } = yield* Settings
     const parsed = parseConnectionString(Redacted.value(StoreConnectionString))

@@ -5,80 +5,31 @@
  * twice by itself. The connection is restored in the background for as long as it takes.
  */
 import { createHash } from "node:crypto"
-import { Clock, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
+import { Clock, Deferred, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
+import { Cluster } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Reply, type Script, Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeJoin, type Send } from "./join.ts"
+import { CONNECT_TIMEOUT_MILLIS, open } from "./redis-client.ts"
+import { identify } from "./redis-hosts.ts"
+import { isReplica, StoreRefused, type Trouble, troubleOf } from "./redis-trouble.ts"
 
-/** A command that is not answered in this time has failed; whether it was carried out is not known. */
-const COMMAND_TIMEOUT_MILLIS = 2_000
-const CONNECT_TIMEOUT_MILLIS = 5_000
 /** How often the server's time is measured again. */
 const RESYNC_MILLIS = 30_000
 
-/** How soon after it could not be measured. */
-const REMEASURE_MILLIS = 500
+/** How soon a connection that could not be used is tried again. */
+const RETRY_MILLIS = 500
 
-/** What ioredis calls a command that was not answered in time. */
-const TIMED_OUT = /^Command timed out$/
+/** Nothing is kept under this key: deleting it shows whether the server takes writes. */
+const PROBE_KEY = "vg:probe"
 
-const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
+/** What ioredis calls a command that was not answered in time, and what a replica says to a write, also within a script. */
+const LOST = /^Command timed out$|READONLY/
 
-const unavailable = (cause: unknown): StoreUnavailable =>
+/** `cause` is a text: an error of ioredis holds the arguments of its command. */
+const unavailable = (cause: string): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause }))
-
-/** Opens a client as the connection string says; it connects when told to. */
-const open = (connection: RedisConnection): Redis | Cluster => {
-  const common: RedisOptions = {
-    ...(connection.username === undefined ? {} : { username: connection.username }),
-    ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
-    ...(connection.tls ? { tls: {} } : {}),
-    connectTimeout: CONNECT_TIMEOUT_MILLIS,
-    commandTimeout: COMMAND_TIMEOUT_MILLIS,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    lazyConnect: true,
-  }
-  switch (connection.kind) {
-    case "redis":
-      return new Redis({
-        ...common,
-        host: connection.host,
-        port: connection.port,
-        db: connection.database,
-        retryStrategy: retryDelay,
-      })
-    case "sentinel":
-      return new Redis({
-        ...common,
-        sentinels: [...connection.sentinels],
-        name: connection.master,
-        db: connection.database,
-        ...(connection.sentinelPassword === undefined
-          ? {}
-          : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),
-        retryStrategy: retryDelay,
-        sentinelRetryStrategy: retryDelay,
-      })
-    case "cluster": {
-      const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = common
-      const options: ClusterOptions = {
-        redisOptions,
-        enableAutoPipelining: true,
-        enableOfflineQueue: false,
-        lazyConnect: true,
-        clusterRetryStrategy: retryDelay,
-        slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
-        // else what was under way when a connection broke is sent again, though it may have been carried out
-        retryDelayOnFailover: 0,
-      }
-      return new Cluster([...connection.nodes], options)
-    }
-  }
-}
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
@@ -105,11 +56,8 @@ const digestOf = (script: Script): string => {
   return known
 }
 
-/**
- * A store on Redis. Building it does not wait for the connection: until it stands, and the difference between the clocks
- * is measured, every operation fails with `StoreUnavailable`.
- */
-export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
+/** The layer for a connection of which it is known what it leads to. */
+const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused> =>
   Layer.effect(
     Store,
     Effect.gen(function* () {
@@ -120,10 +68,14 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
       /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
-      let complained = false
-
+      const trouble = troubleOf(connection)
+      /** what stood in the way last; empty while nothing does */
+      let complaint = ""
       /** a connection that is closed on purpose is nothing to complain of */
       let closing = false
+      /** how the first connect went; a server that is away is waited for later */
+      const first = yield* Deferred.make<void, StoreRefused>()
+
       const opened = Effect.acquireRelease(
         Effect.sync(() => open(connection)),
         (each) =>
@@ -135,6 +87,22 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       const client = yield* opened
       const subscriber = yield* opened
 
+      const complain = ({ message, refused }: Trouble): void => {
+        if (closing) return
+        // the failure of the start says it
+        if (
+          refused &&
+          Deferred.doneUnsafe(first, Effect.fail(new StoreRefused({ message: `StoreConnectionString: ${message}.` })))
+        ) {
+          return
+        }
+        if (complaint === message) return
+        complaint = message
+        const said = refused ? "The store refuses the connection" : "The store cannot be reached"
+        log(Effect.logWarning(`${said} (${message}); trying again until it can be used.`))
+        Deferred.doneUnsafe(first, Effect.void)
+      }
+
       const measure = Effect.gen(function* () {
         const before = steady()
         const time = yield* ask((done) => client.call("TIME", done))
@@ -143,34 +111,70 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
         return steady() + offset - clock.currentTimeMillisUnsafe()
       })
 
+      /**
+       * Whether a new connection is what the connection string says. ioredis goes on without its user when the server knows no
+       * password, and in database 0 when the server has no such database. These are sent together.
+       */
+      const examine = Effect.gen(function* () {
+        const { password, username } = connection
+        const user = username === undefined ? [] : [username]
+        const [, , role] = yield* Effect.all(
+          [
+            client instanceof Cluster || password === undefined
+              ? Effect.void
+              : ask((done) => client.call("AUTH", ...user, Redacted.value(password), done)),
+            connection.kind === "cluster"
+              ? Effect.void
+              : ask((done) => client.call("SELECT", connection.database, done)),
+            // a user who may not ask for the role is told by the write
+            client instanceof Cluster
+              ? Effect.void
+              : Effect.catchIf(
+                  ask((done) => client.call("ROLE", done)),
+                  ({ message }) => message.startsWith("NOPERM"),
+                  () => Effect.void,
+                ),
+            ask((done) => client.del(PROBE_KEY, done)),
+          ],
+          { concurrency: "unbounded" },
+        ).pipe(Effect.mapError(trouble))
+        if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
+        return yield* Effect.mapError(measure, trouble)
+      }).pipe(
+        // Sentinel and a primary's hosts are asked again: a failover may be under way
+        Effect.mapError((found) =>
+          found === isReplica && connection.kind !== "redis" ? { ...found, refused: false } : found,
+        ),
+      )
+
+      const onReady = examine.pipe(
+        Effect.tap((ahead) => {
+          complaint = ""
+          Deferred.doneUnsafe(first, Effect.void)
+          return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
+        }),
+        Effect.tapError((found) => {
+          complain(found)
+          // one server is asked on a new connection, a cluster's perhaps another node
+          return client instanceof Cluster
+            ? Effect.void
+            : Effect.delay(
+                Effect.sync(() => client.disconnect(true)),
+                RETRY_MILLIS,
+              )
+        }),
+        Effect.retry({ schedule: Schedule.spaced(RETRY_MILLIS), while: () => client.status === "ready" }),
+        Effect.ignore,
+      )
       client.on("ready", () => {
-        log(
-          measure.pipe(
-            Effect.tap((ahead) => {
-              complained = false
-              return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
-            }),
-            // nothing works without it: one server is asked on a new connection, a cluster's perhaps another node
-            Effect.tapError(() => Effect.sync(() => client instanceof Redis && client.disconnect(true))),
-            Effect.retry({ schedule: Schedule.spaced(REMEASURE_MILLIS), while: () => client.status === "ready" }),
-            Effect.catch((error) => Effect.logWarning(`The store's time cannot be read: ${error.message}`)),
-          ),
-        )
+        log(onReady)
       })
       client.on("close", () => {
         offset = undefined
       })
-      const complain = (error: unknown): void => {
-        if (complained || closing) return
-        complained = true
-        log(
-          Effect.logWarning(
-            `The store cannot be reached (${error instanceof Error ? error.message : String(error)}); trying again until it can.`,
-          ),
-        )
-      }
-      client.on("error", complain)
-      subscriber.on("error", complain)
+      const failed = (error: unknown): void => complain(trouble(error))
+      client.on("error", failed)
+      subscriber.on("error", failed)
 
       const listeners = new Map<string, Set<(message: string) => void>>()
       subscriber.on("message", (channel: string, message: string) => {
@@ -178,30 +182,36 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       })
       // what was asked for while there was no connection; ioredis itself renews what it had
       subscriber.on("ready", () => {
-        if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(complain)
+        if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(failed)
       })
-      for (const each of [client, subscriber]) each.connect().catch(complain)
+      for (const each of [client, subscriber]) each.connect().catch(failed)
 
-      yield* measure.pipe(Effect.ignore, Effect.delay(RESYNC_MILLIS), Effect.forever, Effect.forkScoped)
+      yield* Effect.suspend(() => (offset === undefined ? Effect.void : measure)).pipe(
+        Effect.ignore,
+        Effect.delay(RESYNC_MILLIS),
+        Effect.forever,
+        Effect.forkScoped,
+      )
 
-      /** A server that hangs, or a connection that leads nowhere: what follows fails at once until a new one stands. */
+      /**
+       * A server that hangs, a connection that leads nowhere, a primary that became a replica: what follows fails at once until a
+       * new connection stands.
+       */
       const giveUp = (error: Error): void => {
         // of a cluster only one node may hang
-        if (!TIMED_OUT.test(error.message) || client instanceof Cluster || offset === undefined) return
+        if (!LOST.test(error.message) || client instanceof Cluster || offset === undefined) return
         offset = undefined
-        complain(error)
+        failed(error)
         client.disconnect(true)
       }
+      const lost = (error: Error): StoreUnavailable => {
+        giveUp(error)
+        return unavailable(trouble(error).message)
+      }
+      const notConnected = (): StoreUnavailable => unavailable(complaint === "" ? "not connected" : complaint)
 
       const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
-        Effect.suspend(() =>
-          offset === undefined
-            ? Effect.fail(unavailable("not connected"))
-            : Effect.catch(ask(send), (error) => {
-                giveUp(error)
-                return Effect.fail(unavailable(error))
-              }),
-        )
+        Effect.suspend(() => (offset === undefined ? Effect.fail(notConnected()) : Effect.mapError(ask(send), lost)))
 
       /** ioredis throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {
@@ -226,15 +236,18 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       }
       const run = makeJoin(send, client instanceof Cluster)
 
+      // whoever hears nothing in this time counts as away
+      yield* Effect.timeoutOption(Deferred.await(first), CONNECT_TIMEOUT_MILLIS)
+      Deferred.doneUnsafe(first, Effect.void)
+
       return Store.of({
         // one primitive for the whole: every admission waits for it
         run: (script, keys, args) =>
           Effect.callback<Reply, StoreUnavailable>((resume) => {
-            if (offset === undefined) return resume(Effect.fail(unavailable("not connected")))
+            if (offset === undefined) return resume(Effect.fail(notConnected()))
             run(script, keys, args, (error, reply) => {
               if (error) {
-                giveUp(error)
-                resume(Effect.fail(unavailable(error)))
+                resume(Effect.fail(lost(error)))
               } else if (isReply(reply)) {
                 resume(Effect.succeed(reply))
               } else {
@@ -269,7 +282,7 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
                 set?.delete(onMessage)
                 if (set?.size !== 0) return
                 listeners.delete(channel)
-                if (subscriber.status === "ready") subscriber.unsubscribe(channel).catch(complain)
+                if (subscriber.status === "ready") subscriber.unsubscribe(channel).catch(failed)
               }),
           ),
         ping: Effect.asVoid(ready((done) => client.call("PING", done))),
@@ -277,3 +290,11 @@ export const layer = (connection: RedisConnection): Layer.Layer<Store> =>
       })
     }),
   )
+
+/**
+ * A store on Redis. Building it waits for the first connect: it fails with `StoreRefused` when the server refuses the connection
+ * string, and goes on without a connection when no server answers. Until a connection stands, and the difference between the
+ * clocks is measured, every operation fails with `StoreUnavailable`. Of several hosts one must have said what they are.
+ */
+export const layer = (connection: RedisConnection): Layer.Layer<Store, StoreRefused> =>
+  connection.kind === "hosts" ? Layer.unwrap(Effect.map(identify(connection), connected)) : connected(connection)

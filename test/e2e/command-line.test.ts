@@ -5,7 +5,7 @@ import packageJson from "../../package.json" with { type: "json" }
 import { mintSecret } from "../../src/platform/KeySecret.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { prepare } from "../platform/support.ts"
-import { freePort } from "../support/process.ts"
+import { eventually, freePort } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
 import { note } from "./support/evidence.ts"
 import { type Environment, makeBench, PROVIDER_KEY, runProgram, settingsFor } from "./support/gate.ts"
@@ -115,9 +115,10 @@ describe("voicegate check", () => {
     assert.strictEqual(code, 0, output)
     assert.deepStrictEqual(failures(output), [])
     assert.notInclude(output, "WARN")
-    for (const what of ["settings", "store", "platform", "slots", "addresses", "webhook"]) {
+    for (const what of ["settings", "store", "platform", "web campaign", "region", "slots", "addresses"]) {
       assert.match(output, new RegExp(`^ok +${what}`, "m"))
     }
+    assert.match(output, /^\? +webhook: not checked: /m)
   })
 
   it.concurrent("names a store that does not answer", async () => {
@@ -128,6 +129,82 @@ describe("voicegate check", () => {
     assert.strictEqual(code, 1)
     assert.deepStrictEqual(failures(output), ["store"])
     assert.include(output, "StoreConnectionString")
+  })
+
+  it.concurrent("names what Redis refuses, and a wrong password by its cause", async () => {
+    const port = new URL(good.StoreConnectionString ?? "").port
+    const at = (access: string, path = "") => ({ StoreConnectionString: `redis://${access}127.0.0.1:${port}${path}` })
+    for (const [store, cause] of [
+      [at(":not-the-pass-word@"), /WRONGPASS/],
+      [at(""), /NOAUTH/],
+      [at(":redis-pass-word@", "/99"), /SELECT/],
+    ] as const) {
+      for (const args of [["check"], ["serve"]]) {
+        const { code, output } = await run(args, { ...good, ...store })
+        assert.strictEqual(code, 1, output)
+        assert.match(output, cause)
+        assert.notInclude(output, "pass-word")
+      }
+    }
+    const tail = await run(["check"], { ...good, StoreConnectionString: `127.0.0.1:${port},password=abc,not-the-tail` })
+    assert.strictEqual(tail.code, 1)
+    assert.match(tail.output, /StoreConnectionString: expected .*comma/)
+    assert.notInclude(tail.output, "not-the-tail")
+  })
+
+  it.concurrent("names a wrong campaign, a wrong region, and an address that is not the platform's API", async () => {
+    const base = good.VoiceAiPlatform__BaseUrl ?? ""
+    for (const [wrong, setting] of [
+      [{ VoiceAiPlatform__WebCampaignId: "no-such-campaign" }, "WebCampaignId"],
+      [{ VoiceAiPlatform__DefaultRegionId: "mars" }, "DefaultRegionId"],
+      [{ VoiceAiPlatform__BaseUrl: base.replace("/v1", "/v2") }, "BaseUrl"],
+      [{ VoiceAiPlatform__BaseUrl: base.replace("/api/v1", "/docs") }, "BaseUrl"],
+      [{ VoiceAiPlatform__BusinessId: "no-such-business" }, "BusinessId"],
+    ] as const) {
+      const { code, output } = await check({ ...good, ...wrong })
+      assert.strictEqual(code, 1, output)
+      assert.match(output, new RegExp(`^FAIL .*VoiceAiPlatform\\.${setting}: `, "m"))
+    }
+  })
+
+  it.concurrent("writes one JSON document for machines, with the same exit codes", async () => {
+    const machine = async (environment: Environment) => {
+      const { code, output } = await run(["check", "--json"], environment)
+      return { code, report: JSON.parse(output) }
+    }
+    const works = await machine(good)
+    assert.strictEqual(works.code, 0)
+    assert.isTrue(works.report.ok)
+    assert.includeDeepMembers(
+      works.report.checks.map(({ message: _, ...rest }: { message: string }) => rest),
+      [
+        { name: "store", status: "ok" },
+        { name: "web campaign", campaign: "default", status: "ok" },
+        { name: "webhook", status: "not_checked" },
+      ],
+    )
+    const wrong = await machine({
+      ...good,
+      VoiceAiPlatform__WebCampaignId: "no-such-campaign",
+      StoreConnectionString: `redis://127.0.0.1:${await freePort()}`,
+    })
+    assert.strictEqual(wrong.code, 1)
+    const failed = wrong.report.checks.filter(({ status }: { status: string }) => status === "failed")
+    assert.sameMembers(
+      failed.map(({ name }: { name: string }) => name),
+      ["store", "web campaign"],
+    )
+    assert.match(JSON.stringify(failed), /ECONNREFUSED/)
+    const invalid = await machine({ ...good, Queue__StartWindowSeconds: "0" })
+    assert.strictEqual(invalid.code, 1)
+    assert.strictEqual(invalid.report.checks[0].problems[0].path, "Queue.StartWindowSeconds")
+  })
+
+  it.concurrent("finds nothing that the starting gate does not log too", async () => {
+    const gate = await bench.gate({ ...good, VoiceAiPlatform__WebCampaignId: "no-such-campaign" })
+    await eventually("the campaign's failure is logged", () =>
+      /WebCampaignId: no such web campaign/.test(gate.output()),
+    )
   })
 
   it.concurrent("names a key that the platform does not take, or that may not use the business", async () => {

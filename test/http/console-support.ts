@@ -51,7 +51,8 @@ const concerns = Layer.mergeAll(
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed("unknown"),
-        verify: () => Effect.succeed("reachable; the key may read business b"),
+        verify: () =>
+          Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
       })
     }),
   ),

@@ -49,7 +49,7 @@ const concerns = Layer.mergeAll(
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed("unknown"),
-        verify: () => Effect.succeed("fine"),
+        verify: () => Effect.succeed([]),
       })
     }),
   ),

@@ -177,7 +177,17 @@ describe("the local platform", () => {
       assert.deepInclude(yield* start(keys.other), { status: 404, code: "BUSINESS_NOT_FOUND" })
       assert.deepInclude(yield* start(Redacted.make("vgp_wrong")), { status: 401, code: "API_KEY_INVALID" })
       const restricted = yield* client(keys.restricted, "b2")
-      assert.include(yield* restricted.verify("default"), "Cafe")
+      const [business, ...others] = yield* restricted.verify("default")
+      assert.deepInclude(business, { subject: "platform", state: "ok" })
+      assert.include(business?.says, "Cafe")
+      // the campaign is one of another business, and the region one that there is
+      assert.deepEqual(
+        others.map(({ state, subject }) => [subject, state]),
+        [
+          ["web campaign", "failed"],
+          ["region", "ok"],
+        ],
+      )
       const { reason } = yield* Effect.flip(restricted.concurrency("default"))
       assert.deepInclude(reason, { status: 403, code: "API_ACCESS_MANAGEMENT_RESTRICTION" })
     }),

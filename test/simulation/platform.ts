@@ -156,5 +156,5 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : Effect.succeed(status === "truth" ? truth : ("unknown" as const))
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
-    verify: () => Effect.succeed("reachable"),
+    verify: () => Effect.succeed([]),
   })

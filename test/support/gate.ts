@@ -102,7 +102,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
     initiate: (config) => Effect.suspend(() => world.initiate(world.initiated.push(config))),
     concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
     sessionStatus: (_campaign, id) => Effect.suspend(() => world.sessionStatus(id)),
-    verify: () => Effect.succeed("reachable"),
+    verify: () => Effect.succeed([]),
   })
 
 export const intelLayer = (world: World): Layer.Layer<IpIntel> =>

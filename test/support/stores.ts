@@ -41,7 +41,7 @@ export const memoryStore: Layer.Layer<Store> = Layer.provide(memory.layer, stead
 
 /** A store on the server, connected. */
 export const redisStore = (url: () => string): Layer.Layer<Store> => {
-  const unconnected = Layer.unwrap(Effect.sync(() => redis.layer(connectionTo(url()))))
+  const unconnected = Layer.unwrap(Effect.sync(() => redis.layer(connectionTo(url())))).pipe(Layer.orDie)
   return Layer.effect(Store, Effect.tap(Store, answering)).pipe(Layer.provide(unconnected), Layer.provide(steady))
 }
 

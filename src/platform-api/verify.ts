@@ -1,0 +1,140 @@
+/**
+ * What the platform says of a campaign's settings when it is asked harmlessly: is there a platform at the address, may the key use
+ * the business, is there the web campaign, and the region. What the platform does not tell is said to be not checked.
+ */
+import { Effect, Schema } from "effect"
+import type { Campaign } from "../Settings.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Call } from "./transport.ts"
+import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
+
+/** What one check found. */
+export interface Finding {
+  readonly subject: "platform" | "web campaign" | "region"
+  readonly state: "ok" | "failed" | "not_checked"
+  /** one sentence, without the key; of a failure it names the setting */
+  readonly says: string
+}
+
+type Read = <A>(campaign: Campaign, data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>
+
+const get = (path: string): Call => ({ kind: "read", method: "GET", path })
+
+/** The path of the campaign's settings, for messages. */
+const settingOf = ({ name }: Campaign, setting: string): string =>
+  name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
+
+const nameIn = (data: { readonly name?: string | null | undefined } | null | undefined): string =>
+  data?.name ? ` (${data.name})` : ""
+
+/** A 404 without a code is no answer of the platform's API: its refusals have one. */
+const isNoPlatform = ({ reason }: PlatformError): boolean =>
+  reason._tag === "Refused" && reason.code === "" && [404, 405, 501].includes(reason.status)
+
+const codeOf = ({ reason }: PlatformError): string =>
+  reason._tag === "Refused" && reason.code ? ` (${reason.code})` : ""
+
+/** Why the business cannot be read, with the setting to look at. */
+const failureOf = (campaign: Campaign, path: string, error: PlatformError): Finding => {
+  const { message, reason } = error
+  const failed = (setting: string, says: string): Finding => ({
+    subject: "platform",
+    state: "failed",
+    says: `${settingOf(campaign, setting)}: ${says}${codeOf(error)}`,
+  })
+  if (reason._tag === "AtCapacity") {
+    return {
+      subject: "platform",
+      state: "not_checked",
+      says: `the platform answers no more requests of this key now: ${message}`,
+    }
+  }
+  if (isNoPlatform(error)) {
+    return failed(
+      "BaseUrl",
+      `there is no platform API at this address: ${path} is answered without its envelope (${message})`,
+    )
+  }
+  if (reason._tag === "Unavailable") return failed("BaseUrl", message)
+  return failed(reason.code.startsWith("BUSINESS_") ? "BusinessId" : "ApiSecretToken", message)
+}
+
+/** The failure of a read that not every platform has, nor every key may: only what the platform knows is a failure. */
+const unless = (
+  subject: Finding["subject"],
+  campaign: Campaign,
+  known: { readonly setting: string; readonly code: RegExp },
+) =>
+  Effect.catch((error: PlatformError): Effect.Effect<Finding> => {
+    const { message, reason } = error
+    return Effect.succeed(
+      reason._tag === "Refused" && known.code.test(reason.code)
+        ? { subject, state: "failed", says: `${settingOf(campaign, known.setting)}: ${message}${codeOf(error)}` }
+        : { subject, state: "not_checked", says: `the platform does not tell this key: ${message}${codeOf(error)}` },
+    )
+  })
+
+const platformFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> => {
+  const path = `business/${encodeURIComponent(campaign.BusinessId)}`
+  return read(campaign, Schema.UndefinedOr(Schema.NullOr(BusinessData)), get(path)).pipe(
+    Effect.map(
+      (found): Finding => ({
+        subject: "platform",
+        state: "ok",
+        says: `reachable; the key may use business ${campaign.BusinessId}${nameIn(found)}`,
+      }),
+    ),
+    Effect.catch((error) => Effect.succeed(failureOf(campaign, path, error))),
+  )
+}
+
+const campaignFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> => {
+  const { BusinessId, WebCampaignId } = campaign
+  const path = `business/${encodeURIComponent(BusinessId)}/webcampaigns/${encodeURIComponent(WebCampaignId)}`
+  return read(campaign, WebCampaignData, get(path)).pipe(
+    Effect.map(({ name, sessionEnded }): Finding => {
+      const webhook =
+        sessionEnded === undefined
+          ? ""
+          : sessionEnded === null
+            ? "; it has no session-ended webhook, so that slots are free late"
+            : `; its session-ended webhook goes to ${addressOf(sessionEnded.url)}`
+      return { subject: "web campaign", state: "ok", says: `there is ${WebCampaignId}${nameIn({ name })}${webhook}` }
+    }),
+    unless("web campaign", campaign, { setting: "WebCampaignId", code: /CAMPAIGN/ }),
+  )
+}
+
+/** Where a webhook goes, without what may be secret in its address. */
+const addressOf = (url: string): string => {
+  const parsed = URL.parse(url)
+  return parsed === null ? "an address that is none" : `${parsed.origin}${parsed.pathname}`
+}
+
+const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =>
+  read(campaign, RegionsData, get("regions")).pipe(
+    Effect.map((regions): Finding => {
+      const known = regions.map(({ id }) => id)
+      const missing = campaign.AllowedRegionIds.filter((region) => !known.includes(region))
+      if (missing.length === 0) return { subject: "region", state: "ok", says: campaign.AllowedRegionIds.join(", ") }
+      const setting = missing.includes(campaign.DefaultRegionId) ? "DefaultRegionId" : "AllowedRegionIds"
+      const says = `the platform has no region ${missing.join(", ")}; it has ${known.join(", ") || "none"}`
+      return { subject: "region", state: "failed", says: `${settingOf(campaign, setting)}: ${says}` }
+    }),
+    unless("region", campaign, { setting: "DefaultRegionId", code: /REGION/ }),
+  )
+
+/** Asks for everything, one after the other; what comes after a platform that fails is not asked. */
+export const verifyWith = Effect.fnUntraced(function* (
+  read: Read,
+  campaign: Campaign,
+): Effect.fn.Return<ReadonlyArray<Finding>> {
+  const platform = yield* platformFinding(read, campaign)
+  const skipped = (subject: Finding["subject"]): Finding => ({
+    subject,
+    state: "not_checked",
+    says: "the platform was not asked, because the check before failed",
+  })
+  if (platform.state !== "ok") return [platform, skipped("web campaign"), skipped("region")]
+  return [platform, yield* campaignFinding(read, campaign), yield* regionFinding(read, campaign)]
+})

@@ -1,0 +1,72 @@
+/** Opens ioredis as a connection string says. */
+import { Redacted } from "effect"
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
+import type { RedisConnection } from "../settings/connection-string.ts"
+import { primaryConnector } from "./redis-hosts.ts"
+
+/** A command that is not answered in this time has failed; whether it was carried out is not known. */
+export const COMMAND_TIMEOUT_MILLIS = 2_000
+export const CONNECT_TIMEOUT_MILLIS = 5_000
+
+const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
+
+/** Options of every connection: commands fail at once while it is down, and none is sent twice. */
+const commonOptions = (connection: RedisConnection): RedisOptions => ({
+  ...(connection.username === undefined ? {} : { username: connection.username }),
+  ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
+  ...(connection.tls ? { tls: {} } : {}),
+  connectTimeout: CONNECT_TIMEOUT_MILLIS,
+  commandTimeout: COMMAND_TIMEOUT_MILLIS,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  lazyConnect: true,
+})
+
+/** Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here. */
+export const open = (connection: RedisConnection): Redis | Cluster => {
+  const common = commonOptions(connection)
+  switch (connection.kind) {
+    case "redis":
+      return new Redis({
+        ...common,
+        host: connection.host,
+        port: connection.port,
+        db: connection.database,
+        retryStrategy: retryDelay,
+      })
+    case "hosts":
+      return new Redis({
+        ...common,
+        Connector: primaryConnector(connection),
+        db: connection.database,
+        retryStrategy: retryDelay,
+      })
+    case "sentinel":
+      return new Redis({
+        ...common,
+        sentinels: [...connection.sentinels],
+        name: connection.master,
+        db: connection.database,
+        ...(connection.sentinelPassword === undefined
+          ? {}
+          : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),
+        retryStrategy: retryDelay,
+        sentinelRetryStrategy: retryDelay,
+      })
+    case "cluster": {
+      const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = common
+      const options: ClusterOptions = {
+        redisOptions,
+        enableAutoPipelining: true,
+        enableOfflineQueue: false,
+        lazyConnect: true,
+        clusterRetryStrategy: retryDelay,
+        slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
+        // else what was under way when a connection broke is sent again, though it may have been carried out
+        retryDelayOnFailover: 0,
+      }
+      return new Cluster([...connection.nodes], options)
+    }
+  }
+}
