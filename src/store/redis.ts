@@ -134,7 +134,12 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
                   ({ message }) => message.startsWith("NOPERM"),
                   () => Effect.void,
                 ),
-            ask((done) => client.del(PROBE_KEY, done)),
+            // of a cluster the node with this key may be away while others serve
+            Effect.catchIf(
+              ask((done) => client.del(PROBE_KEY, done)),
+              (error) => client instanceof Cluster && !trouble(error).refused,
+              () => Effect.void,
+            ),
           ],
           { concurrency: "unbounded" },
         ).pipe(Effect.mapError(trouble))

@@ -7,6 +7,7 @@ import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { type Script, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { StoreRefused } from "../../src/store/redis-trouble.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, redisServer } from "../support/redis.ts"
 import { redisCluster } from "../support/redis-topologies.ts"
@@ -154,17 +155,33 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("does not answer with a wrong password, and tells it to nobody", () =>
+  live("does not start with a wrong password, and tells it to nobody", () =>
     Effect.gen(function* () {
       const server = yield* redisServer({ password: "right" })
       const right = yield* opened(server.url)
       yield* answering(right)
-      const wrong = yield* opened(server.url.replace("right", "wr0ng-s3cret"))
-      // as long as the right one needs to connect anew
-      yield* answering(yield* opened(server.url))
-      const exit = yield* Effect.exit(wrong.ping)
-      assert.isTrue(isUnavailable(exit))
+      const exit = yield* Effect.exit(opened(server.url.replace("right", "wr0ng-s3cret")))
+      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof StoreRefused)
       assert.notInclude(JSON.stringify(exit), "wr0ng-s3cret")
+    }),
+  )
+
+  live("is unavailable when its password is changed while it runs, says so, and goes on when it is changed back", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer({ password: "right" })
+      const store = yield* opened(server.url)
+      yield* answering(store)
+      yield* Effect.promise(() => server.command("config", "set", "requirepass", "other"))
+      const admin = ["--no-auth-warning", "-a", "other"]
+      yield* Effect.promise(() => server.command(...admin, "client", "kill", "type", "normal"))
+      yield* Effect.promise(() =>
+        eventually("the refusal is the cause", async () => {
+          const exit = await Effect.runPromiseExit(store.ping)
+          return isUnavailable(exit) && JSON.stringify(exit).includes("WRONGPASS")
+        }),
+      )
+      yield* Effect.promise(() => server.command(...admin, "config", "set", "requirepass", "right"))
+      yield* answering(store)
     }),
   )
 
