@@ -149,11 +149,21 @@ export class FifoQueue extends Context.Service<
       lease: string,
       session: { readonly ids: ReadonlyArray<string>; readonly data: Readonly<Record<string, string>> },
     ) => Step<"live" | "ended" | "stale">
-    /** The platform has no free slot: back to the ticket's own place, and the campaign rests. */
+    /**
+     * A running session has these ids too: its end may be told by any of them. `ended` when it was told already, and the
+     * session ends now; `stale` when the known session does not run.
+     */
+    readonly alias: (at: At, knownId: string, furtherIds: ReadonlyArray<string>) => Step<"kept" | "ended" | "stale">
+    /**
+     * The platform has no free slot: back to the ticket's own place, and the campaign rests, longer each time. With `millis`
+     * the platform only takes no request of the key for so long: the campaign rests that long, `LIMITED_LONGEST_MILLIS` at
+     * most.
+     */
     readonly rest: (
       at: At,
       id: string,
       lease: string,
+      millis?: number,
     ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "stale" }>
     /**
      * The start failed: the ticket is over and the slot goes to the next. `refund` says whether the caller's quota is given
@@ -190,6 +200,8 @@ export const START_LEASE_MILLIS = 30_000
 /** How long a platform at capacity is left alone: the first time, and at most. */
 export const REST_FIRST_MILLIS = 2_000
 export const REST_LONGEST_MILLIS = 60_000
+/** How long a campaign rests at most when the platform limits the key's requests: its free slots must not rest long. */
+export const LIMITED_LONGEST_MILLIS = 5_000
 /** Instances are reached on this channel, followed by their id. */
 export const INSTANCE_CHANNEL = "vg:i:"
 
@@ -296,11 +308,23 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           (now) => [id, lease, now + callMillis, JSON.stringify({ ...session.data, s: session.ids }), ...session.ids],
           (reply) => (reply[0] === "live" || reply[0] === "ended" ? reply[0] : "stale"),
         ),
-      rest: (at, id, lease) =>
+      alias: (at, knownId, furtherIds) =>
+        step(
+          starts.alias,
+          at,
+          () => [knownId, ...furtherIds.flatMap((id) => [id, JSON.stringify(id)])],
+          (reply) => (reply[0] === "kept" || reply[0] === "ended" ? reply[0] : "stale"),
+        ),
+      rest: (at, id, lease, millis) =>
         step(
           starts.release,
           at,
-          (now) => [id, lease, "capacity", now + seenMillis, REST_FIRST_MILLIS, REST_LONGEST_MILLIS],
+          (now) => {
+            const seen = now + seenMillis
+            return millis === undefined
+              ? [id, lease, "capacity", seen, REST_FIRST_MILLIS, REST_LONGEST_MILLIS]
+              : [id, lease, "limited", seen, Math.max(1, Math.round(millis)), LIMITED_LONGEST_MILLIS]
+          },
           (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
         ),
       fail: (at, id, lease, refund) =>

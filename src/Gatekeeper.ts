@@ -9,11 +9,12 @@
 import { Context, Effect, Layer, Metric, Result } from "effect"
 import type { Admission, FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
+import { callerGroup } from "./gatekeeper/caller-group.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
-import { makeLaunch } from "./gatekeeper/launch.ts"
+import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
@@ -174,6 +175,7 @@ export const layer: Layer.Layer<
       const where = at(campaign)
       const caller = limitKey(address)
       const ticket = campaigns.newTicket(campaign, secret())
+      const stored: StoredConfig = { ...config, from: callerGroup(address) }
       const lost = <E extends { readonly _tag: string }>(error: E): Effect.Effect<never, E> =>
         error._tag === "StoreUnavailable"
           ? Effect.andThen(refund(caller, ticket), Effect.fail(error))
@@ -187,7 +189,7 @@ export const layer: Layer.Layer<
           case "draining":
             return Effect.andThen(refund(caller, ticket), Effect.fail(draining()))
           case "starting":
-            return Effect.matchEffect(launch(where, ticket, admission.lease, config), {
+            return Effect.matchEffect(launch(where, ticket, admission.lease, stored), {
               onFailure: lost,
               onSuccess: (launched) =>
                 Result.isSuccess(launched)
@@ -196,7 +198,7 @@ export const layer: Layer.Layer<
             })
         }
       }
-      const newcomer = { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(config) }
+      const newcomer = { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(stored) }
       return Effect.uninterruptible(
         Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: lost, onSuccess: decide }),
       )

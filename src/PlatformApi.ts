@@ -2,14 +2,15 @@
  * The voice-agent platform as the gate sees it: starts web sessions, reads concurrency and a session's status, with typed
  * failures. A start is never repeated by itself: it may have happened. A read is tried twice.
  *
- * Campaigns of one BaseUrl share a circuit: after five calls in a row without a usable answer, calls fail at once for
- * five seconds, and longer each time the probe fails too. Being refused, or at capacity, is a usable answer.
+ * Campaigns of one BaseUrl share a circuit (`platform-api/circuit.ts`): calls fail at once for five seconds, and longer each
+ * time, when the platform gives no usable answer to several callers in a row. One caller alone does not open it.
  */
-import { Context, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
+import { Context, Effect, Layer, Random, Schema } from "effect"
 import { HttpClient } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
-import { type PlatformError, refused, unavailable } from "./platform-api/errors.ts"
+import { makeCircuit } from "./platform-api/circuit.ts"
+import { type PlatformError, refused } from "./platform-api/errors.ts"
 import { type Call, exchange } from "./platform-api/transport.ts"
 import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
@@ -24,7 +25,15 @@ import {
 import type { SessionConfig } from "./Session.ts"
 import { type Campaign, Settings } from "./Settings.ts"
 
-export { AtCapacity, PlatformError, Refused, Unavailable } from "./platform-api/errors.ts"
+export { CIRCUIT_FAILURES, CIRCUIT_OPEN_MILLIS } from "./platform-api/circuit.ts"
+export {
+  AtCapacity,
+  KeyRateLimited,
+  PlatformError,
+  Refused,
+  RequestRefused,
+  Unavailable,
+} from "./platform-api/errors.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
 export type { Finding } from "./platform-api/verify.ts"
 
@@ -44,8 +53,12 @@ export interface Concurrency {
 export class PlatformApi extends Context.Service<
   PlatformApi,
   {
-    /** Starts a web session of a configured campaign (`config.campaign` is its name in the settings). */
-    readonly initiate: (config: SessionConfig) => Effect.Effect<WebSession, PlatformError>
+    /**
+     * Starts a web session of a configured campaign (`config.campaign` is its name in the settings). `group` is the coarse
+     * group of callers that asks (`gatekeeper/caller-group.ts`): what one group alone provokes is not held against the
+     * platform. It is not sent.
+     */
+    readonly initiate: (config: SessionConfig, group: string) => Effect.Effect<WebSession, PlatformError>
     /** The account's figures; needs a key with user management. `Refused` when the key may not, or the platform has no such endpoint. */
     readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
     /** Whether a session still runs; `unknown` where the platform cannot be asked, or does not know the session. */
@@ -61,23 +74,13 @@ export class PlatformApi extends Context.Service<
   }
 >()("voicegate/PlatformApi") {}
 
-/** Calls in a row without a usable answer that open the circuit. */
-export const CIRCUIT_FAILURES = 5
-/** How long the circuit stays open the first time, in milliseconds; doubled while the probe fails, up to a minute. */
-export const CIRCUIT_OPEN_MILLIS = 5_000
-
-const openDuration = Schedule.min([Schedule.exponential(`${CIRCUIT_OPEN_MILLIS} millis`), Schedule.spaced("1 minute")])
-
 /** Over HTTP. The client is the host's to choose: its proxy, its certificates, its tracing. */
 export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const settings = yield* Settings
     const client = yield* HttpClient.HttpClient
-    const breaker = yield* CircuitBreaker.make({
-      tripPolicy: CircuitBreaker.consecutive(CIRCUIT_FAILURES),
-      openDuration,
-    })
+    const circuit = yield* makeCircuit
     const campaigns = new Map(settings.Campaigns.map((campaign) => [campaign.name, campaign]))
 
     /** A waiting ticket may outlive its campaign's settings, so an unknown name is a failure and not a defect. */
@@ -88,27 +91,31 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         : Effect.succeed(campaign)
     }
 
-    const call = <A>(campaign: Campaign, data: Schema.Decoder<A>, request: Call): Effect.Effect<A, PlatformError> => {
+    const call = <A>(
+      campaign: Campaign,
+      data: Schema.Decoder<A>,
+      request: Call,
+      group?: string,
+    ): Effect.Effect<A, PlatformError> => {
       const once = exchange(client, campaign, request).pipe(
         Effect.flatMap((answer) => decode(request.kind, data, answer)),
       )
       const attempts = request.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once
-      return breaker
-        .execute(attempts, { key: campaign.BaseUrl, classify: judge })
-        .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
+      return circuit(campaign.BaseUrl, group, attempts)
     }
 
-    const initiate = Effect.fnUntraced(function* (config: SessionConfig) {
+    const initiate = Effect.fnUntraced(function* (config: SessionConfig, group: string) {
       const campaign = yield* campaignOf(config.campaign)
       // The platform wants an identifier; a caller who gave none is somebody new each time.
       const clientIdentifier =
         config.clientIdentifier ?? `anonymous-${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
-      const data = yield* call(campaign, StartData, {
+      const start: Call = {
         kind: "start",
         method: "POST",
         path: `business/${encodeURIComponent(campaign.BusinessId)}/websession/initiate`,
         body: startBody(campaign.WebCampaignId, config, clientIdentifier),
-      })
+      }
+      const data = yield* call(campaign, StartData, start, group)
       const sessionIds = sessionIdsOf(data)
       if (sessionIds.length === 0) return yield* malformed("start", "the platform named no session")
       return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
@@ -148,13 +155,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
   }),
 ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 
-const circuitOpen = unavailable("circuit_open", false, "the platform has not answered lately; trying again shortly")
-
 const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
-
-/** Only a missing answer counts against the platform. */
-const judge = <A>(exit: Exit.Exit<A, PlatformError>): CircuitBreaker.Outcome =>
-  Option.exists(Exit.findErrorOption(exit), isUnavailable) ? CircuitBreaker.failure() : CircuitBreaker.success
 
 /** A platform without the endpoint, or one that has no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>

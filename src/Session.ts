@@ -206,10 +206,13 @@ export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   message: Schema.String,
 }) {}
 
-/** The platform did not start the session; slot and quota were given back. */
+/** The platform did not start the session; the slot was given back, and the quota unless it is `refused`. */
 export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>()("PlatformUnavailable", {
-  /** `rejected`: the platform answered no (502); `unavailable`: it did not answer usefully (503) */
-  kind: Schema.Literals(["rejected", "unavailable"]),
+  /**
+   * `refused`: the platform does not accept what the request says; `rejected`: it refused the gate's key or campaign;
+   * `unavailable`: it did not answer usefully
+   */
+  kind: Schema.Literals(["refused", "rejected", "unavailable"]),
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
 }) {}

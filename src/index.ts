@@ -146,11 +146,13 @@ export { clientAddress, type TrustedProxies, trustedProxies } from "./ip-intel/c
 export {
   AtCapacity,
   type Concurrency,
+  KeyRateLimited,
   /** The platform over HTTP; needs an `HttpClient`. */
   layer as layerPlatformApi,
   PlatformApi,
   PlatformError,
   Refused,
+  RequestRefused,
   Unavailable,
   type WebSession,
 } from "./PlatformApi.ts"

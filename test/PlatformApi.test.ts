@@ -23,9 +23,9 @@ import {
 
 const SECRET = "vgp_topsecret"
 
-const json = (status: number, body: unknown): Scripted => ({ status, body: JSON.stringify(body) })
+const json = (status: number, body: unknown) => ({ status, body: JSON.stringify(body) })
 const ok = (data: unknown): Scripted => json(200, { success: true, message: null, code: null, data })
-const no = (code: string, message: string | null, status = 200): Scripted =>
+const no = (code: string, message: string | null, status = 200) =>
   json(status, { success: false, message, code, data: null })
 
 /** Runs `use` against a server that answers by script. */
@@ -42,7 +42,7 @@ const against = <A, E>(
   })
 
 const start = (script: (request: Received, index: number) => Scripted) =>
-  against(script, (api) => api.initiate(sessionConfig()))
+  against(script, (api) => api.initiate(sessionConfig(), "a"))
 
 const failing = (answer: Scripted) => Effect.map(Effect.flip(start(() => answer)), ({ reason }) => reason)
 
@@ -56,7 +56,7 @@ describe("starting a session", () => {
         Effect.gen(function* () {
           const audio = { inputEncodingType: 3, inputSampleRate: 8000, inputBitsPerSample: 8 } as const
           const caller = { clientIdentifier: "me", dynamicVariables: { name: "Ada" }, metadata: { page: "/" }, audio }
-          yield* api.initiate(sessionConfig(caller))
+          yield* api.initiate(sessionConfig(caller), "a")
           const request = received[0]
           assert.strictEqual(request?.method, "POST")
           assert.strictEqual(request?.url, "/api/v1/business/b%2F1/websession/initiate")
@@ -93,7 +93,7 @@ describe("starting a session", () => {
       () => ok(startData),
       (api, received) =>
         Effect.gen(function* () {
-          yield* api.initiate(sessionConfig())
+          yield* api.initiate(sessionConfig(), "a")
           assert.match(JSON.parse(received[0]?.body ?? "").clientIdentifier, /^[^/\\]{1,256}$/)
         }),
     ),
@@ -114,8 +114,8 @@ describe("starting a session", () => {
   )
 
   for (const [what, answer] of [
-    ["HTTP 429 with a detail", json(429, { detail: "Request was throttled." })],
-    ["HTTP 429 without a body", { status: 429, body: "" }],
+    ["HTTP 429 and its code", no("InitiateWebSession:CONCURRENCY_LIMIT_REACHED", "all 2 calls are taken", 429)],
+    ["HTTP 429 and its words", json(429, { detail: "Too many active sessions." })],
     ["a code", no("InitiateWebSession:CONCURRENCY_LIMIT_REACHED", null)],
     ["another code", no("A:B:USER_CUSTOMER_CONCURRENCY_LIMIT_REACHED", "limit", 400)],
     ["a message behind a general code", no("X:BACKEND_CALL_PROCESS_FAIL", "Concurrency limit of 5 exceeded")],
@@ -129,13 +129,43 @@ describe("starting a session", () => {
     )
   }
 
+  for (const [what, answer, retryAfterMillis] of [
+    ["HTTP 429 with a detail", json(429, { detail: "Request was throttled." }), 1_000],
+    ["HTTP 429 without a body", { status: 429, body: "" }, 1_000],
+    ["HTTP 429 in the words of HTTP", json(429, { detail: "Too many requests" }), 1_000],
+    ["the local platform's code", { ...no("RATE_LIMIT_EXCEEDED", "all made", 429), retryAfter: "37" }, 37_000],
+    ["wrong keys", { ...no("TOO_MANY_FAILED_KEYS", "too many wrong keys", 429), retryAfter: "2" }, 2_000],
+    ["a date that is not read", { status: 429, body: "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT" }, 1_000],
+    ["an envelope of another status", no("X:Y", "Rate limit exceeded"), 1_000],
+  ] as const) {
+    it.effect(`tells a limit of the key's requests from a platform at capacity: ${what}`, () =>
+      Effect.gen(function* () {
+        assert.deepInclude(yield* failing(answer), { _tag: "KeyRateLimited", retryAfterMillis })
+      }),
+    )
+  }
+
+  for (const [what, answer] of [
+    ["400", no("InitiateWebSession:INVALID_FORMAT", "no text", 400)],
+    ["400 without a code", json(400, { detail: "bad" })],
+    ["413", { status: 413, body: "" }],
+    ["422", json(422, { detail: [] })],
+    ["a code of the reference", no("X:CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "too long")],
+  ] as const) {
+    it.effect(`is refused for what the caller sent by ${what}`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* failing(answer))._tag, "RequestRefused")
+      }),
+    )
+  }
+
   for (const [what, answer, expected] of [
     [
       "200 and success false",
       no("I:V:REGION_NOT_FOUND", "no region"),
       { status: 200, code: "REGION_NOT_FOUND", message: "no region" },
     ],
-    ["400", no("INVALID_FORMAT", "bad", 400), { status: 400, code: "INVALID_FORMAT", message: "bad" }],
+    ["400 for the key", no("V:API_KEY_INVALID", "bad", 400), { status: 400, code: "API_KEY_INVALID", message: "bad" }],
     ["401 and a detail", json(401, { detail: "Invalid token." }), { status: 401, code: "", message: "Invalid token." }],
     [
       "403",
@@ -185,9 +215,9 @@ describe("starting a session", () => {
     Effect.gen(function* () {
       const port = yield* closedPort
       const configured = settings(campaign({ BaseUrl: `http://127.0.0.1:${port}/api/v1/` }))
-      const { reason } = yield* Effect.flatMap(PlatformApi, (api) => Effect.flip(api.initiate(sessionConfig()))).pipe(
-        Effect.provide(layer.pipe(Layer.provide([configured, http]))),
-      )
+      const { reason } = yield* Effect.flatMap(PlatformApi, (api) =>
+        Effect.flip(api.initiate(sessionConfig(), "a")),
+      ).pipe(Effect.provide(layer.pipe(Layer.provide([configured, http]))))
       assert.strictEqual(reason._tag, "Unavailable")
       assert.deepInclude(reason, { reason: "unreachable", mayHaveHappened: false })
     }),
@@ -200,8 +230,8 @@ describe("starting a session", () => {
         (api, received) =>
           Effect.gen(function* () {
             // The first call leaves a connection behind that the second one uses again.
-            yield* api.initiate(sessionConfig())
-            yield* Effect.flip(api.initiate(sessionConfig()))
+            yield* api.initiate(sessionConfig(), "a")
+            yield* Effect.flip(api.initiate(sessionConfig(), "a"))
             assert.strictEqual(received.length, 2)
           }),
       ),
@@ -249,7 +279,7 @@ describe("starting a session", () => {
       () => ok(startData),
       (api, received) =>
         Effect.gen(function* () {
-          const { reason } = yield* Effect.flip(api.initiate(sessionConfig({ campaign: "gone" })))
+          const { reason } = yield* Effect.flip(api.initiate(sessionConfig({ campaign: "gone" }), "a"))
           assert.deepInclude(reason, { _tag: "Refused", code: "UNKNOWN_CAMPAIGN" })
           assert.strictEqual(received.length, 0)
         }),
@@ -429,7 +459,7 @@ describe("a platform that does not answer", () => {
     const fake = counting(() => "never")
     return Effect.gen(function* () {
       const api = yield* PlatformApi
-      const fiber = yield* Effect.forkChild(reasonOf(api.initiate(sessionConfig())))
+      const fiber = yield* Effect.forkChild(reasonOf(api.initiate(sessionConfig(), "a")))
       yield* TestClock.adjust(START_TIMEOUT_MILLIS - 1)
       assert.strictEqual(fiber.pollUnsafe(), undefined)
       yield* TestClock.adjust(1)
@@ -438,42 +468,112 @@ describe("a platform that does not answer", () => {
     }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
   })
 
-  it.effect("is left alone after five failures, and probed after a while that grows", () => {
+  const ofFive = ["a", "b", "c", "d", "e"]
+
+  it.effect("is left alone after failures of five callers, and probed after a while that grows", () => {
     let healthy = false
     const fake = counting(() => (healthy ? started() : "broken"))
     return Effect.gen(function* () {
       const api = yield* PlatformApi
-      const initiate = api.initiate(sessionConfig())
-      for (let i = 0; i < 5; i++) assert.deepInclude(yield* reasonOf(initiate), { reason: "unreachable" })
-      assert.deepInclude(yield* reasonOf(initiate), { reason: "circuit_open", mayHaveHappened: false })
+      const initiate = (group: string) => api.initiate(sessionConfig(), group)
+      for (const group of ofFive) assert.deepInclude(yield* reasonOf(initiate(group)), { reason: "unreachable" })
+      assert.deepInclude(yield* reasonOf(initiate("f")), { reason: "circuit_open", mayHaveHappened: false })
       assert.strictEqual(fake.calls.count, 5)
       yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
-      assert.deepInclude(yield* reasonOf(initiate), { reason: "unreachable" })
-      assert.strictEqual(fake.calls.count, 6)
+      // two callers are enough now, one is not
+      for (const group of ["a", "a", "b"]) {
+        assert.deepInclude(yield* reasonOf(initiate(group)), { reason: "unreachable" })
+      }
+      assert.deepInclude(yield* reasonOf(initiate("c")), { reason: "circuit_open" })
+      assert.strictEqual(fake.calls.count, 8)
       yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
-      assert.deepInclude(yield* reasonOf(initiate), { reason: "circuit_open" })
+      assert.deepInclude(yield* reasonOf(initiate("a")), { reason: "circuit_open" })
       yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
       healthy = true
-      assert.deepStrictEqual((yield* initiate).sessionIds, ["w1", "s1"])
-      assert.deepStrictEqual((yield* initiate).sessionIds, ["w1", "s1"])
+      assert.deepStrictEqual((yield* initiate("a")).sessionIds, ["w1", "s1"])
+      assert.deepStrictEqual((yield* initiate("b")).sessionIds, ["w1", "s1"])
     }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
   })
 
+  it.effect("to one caller's content only is not left alone, and answers everybody else", () => {
+    const fake = HttpClient.make((request) => {
+      const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
+      const answer = body.includes("poison") ? new Response("", { status: 503 }) : started()
+      return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+    })
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      const poison = sessionConfig({ clientIdentifier: "poison" })
+      for (let i = 0; i < 200; i++) {
+        assert.deepInclude(yield* reasonOf(api.initiate(poison, "attacker")), { reason: "server_error" })
+        if (i % 20 === 0) assert.lengthOf((yield* api.initiate(sessionConfig(), `honest ${i}`)).sessionIds, 2)
+      }
+    }).pipe(
+      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+    )
+  })
+
+  it.effect("is not kept open by the probes of one caller", () => {
+    let away = true
+    const fake = HttpClient.make((request) => {
+      const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
+      const answer = away || body.includes("poison") ? new Response("", { status: 503 }) : started()
+      return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+    })
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      for (const group of ofFive) yield* reasonOf(api.initiate(sessionConfig(), group))
+      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), "f")), { reason: "circuit_open" })
+      away = false
+      yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
+      const poison = sessionConfig({ clientIdentifier: "poison" })
+      for (let i = 0; i < 20; i++) {
+        assert.deepInclude(yield* reasonOf(api.initiate(poison, "attacker")), { reason: "server_error" })
+      }
+      assert.lengthOf((yield* api.initiate(sessionConfig(), "honest")).sessionIds, 2)
+    }).pipe(
+      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+    )
+  })
+
+  it.effect("cannot be the fault of a caller where no connection came about: five of one open the circuit", () => {
+    const fake = HttpClient.make((request) =>
+      Effect.fail(
+        new HttpClientError.HttpClientError({
+          reason: new HttpClientError.TransportError({ request, cause: { code: "ECONNREFUSED", syscall: "connect" } }),
+        }),
+      ),
+    )
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      for (let i = 0; i < 5; i++) {
+        assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), "a")), { reason: "unreachable" })
+      }
+      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), "a")), { reason: "circuit_open" })
+    }).pipe(
+      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+    )
+  })
+
   it.effect("is told apart from one that refuses or is at capacity, and from another platform", () => {
-    let answer: () => "broken" | Response = () => Response.json({ detail: "throttled" }, { status: 429 })
+    let answer: () => "broken" | Response = () => Response.json({ detail: "concurrency" }, { status: 429 })
     const fake = counting(() => answer())
     const elsewhere = campaign({ name: "elsewhere", BaseUrl: "http://127.0.0.2:9/api/v1/" })
     return Effect.gen(function* () {
       const api = yield* PlatformApi
       for (let i = 0; i < 7; i++)
-        assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig())))._tag, "AtCapacity")
+        assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig(), "a")))._tag, "AtCapacity")
       answer = () => Response.json({ detail: "Invalid token." }, { status: 401 })
-      for (let i = 0; i < 7; i++) assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig())))._tag, "Refused")
+      for (let i = 0; i < 7; i++)
+        assert.strictEqual((yield* reasonOf(api.initiate(sessionConfig(), "a")))._tag, "Refused")
       answer = () => "broken"
-      for (let i = 0; i < 5; i++) yield* reasonOf(api.initiate(sessionConfig()))
-      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig())), { reason: "circuit_open" })
+      for (const group of ofFive) yield* reasonOf(api.initiate(sessionConfig(), group))
+      assert.deepInclude(yield* reasonOf(api.initiate(sessionConfig(), "a")), { reason: "circuit_open" })
       answer = started
-      assert.deepStrictEqual((yield* api.initiate(sessionConfig({ campaign: "elsewhere" }))).sessionIds, ["w1", "s1"])
+      assert.deepStrictEqual((yield* api.initiate(sessionConfig({ campaign: "elsewhere" }), "a")).sessionIds, [
+        "w1",
+        "s1",
+      ])
     }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({}), elsewhere), fake.layer]))))
   })
 })

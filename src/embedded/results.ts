@@ -60,8 +60,11 @@ export interface RefusedResult<Code extends string> {
   readonly state?: TicketState
 }
 
-/** `platform_rejected`: the platform said no to the gate's key or campaign; `platform_unavailable`: no usable answer. */
-export type LaunchRefusal = "platform_rejected" | "platform_unavailable" | "store_unavailable"
+/**
+ * `request_refused`: the platform does not accept what the request says; `platform_rejected`: it said no to the gate's key or
+ * campaign; `platform_unavailable`: no usable answer.
+ */
+export type LaunchRefusal = "request_refused" | "platform_rejected" | "platform_unavailable" | "store_unavailable"
 export type RequestRefusal =
   | InvalidRequest["code"]
   | "no_client_address"
@@ -112,9 +115,11 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
 const notLaunched = (error: PlatformUnavailable | StoreUnavailable): RefusedResult<LaunchRefusal> =>
   error._tag === "StoreUnavailable"
     ? storeUnavailable(error)
-    : refused(error.kind === "rejected" ? "platform_rejected" : "platform_unavailable", error.message, {
-        retryAfterSeconds: error.retryAfterSeconds,
-      })
+    : error.kind === "refused"
+      ? refused("request_refused", error.message)
+      : refused(error.kind === "rejected" ? "platform_rejected" : "platform_unavailable", error.message, {
+          retryAfterSeconds: error.retryAfterSeconds,
+        })
 
 /** What else can come of a request. */
 export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> => {

@@ -3,7 +3,7 @@
  * resting while the ticket keeps its place.
  */
 import { Effect, Result, Schedule } from "effect"
-import { type At, FifoQueue, type Place } from "../FifoQueue.ts"
+import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type WebSession } from "../PlatformApi.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import { platformUnavailable } from "./outcomes.ts"
@@ -12,12 +12,17 @@ import { leaveToDeadline, type Steps } from "./steps.ts"
 /** How long a started session is kept for a store that is away for a moment, before the start is given up. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
 
+/** What is kept with a ticket until it starts: `from` is its caller's group, absent in tickets of older versions. */
+export interface StoredConfig extends SessionConfig {
+  readonly from?: string
+}
+
 /** A session; or the ticket's place, because all slots of the platform are taken after all. */
 export type Launch = (
   at: At,
   ticket: string,
   lease: string,
-  config: SessionConfig,
+  stored: StoredConfig,
 ) => Effect.Effect<Result.Result<Started, Place>, PlatformUnavailable | StoreUnavailable>
 
 const tooSlow = (): PlatformUnavailable =>
@@ -51,25 +56,47 @@ export const makeLaunch = ({ step }: Steps): Effect.Effect<Launch, never, FifoQu
       lease: string,
       { reason }: PlatformError,
     ): Effect.Effect<Place, PlatformUnavailable | StoreUnavailable> => {
-      if (reason._tag === "AtCapacity") {
-        return Effect.flatMap(step(at, queue.rest(at, ticket, lease)), (result) =>
+      const backInLine = (millis?: number) =>
+        Effect.flatMap(step(at, queue.rest(at, ticket, lease, millis)), (result) =>
           result._tag === "waiting" ? Effect.succeed(result) : Effect.fail(tooSlow()),
         )
+      const over = (refund: boolean, failure: PlatformUnavailable) =>
+        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, refund))), Effect.fail(failure))
+      switch (reason._tag) {
+        case "AtCapacity":
+          return backInLine()
+        case "KeyRateLimited":
+          return Effect.andThen(
+            Effect.logWarning(
+              `The platform limits the requests of this key (${reason.message}); starts go on within ` +
+                `${LIMITED_LONGEST_MILLIS / 1000} s. This is not the limit of its calls.`,
+            ),
+            backInLine(reason.retryAfterMillis),
+          )
+        case "RequestRefused":
+          // what one caller sent: his budget pays for it, and nothing is wrong with the gate or the platform
+          return Effect.andThen(
+            Effect.logInfo(`The platform refused what a caller sent: ${reason.message}`),
+            over(false, platformUnavailable("refused", "The voice agent does not accept what this request says.", 0)),
+          )
+        case "Refused":
+          return Effect.andThen(
+            Effect.logError(`The platform did not start a session: ${reason.message}`),
+            over(
+              true,
+              platformUnavailable("rejected", "The voice agent cannot be reached because of its configuration.", 60),
+            ),
+          )
+        case "Unavailable":
+          return Effect.andThen(
+            Effect.logError(`The platform did not start a session: ${reason.message}`),
+            over(true, platformUnavailable("unavailable", "The voice agent cannot be reached. Try again in a moment.")),
+          )
       }
-      return Effect.logError(`The platform did not start a session: ${reason.message}`).pipe(
-        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, true)))),
-        Effect.andThen(
-          Effect.fail(
-            reason._tag === "Refused"
-              ? platformUnavailable("rejected", "The voice agent cannot be reached because of its configuration.", 60)
-              : platformUnavailable("unavailable", "The voice agent cannot be reached. Try again in a moment."),
-          ),
-        ),
-      )
     }
 
-    return (at, ticket, lease, config) =>
-      Effect.matchEffect(platform.initiate(config), {
+    return (at, ticket, lease, { from = "", ...config }) =>
+      Effect.matchEffect(platform.initiate(config, from), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, session), Result.succeed),
         onFailure: (error) => Effect.map(refused(at, ticket, lease, error), Result.fail),
       })

@@ -7,7 +7,6 @@ import type {
   PlatformUnavailable,
   PushEvent,
   Queued,
-  SessionConfig,
   Started,
   StoreUnavailable,
   TicketOver,
@@ -17,7 +16,7 @@ import type {
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Launch } from "./launch.ts"
+import type { Launch, StoredConfig } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { Steps } from "./steps.ts"
@@ -127,7 +126,7 @@ export const makeTickets = (
         case "waiting":
           return yield* Effect.fail(outcomes.notYourTurn(taken.position))
         case "starting": {
-          const config: SessionConfig = JSON.parse(taken.data)
+          const config: StoredConfig = JSON.parse(taken.data)
           yield* startCallTimes(taken, yield* store.now)
           // instances may name the campaign differently in their settings
           const launched = yield* launch(where, ticket, taken.lease, { ...config, campaign: campaign.name })

@@ -37,6 +37,7 @@ const titles: Readonly<Record<number, string>> = {
   410: "Gone",
   413: "Content Too Large",
   415: "Unsupported Media Type",
+  422: "Unprocessable Content",
   429: "Too Many Requests",
   500: "Internal Server Error",
   502: "Bad Gateway",
@@ -137,6 +138,8 @@ export const failed = (
     case "Draining":
       return problem(503, "draining", error.message, retryAfter(error.retryAfterSeconds))
     case "PlatformUnavailable":
+      // repeated as it is, it would be refused again
+      if (error.kind === "refused") return problem(422, "request_refused", error.message)
       return problem(
         error.kind === "rejected" ? 502 : 503,
         error.kind === "rejected" ? "platform_rejected" : "platform_unavailable",

@@ -4,7 +4,7 @@
  * the last segment is looked at.
  */
 import { Effect, Option, Schema } from "effect"
-import { AtCapacity, PlatformError, refused, unavailable } from "./errors.ts"
+import { AtCapacity, KeyRateLimited, PlatformError, RequestRefused, refused, unavailable } from "./errors.ts"
 
 /** What an answer belongs to: a `start` may have been carried out, a `read` changes nothing. */
 export type CallKind = "start" | "read"
@@ -24,6 +24,21 @@ const CAPACITY_CODES = new Set(["CONCURRENCY_LIMIT_REACHED", "USER_CUSTOMER_CONC
 
 /** The reference hides a reached limit behind other codes; its .NET middleware looks for these words. */
 const CAPACITY_WORDS = /concurrency|too many/i
+
+/** A limit of the key's own requests. "Too many requests" is what HTTP itself calls 429. */
+const REQUEST_LIMIT_CODES = new Set(["RATE_LIMIT_EXCEEDED", "TOO_MANY_FAILED_KEYS", "TOO_MANY_REQUESTS"])
+const REQUEST_LIMIT_WORDS = /too many (?:requests|failed)|rate.?limit|throttl/i
+
+/** How long a key whose requests are limited waits where the platform does not say (ms). */
+const RETRY_AFTER_MILLIS = 1_000
+
+/** Statuses for what the request says (RFC 9110): malformed, too large, not to be processed. */
+const REQUEST_STATUSES = new Set([400, 413, 422])
+/** The same in an answer of another status. */
+const REQUEST_CODES = new Set(["CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "INVALID_REQUEST", "VALIDATION_FAILED"])
+/** The gate's key and settings, whatever the status. */
+const GATE_CODES =
+  /^(?:KEY_NOT_FOUND|API_KEY_INVALID|RESTRICTED_API_KEY|API_ACCESS_MANAGEMENT_RESTRICTION|\w+_DISABLED|\w+_NOT_FOUND)$/
 
 /** Refusals of the key or the request: whatever their text says, they are not about capacity. */
 const NOT_CAPACITY = new Set([
@@ -56,16 +71,35 @@ const textOf = (envelope: Envelope | undefined): string => {
   return typeof envelope?.detail === "string" ? envelope.detail : ""
 }
 
-const saysAtCapacity = (kind: CallKind, status: number, code: string, texts: string): boolean =>
-  status === 429 ||
-  CAPACITY_CODES.has(code) ||
-  (kind === "start" && !NOT_CAPACITY.has(code) && CAPACITY_WORDS.test(texts))
+const limitsRequests = (status: number, code: string, texts: string): boolean =>
+  REQUEST_LIMIT_CODES.has(code) ||
+  (!CAPACITY_CODES.has(code) && REQUEST_LIMIT_WORDS.test(texts)) ||
+  (status === 429 && !saysAtCapacity("start", code, texts))
 
-const failureOf = (kind: CallKind, status: number, envelope: Envelope | undefined, secret: string): PlatformError => {
+const saysAtCapacity = (kind: CallKind, code: string, texts: string): boolean =>
+  CAPACITY_CODES.has(code) || (kind === "start" && !NOT_CAPACITY.has(code) && CAPACITY_WORDS.test(texts))
+
+const isOfRequest = (status: number, code: string): boolean =>
+  !GATE_CODES.test(code) && (REQUEST_STATUSES.has(status) || REQUEST_CODES.has(code))
+
+/** Seconds, as platforms send it; a date is not read, since the clocks may differ. */
+const retryAfterOf = (header: string | undefined): number =>
+  header !== undefined && /^\s*\d{1,6}\s*$/.test(header) ? Number(header) * 1000 : RETRY_AFTER_MILLIS
+
+const failureOf = (
+  kind: CallKind,
+  { retryAfter, status }: Answered,
+  envelope: Envelope | undefined,
+  secret: string,
+): PlatformError => {
   const code = safeText(lastSegment(envelope?.code ?? ""), secret)
   const text = safeText(textOf(envelope), secret)
   const message = text === "" ? `the platform answered ${code === "" ? `HTTP ${status}` : code}` : text
-  if (saysAtCapacity(kind, status, code, `${envelope?.code ?? ""} ${text}`)) {
+  const texts = `${envelope?.code ?? ""} ${text}`
+  if (limitsRequests(status, code, texts)) {
+    return new PlatformError({ reason: new KeyRateLimited({ retryAfterMillis: retryAfterOf(retryAfter), message }) })
+  }
+  if (saysAtCapacity(kind, code, texts)) {
     return new PlatformError({ reason: new AtCapacity({ message }) })
   }
   // 503 says that the request was not handled (RFC 9110 §15.6.4), and an envelope that the platform gave up by itself;
@@ -79,7 +113,18 @@ const failureOf = (kind: CallKind, status: number, envelope: Envelope | undefine
   if (status >= 300 && status < 400) {
     return unavailable("malformed", false, `the platform redirects (HTTP ${status}): set BaseUrl to the final address`)
   }
+  if (kind === "start" && isOfRequest(status, code)) {
+    return new PlatformError({ reason: new RequestRefused({ status, code, message }) })
+  }
   return refused(status, code, message)
+}
+
+/** One HTTP answer. */
+export interface Answered {
+  readonly status: number
+  readonly body: string
+  /** the header Retry-After */
+  readonly retryAfter: string | undefined
 }
 
 /**
@@ -89,14 +134,14 @@ const failureOf = (kind: CallKind, status: number, envelope: Envelope | undefine
  */
 export const readAnswer = (
   kind: CallKind,
-  status: number,
-  body: string,
+  answered: Answered,
   secret: string,
 ): Effect.Effect<unknown, PlatformError> => {
+  const { body, status } = answered
   const envelope = Option.getOrUndefined(decodeEnvelope(body))
-  if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, status, envelope, secret))
+  if (status < 200 || status >= 300) return Effect.fail(failureOf(kind, answered, envelope, secret))
   if (envelope?.success === undefined) return Effect.fail(malformed(kind, "the answer is not the platform's envelope"))
-  return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, status, envelope, secret))
+  return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, answered, envelope, secret))
 }
 
 /** An answer of success that cannot be used: a start has probably happened. */

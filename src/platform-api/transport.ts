@@ -78,7 +78,11 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   const redactedNames = yield* Headers.CurrentRedactedNames
   const answer = yield* client.execute(request).pipe(
     Effect.flatMap((response) =>
-      Effect.map(textWithin(response, MAX_ANSWER_BYTES), (body) => ({ status: response.status, body })),
+      Effect.map(textWithin(response, MAX_ANSWER_BYTES), (body) => ({
+        status: response.status,
+        body,
+        retryAfter: response.headers["retry-after"],
+      })),
     ),
     followingNothing,
     Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, "authorization"]),
@@ -89,5 +93,5 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
         Effect.fail(unavailable("timeout", call.kind === "start", `${host} did not answer within ${timeout / 1000} s`)),
     }),
   )
-  return yield* readAnswer(call.kind, answer.status, answer.body, secret)
+  return yield* readAnswer(call.kind, answer, secret)
 })

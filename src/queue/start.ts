@@ -53,7 +53,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
  * The platform has started the session: the lease goes live, unless it is no longer this one (then nothing is touched),
  * or the session's end was heard before its start. Repeated, because the first answer was lost, it is live still.
  *
- * ARGV 6 id · 7 lease · 8 longest call until (ms) · 9 session, JSON with the ids in `s` · 10… session ids
+ * ARGV 6 id · 7 lease · 8 longest call until (ms) · 9 session, JSON with the ids in `s`, its last field and not empty · 10… session ids
  * Result `['live']` · `['ended']` · `['stale']`
  */
 export const bind = script(
@@ -105,12 +105,63 @@ return reply({'ended'})
 )
 
 /**
+ * The platform names a running session by further ids, under any of which its end may be told. One of them whose end was
+ * told already ends the session now. The known id is the fence: it belongs to a running session and to no other.
+ *
+ * ARGV 6 a known session id · 7… pairs of a further id and the same as JSON
+ * Result `['kept']` · `['ended', id]` · `['stale']` when the known session does not run
+ */
+export const alias = script(
+  "alias",
+  `
+local id = call('HGET', SESSIONS, ARGV[6])
+local t = id and load(id)
+if not t or t[1] ~= 'l' then return reply({'stale'}) end
+local session, ended = call('HGET', DATA, id), false
+for i = 7, #ARGV, 2 do
+  if call('HSETNX', SESSIONS, ARGV[i], id) == 1 then
+    session = string.sub(session, 1, -3) .. ',' .. ARGV[i + 1] .. ']}'
+    if call('ZSCORE', OVER, ARGV[i]) then ended = true end
+  end
+end
+call('HSET', DATA, id, session)
+if not ended then return reply({'kept'}) end
+over(id, t, 'E')
+rested()
+call_next()
+return reply({'ended', id})
+`,
+  (s) => {
+    const id = s.db.hget(s.sessions, s.arg(0))
+    const t = id === undefined ? undefined : s.load(id)
+    if (id === undefined || t === undefined || t[0] !== "l") return s.reply(["stale"])
+    let session = s.db.hget(s.data, id) ?? ""
+    let ended = false
+    for (let i = 1; i < s.args.length; i += 2) {
+      const further = s.arg(i)
+      if (s.db.hget(s.sessions, further) !== undefined) continue
+      s.db.hset(s.sessions, further, id)
+      // the ids come last in the session's JSON, as `bind` was given it
+      session = `${session.slice(0, -2)},${s.arg(i + 1)}]}`
+      if (s.db.zscore(s.overs, further) !== undefined) ended = true
+    }
+    s.db.hset(s.data, id, session)
+    if (!ended) return s.reply(["kept"])
+    s.over(id, t, "E")
+    s.rested()
+    s.callNext()
+    return s.reply(["ended", id])
+  },
+)
+
+/**
  * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
  * names, and the campaign rests: a back-off that doubles, until a session ends or starts; starts that were under way
- * together and are refused together count as one. Otherwise the ticket has failed and the slot goes to the next; its quota
+ * together and are refused together count as one. Where the platform limits the key's requests the campaign rests for the
+ * first back-off and no longer: that says nothing about free slots. Otherwise the ticket has failed and the slot goes to the next; its quota
  * is given back unless the platform refused what the caller sent.
  *
- * ARGV 6 id · 7 lease · 8 `capacity`, `failed` (quota is given back) or `refused` (it is not) · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
+ * ARGV 6 id · 7 lease · 8 `capacity`, `limited`, `failed` (quota is given back) or `refused` (it is not) · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
  * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
  */
 export const release = script(
@@ -130,7 +181,8 @@ save(id, t)
 call('ZADD', WAITING, t[2], id)
 call('ZADD', PRESENCE, present, id)
 if not resting() then
-  local n = math.min(call('HINCRBY', META, 'restn', 1), 20)
+  local n = 1
+  if kind == 'capacity' then n = math.min(call('HINCRBY', META, 'restn', 1), 20) end
   call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
 end
 return reply(place(id))
@@ -151,7 +203,7 @@ return reply(place(id))
     s.db.zadd(s.waiting, Number(t[1]), id)
     s.db.zadd(s.presence, Number(s.arg(3)), id)
     if (!s.resting()) {
-      const n = Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
+      const n = kind === "capacity" ? Math.min(s.db.hincrby(s.meta, "restn", 1), 20) : 1
       s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))
     }
     return s.reply(s.place(id))

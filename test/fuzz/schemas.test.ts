@@ -213,7 +213,9 @@ describe("generated input", () => {
           : spoil(chance, failures[chance.below(failures.length)] ?? {}),
       (text, chance) => {
         const status = chance.pick(200, 200, 201, 302, 400, 403, 404, 408, 429, 500, 503)
-        const result = Effect.runSync(Effect.result(readAnswer(chance.pick("start", "read"), status, text, key)))
+        const result = Effect.runSync(
+          Effect.result(readAnswer(chance.pick("start", "read"), { status, body: text, retryAfter: undefined }, key)),
+        )
         if (Result.isSuccess(result)) return
         for (const said of Object.values(result.failure.reason)) assert.notInclude(String(said), key)
         assert.notInclude(result.failure.message, key)

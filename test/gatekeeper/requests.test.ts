@@ -15,8 +15,10 @@ import {
   figures,
   gateTest,
   hangUp,
+  keyIsLimited,
   platformIsAway,
   platformRefuses,
+  platformRefusesRequest,
   remaining,
   session,
   start,
@@ -296,6 +298,57 @@ describe("the platform", () => {
         }),
     )
   }
+
+  gateTest("refuses what a caller sent: that caller alone fails, and pays for it", {}, (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(platformRefusesRequest)
+      const outcome = yield* ask(caller(1))
+      expect(outcome).toMatchObject({ _tag: "PlatformUnavailable", kind: "refused" })
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      yield* TestClock.adjust("1 minute")
+      expect(yield* remaining(caller(1))).toBe(19)
+      world.initiate = (n) => Effect.succeed(session(n))
+      expect((yield* ask(caller(2)))._tag).toBe("Started")
+    }),
+  )
+
+  gateTest("limits the key's requests: the ticket keeps its place, and free slots do not rest for long", {}, (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(keyIsLimited(60_000))
+      const first = yield* enqueue(caller(1))
+      const second = yield* enqueue(caller(2))
+      world.connected.add(first).add(second)
+      // not doubled: each time five seconds at most, until it is called again
+      for (let n = 0; n < 5; n++) {
+        yield* TestClock.adjust("4 seconds")
+        expect(yield* stateOf(first)).toBe("waiting")
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* stateOf(first)).toBe("called")
+        expect(yield* start(first)).toMatchObject({ _tag: "NotYourTurn", code: "agent_busy", queuePosition: 1 })
+      }
+      world.initiate = (n) => Effect.succeed(session(n))
+      yield* TestClock.adjust("6 seconds")
+      expect((yield* start(first))._tag).toBe("Started")
+      expect(yield* stateOf(second)).toBe("waiting")
+    }),
+  )
+
+  gateTest("hears which group of callers asks, at once and when a ticket starts later", {}, (world) =>
+    Effect.gen(function* () {
+      yield* begin("8.8.8.7")
+      const sameNetwork = yield* enqueue("8.8.8.200")
+      const another = yield* enqueue("8.8.4.7")
+      yield* hangUp("web-1")
+      yield* start(sameNetwork)
+      yield* hangUp("web-2")
+      yield* start(another)
+      const [first, second, third] = world.groups
+      expect(second).toBe(first)
+      expect(third).not.toBe(first)
+      // it does not tell the address
+      expect(first).toMatch(/^[0-9a-z]{1,4}$/)
+    }),
+  )
 
   gateTest("is at capacity: the ticket keeps its own place, and the campaign rests and tries again", {}, (world) =>
     Effect.gen(function* () {

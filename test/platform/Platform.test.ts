@@ -57,19 +57,22 @@ describe("the local platform", () => {
       const { keys, client } = yield* running()
       const api = yield* client(keys.users)
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
-      const first = yield* api.initiate(sessionConfig())
-      yield* api.initiate(sessionConfig({ clientIdentifier: "me", dynamicVariables: { a: "b" }, metadata: { c: "d" } }))
+      const first = yield* api.initiate(sessionConfig(), "a")
+      yield* api.initiate(
+        sessionConfig({ clientIdentifier: "me", dynamicVariables: { a: "b" }, metadata: { c: "d" } }),
+        "a",
+      )
       assert.lengthOf(first.sessionIds, 2)
       assert.match(first.webSocketUrl, /^ws:\/\/127\.0\.0\.1:\d+\/session\//)
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 2 })
-      assert.strictEqual((yield* Effect.flip(api.initiate(sessionConfig()))).reason._tag, "AtCapacity")
+      assert.strictEqual((yield* Effect.flip(api.initiate(sessionConfig(), "a"))).reason._tag, "AtCapacity")
       const [id = ""] = first.sessionIds
       assert.strictEqual(yield* api.sessionStatus("default", id), "running")
       yield* TestClock.adjust(TOKEN_LIFETIME_MILLIS)
       assert.strictEqual(yield* api.sessionStatus("default", id), "over")
       assert.strictEqual(yield* api.sessionStatus("default", "nobody"), "unknown")
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
-      yield* api.initiate(sessionConfig())
+      yield* api.initiate(sessionConfig(), "a")
     }),
   )
 
@@ -77,7 +80,7 @@ describe("the local platform", () => {
     Effect.gen(function* () {
       const { keys, client } = yield* running()
       const api = yield* client(keys.all)
-      const { webSocketUrl } = yield* api.initiate(sessionConfig())
+      const { webSocketUrl } = yield* api.initiate(sessionConfig(), "a")
       const { socket, frames } = yield* open(webSocketUrl)
       yield* until(() => frames.length === 1)
       assert.deepInclude(JSON.parse(String(frames[0])), { type: "greeting" })
@@ -100,7 +103,7 @@ describe("the local platform", () => {
     Effect.gen(function* () {
       const { keys, client } = yield* running()
       const api = yield* client(keys.all)
-      const { webSocketUrl } = yield* api.initiate(sessionConfig())
+      const { webSocketUrl } = yield* api.initiate(sessionConfig(), "a")
       assert.include(yield* Effect.flip(open(`${webSocketUrl}x`)), "401")
       assert.include(yield* Effect.flip(open(webSocketUrl.replace(/\?.*/, ""))), "401")
       yield* open(webSocketUrl)
@@ -120,7 +123,7 @@ describe("the local platform", () => {
         signingSecret,
       })
       const api = yield* client(keys.users)
-      const session = yield* api.initiate(sessionConfig())
+      const session = yield* api.initiate(sessionConfig(), "a")
       const { socket } = yield* open(session.webSocketUrl)
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 1 })
       assert.lengthOf(receiver.received, 0)
@@ -151,7 +154,7 @@ describe("the local platform", () => {
       })
       const { keys, client } = yield* running({ url: receiver.url, headers: {} })
       const api = yield* client(keys.all)
-      const { socket } = yield* open((yield* api.initiate(sessionConfig())).webSocketUrl)
+      const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       socket.terminate()
       // Ten times as fast as real time: still far slower than the receiver answers.
       const pass = Effect.andThen(TestClock.adjust("100 millis"), Effect.promise(pause))
@@ -170,7 +173,7 @@ describe("the local platform", () => {
       const { keys, client } = yield* running()
       const start = (secret: Redacted.Redacted<string>) =>
         Effect.flatMap(client(secret), (api) =>
-          Effect.map(Effect.flip(api.initiate(sessionConfig())), ({ reason }) => reason),
+          Effect.map(Effect.flip(api.initiate(sessionConfig(), "a")), ({ reason }) => reason),
         )
       assert.deepInclude(yield* start(keys.restricted), { status: 403, code: "RESTRICTED_API_KEY" })
       assert.deepInclude(yield* start(keys.none), { status: 403, code: "RESTRICTED_API_KEY" })
@@ -312,10 +315,10 @@ describe("the local platform", () => {
         ].join("\r\n")
       yield* says("")
       yield* says("GET /docs HTTP/1.1\r\nHos")
-      const { pathname, search } = new URL((yield* api.initiate(sessionConfig())).webSocketUrl)
+      const { pathname, search } = new URL((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       const deaf = yield* says(handshake(pathname + search))
       yield* Effect.promise(() => once(deaf, "data"))
-      const { socket } = yield* open((yield* api.initiate(sessionConfig())).webSocketUrl)
+      const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       const closed = once(socket, "close")
       // read by the server in the same turn as its end, or not at all
       yield* says(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))

@@ -114,7 +114,7 @@ export interface Received {
 }
 
 /** What the scripted server does with a request: answers, or breaks the connection. */
-export type Scripted = { readonly status: number; readonly body: string } | "reset"
+export type Scripted = { readonly status: number; readonly body: string; readonly retryAfter?: string } | "reset"
 
 /** A server on 127.0.0.1, on a free port unless one is given, stopped with the scope; it answers by `script` and remembers what it received. */
 export const scriptedServer = (script: (request: Received, index: number) => Scripted, port = 0) =>
@@ -136,7 +136,9 @@ export const scriptedServer = (script: (request: Received, index: number) => Scr
           request.socket.destroy()
           return
         }
-        response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body)
+        const { body, retryAfter, status } = answer
+        const headers = { "content-type": "application/json", ...(retryAfter && { "retry-after": retryAfter }) }
+        response.writeHead(status, headers).end(body)
       })
     })
     yield* Effect.acquireRelease(

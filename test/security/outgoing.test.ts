@@ -76,7 +76,7 @@ const MOST = 16 * 2 ** 20
 const MOST_OF_A_LIST = 128 * 2 ** 20
 
 const startAt = (baseUrl: string) =>
-  PlatformApi.use((api) => Effect.result(api.initiate(sessionConfig()))).pipe(
+  PlatformApi.use((api) => Effect.result(api.initiate(sessionConfig(), "a"))).pipe(
     Effect.provide(platformApi.pipe(Layer.provide([settings(campaign({ BaseUrl: baseUrl })), FetchHttpClient.layer]))),
   )
 

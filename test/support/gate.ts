@@ -11,7 +11,15 @@ import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
 import type { CapacityUnknown } from "../../src/gatekeeper/capacity.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
-import { AtCapacity, type Concurrency, PlatformApi, PlatformError, type WebSession } from "../../src/PlatformApi.ts"
+import {
+  AtCapacity,
+  type Concurrency,
+  KeyRateLimited,
+  PlatformApi,
+  PlatformError,
+  RequestRefused,
+  type WebSession,
+} from "../../src/PlatformApi.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
 import { RateLimiter } from "../../src/RateLimiter.ts"
@@ -64,6 +72,11 @@ export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, VoiceAi
 
 export const atCapacity = new PlatformError({ reason: new AtCapacity({ message: "all slots are taken" }) })
 export const platformRefuses = refused(403, "RESTRICTED_API_KEY", "the key may not")
+export const platformRefusesRequest = new PlatformError({
+  reason: new RequestRefused({ status: 400, code: "INVALID_FORMAT", message: "not so" }),
+})
+export const keyIsLimited = (retryAfterMillis: number) =>
+  new PlatformError({ reason: new KeyRateLimited({ retryAfterMillis, message: "too many requests" }) })
 export const platformIsAway = unavailable("unreachable", false, "no answer")
 
 /** The n-th session, as the platform names it. */
@@ -75,6 +88,8 @@ export const session = (n: number): WebSession => ({
 /** The scripted surroundings of a gate. Tests change the functions while it runs. */
 export interface World {
   readonly initiated: Array<SessionConfig>
+  /** the callers' groups of the starts */
+  readonly groups: Array<string>
   /** answers the n-th start, 1 is the first */
   initiate: (n: number) => Effect.Effect<WebSession, PlatformError>
   concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
@@ -88,6 +103,7 @@ export interface World {
 
 export const makeWorld = (): World => ({
   initiated: [],
+  groups: [],
   initiate: (n) => Effect.succeed(session(n)),
   concurrency: () => Effect.fail(platformRefuses),
   sessionStatus: () => Effect.succeed("running"),
@@ -99,7 +115,11 @@ export const makeWorld = (): World => ({
 
 export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
   Layer.succeed(PlatformApi, {
-    initiate: (config) => Effect.suspend(() => world.initiate(world.initiated.push(config))),
+    initiate: (config, group) =>
+      Effect.suspend(() => {
+        world.groups.push(group)
+        return world.initiate(world.initiated.push(config))
+      }),
     concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
     sessionStatus: (_campaign, id) => Effect.suspend(() => world.sessionStatus(id)),
     verify: () => Effect.succeed([]),

@@ -152,7 +152,11 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       for (const session of ids) sessions.add(session)
       return step(queue.bind(at(), id, lease, { ids, data }))
     },
-    rest: (id: string, lease: string) => step(queue.rest(at(), id, lease)),
+    alias: (known: string, ...further: ReadonlyArray<string>) => {
+      for (const session of further) sessions.add(session)
+      return step(queue.alias(at(), known, further))
+    },
+    rest: (id: string, lease: string, millis?: number) => step(queue.rest(at(), id, lease, millis)),
     fail: (id: string, lease: string, refund = true) => step(queue.fail(at(), id, lease, refund), { refused: !refund }),
     end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
     leave: (id: string) => step(queue.leave(at(), id)),

@@ -5,7 +5,7 @@
 import { admit } from "../../../src/queue/admit.ts"
 import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.ts"
 import { end, leave } from "../../../src/queue/end.ts"
-import { bind, release, start } from "../../../src/queue/start.ts"
+import { alias, bind, release, start } from "../../../src/queue/start.ts"
 import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
 import { attach, touch } from "../../../src/queue/touch.ts"
@@ -16,7 +16,21 @@ import { probe, readState } from "../../support/queue-probe.ts"
 import { type History, recorder, type Step } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
-export const scripts = { admit, start, bind, release, end, leave, attach, touch, sweep, settled, audit, ...operator }
+export const scripts = {
+  admit,
+  start,
+  bind,
+  alias,
+  release,
+  end,
+  leave,
+  attach,
+  touch,
+  sweep,
+  settled,
+  audit,
+  ...operator,
+}
 export type Scripts = { readonly [K in keyof typeof scripts]: Script }
 
 const STEPS = 30
@@ -109,6 +123,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       admit: 20,
       start: some("c", 25),
       bind: some("s", 25),
+      alias: some("l", 7),
       release: some("s", 9),
       end: some("l", 14),
       leave: some("wc", 7),
@@ -141,10 +156,19 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         const session = JSON.stringify({ url: `wss://example/${id}`, s: ids })
         return [twins.bind, [id, lease(id), now + CALL_MILLIS, session, ...ids]]
       }
+      case "alias": {
+        const known = random.maybe([...state.sessions.keys()]) ?? "x?"
+        const told = random.percent(25) ? random.maybe(early.splice(0, 1)) : undefined
+        const further = [told ?? newSession(), ...(random.percent(20) ? [random.maybe(sessions) ?? known] : [])]
+        return [twins.alias, [known, ...further.flatMap((id) => [id, JSON.stringify(id)])]]
+      }
       case "release": {
         const id = ticket("s")
         return random.percent(60)
-          ? [twins.release, [id, lease(id), "capacity", now + grace, FIRST_REST, LONGEST_REST]]
+          ? [
+              twins.release,
+              [id, lease(id), random.percent(75) ? "capacity" : "limited", now + grace, FIRST_REST, LONGEST_REST],
+            ]
           : [twins.release, [id, lease(id), random.percent(70) ? "failed" : "refused", 0, 0, 0]]
       }
       case "end": {

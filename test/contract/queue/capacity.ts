@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { REST_FIRST_MILLIS, REST_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
+import { LIMITED_LONGEST_MILLIS, REST_FIRST_MILLIS, REST_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
@@ -69,6 +69,22 @@ export const capacity = (test: QueueTest): void => {
       yield* q.rest("t1", leaseOf(q, "t1"))
       yield* q.leave("t1")
       assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
+    }),
+  )
+
+  test("a limit of the key's requests lets it rest as long as it says, not longer each time", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const rests: Array<number | undefined> = []
+      for (const millis of [1_000, 1_000, 3_000, 60_000, 1_000]) {
+        assert.strictEqual((yield* q.rest("t1", leaseOf(q, "t1"), millis))._tag, "waiting")
+        rests.push(yield* restOf(q, "t1", 500))
+        yield* q.begin("t1")
+      }
+      assert.deepStrictEqual(rests, [1_000, 1_000, 3_000, LIMITED_LONGEST_MILLIS, 1_000])
+      // it has not made the next rest of a full platform longer
+      yield* q.rest("t1", leaseOf(q, "t1"))
+      assert.strictEqual(yield* restOf(q, "t1", 500), REST_FIRST_MILLIS)
     }),
   )
 

@@ -72,6 +72,50 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
+  test("a running session ends by an id that was learnt after its start", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      assert.strictEqual(yield* q.alias("session of t1", 'conversation/é"1', "session of t1"), "kept")
+      assert.strictEqual(yield* q.alias("session of t1", 'conversation/é"1'), "kept")
+      assert.strictEqual(yield* q.bind("t1", lease, ["session of t1"]), "live")
+      assert.strictEqual(yield* q.end('conversation/é"1'), "released")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      // all its ids are over with it
+      assert.strictEqual(yield* q.end("session of t1"), "repeat")
+      assert.strictEqual(yield* q.end('conversation/é"1'), "repeat")
+      assert.deepStrictEqual([...q.state().sessions], [])
+    }),
+  )
+
+  test("a session whose end was told by an id that nobody knew yet ends when the id is learnt", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1", { caller: "1.2.3.4" })
+      yield* q.wait("t2")
+      assert.strictEqual(yield* q.end("conversation"), "unknown")
+      assert.strictEqual(q.letter("t1"), "l")
+      assert.strictEqual(yield* q.alias("session of t1", "conversation"), "ended")
+      assert.deepStrictEqual([q.letter("t1"), q.called()], ["E", ["t2"]])
+      // the call took place: its quota stays used
+      assert.deepStrictEqual(q.settlements(), [])
+      assert.strictEqual(yield* q.end("session of t1"), "repeat")
+    }),
+  )
+
+  test("an id is learnt of a running session only, and never taken from another", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.enter("t2")
+      assert.strictEqual(yield* q.alias("nobody's", "x"), "stale")
+      assert.strictEqual(yield* q.alias("session of t1", "session of t2"), "kept")
+      assert.strictEqual(yield* q.end("session of t2"), "released")
+      assert.deepStrictEqual([q.letter("t1"), q.letter("t2")], ["l", "E"])
+      assert.strictEqual(yield* q.alias("session of t2", "y"), "stale")
+      yield* q.end("session of t1")
+      assert.strictEqual(yield* q.alias("session of t1", "z"), "stale")
+    }),
+  )
+
   test("an end is remembered for a day, and not for ever", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.end("s1")
