@@ -3,6 +3,8 @@
  *
  *     validate → address → limits → slot or queue → platform
  *
+ * Before the address is looked up, a refusal of the limits that is known to hold still is repeated.
+ *
  * A request succeeds with a started session and fails with whatever else can happen, `Queued` included. What was taken
  * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
@@ -164,8 +166,15 @@ export const layer: Layer.Layer<
       },
       onFailure: ({ message, reason }: IpIntelFailed) => unchecked(reason, message),
     }
-    const checkAddress = (address: string): Effect.Effect<void, Blocked> =>
-      forbidden.length === 0 ? Effect.void : Effect.matchEffect(ipIntel.lookup(address), judged)
+    /** Whoever is refused anyway is not looked up: a lookup costs money, and others wait for the provider's budget. */
+    const checkAddress = (address: string): Effect.Effect<void, Blocked | RateLimited> =>
+      forbidden.length === 0
+        ? Effect.void
+        : Effect.flatMap(
+            limiter.refusal(limitKey(address)),
+            (refused): Effect.Effect<void, Blocked | RateLimited> =>
+              refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judged) : Effect.fail(refused),
+          )
 
     /**
      * Limits, then slot or queue, then the platform. What is held from here on must not be left half taken by a caller who hangs

@@ -50,6 +50,8 @@ export interface SettingsTree {
     readonly OnError: "allow" | "block"
     readonly CacheDays: number
     readonly LookupsPerMinute: number
+    /** of them for one network, the /24 of IPv4 or the /48 of IPv6 */
+    readonly NetworkLookupsPerMinute: number
     readonly TimeoutMillis: number
     /** the offline lists: files (or http addresses, refreshed on a schedule) of CIDRs and addresses, one a line */
     readonly Lists: {

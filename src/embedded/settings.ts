@@ -44,6 +44,8 @@ export interface GateSettings {
     readonly OnError?: Text
     readonly CacheDays?: Amount
     readonly LookupsPerMinute?: Amount
+    /** of them for one network (/24, IPv6 /48), a tenth of `LookupsPerMinute` and at least 5 when absent */
+    readonly NetworkLookupsPerMinute?: Amount
     readonly TimeoutMillis?: Amount
     readonly Lists?: {
       readonly Vpn?: Texts

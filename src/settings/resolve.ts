@@ -69,6 +69,16 @@ const ipProvider = (read: Reader, address: string | undefined): IpProvider => {
   return provider
 }
 
+/** How many of the lookups one network may have: what is set, else a tenth, but not so few that a large office notices. */
+const networkLookups = (read: Reader, ofAll: number): number => {
+  const path = "IpIntel.NetworkLookupsPerMinute"
+  const given = read.one(S[path].kind, path)
+  if (given !== undefined && given > ofAll) {
+    read.wrong(path, `at most IpIntel.LookupsPerMinute, which is ${ofAll}`, S[path].kind)
+  }
+  return given ?? Math.min(ofAll, Math.max(5, Math.ceil(ofAll / 10)))
+}
+
 const isLoopback = (host: string): boolean =>
   host.toLowerCase() === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback")
 
@@ -134,6 +144,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       OnError: value("IpIntel.OnError"),
       CacheDays: value("IpIntel.CacheDays"),
       LookupsPerMinute: value("IpIntel.LookupsPerMinute"),
+      NetworkLookupsPerMinute: networkLookups(read, value("IpIntel.LookupsPerMinute")),
       TimeoutMillis: value("IpIntel.TimeoutMillis"),
       Lists: {
         Vpn: list("IpIntel.Lists.Vpn"),

@@ -90,6 +90,11 @@ export const SETTINGS = {
   ),
   "IpIntel.CacheDays": withDefault(Kinds.wholeNumber(1, 365), 14, "how long an answer is kept"),
   "IpIntel.LookupsPerMinute": withDefault(Kinds.wholeNumber(1, 1_000_000), 600, "beyond it OnError decides"),
+  "IpIntel.NetworkLookupsPerMinute": optional(
+    Kinds.wholeNumber(1, 1_000_000),
+    "a tenth of LookupsPerMinute, at least 5",
+    "of them for one network (/24, IPv6 /48); beyond it OnError decides for that network alone",
+  ),
   "IpIntel.TimeoutMillis": withDefault(Kinds.wholeNumber(50, 60_000), 2000, "how long one lookup may take"),
   "IpIntel.Lists.Vpn": list(Kinds.text, "none", "files or addresses of VPN ranges, a CIDR a line"),
   "IpIntel.Lists.Datacenter": list(Kinds.text, "none", "the same for datacenters"),

@@ -119,6 +119,7 @@ describe("creating a gate", () => {
         OnError: "",
         CacheDays: "",
         LookupsPerMinute: "",
+        NetworkLookupsPerMinute: "",
         TimeoutMillis: "",
         Lists: { Vpn: "", Datacenter: "", Tor: "", Relay: "", RefreshHours: "" },
       },

@@ -219,6 +219,126 @@ describe("caches", () => {
   )
 })
 
+describe("IPv6", () => {
+  it.effect("is known by the /64, in the process and in the store", () =>
+    Effect.gen(function* () {
+      const store = new FakeStore()
+      const ip = yield* start({ store, answer: () => vpnBody })
+      expect(yield* ip.lookup("2606:4700:1:2::1")).toEqual(vpn)
+      expect(yield* ip.lookup("2606:4700:1:2:3:4:5:6")).toEqual(vpn)
+      expect(ip.http.requests).toHaveLength(1)
+      yield* settle
+      expect([...store.values.keys()]).toEqual(["vg:ip:ipapi.is:2606:4700:1:2::/64"])
+      const second = yield* start({ store })
+      expect(yield* second.lookup("2606:4700:1:2:ffff::")).toEqual(vpn)
+      expect(second.http.requests).toEqual([])
+      yield* second.lookup("2606:4700:1:3::1")
+      expect(second.http.requests).toHaveLength(1)
+    }),
+  )
+
+  it.effect("is looked up once at a time by the /64, by the address of the first who asked", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      const facts = yield* Effect.all(
+        Array.from({ length: 50 }, (_, host) => ip.lookup(`2606:4700:1:2::${host + 1}`)),
+        { concurrency: "unbounded" },
+      )
+      expect(facts).toEqual(Array.from({ length: 50 }, () => vpn))
+      expect(ip.http.requests.map(({ url }) => new URL(url).searchParams.get("q"))).toEqual(["2606:4700:1:2::1"])
+    }),
+  )
+
+  it.effect("that embeds an IPv4 address is known as that address", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer: () => vpnBody })
+      for (const address of ["64:ff9b::808:808", "2002:808:808::1", "2001:0:1::f7f7:f7f7", "::8.8.8.8", "8.8.8.8"]) {
+        expect(yield* ip.lookup(address)).toEqual(vpn)
+      }
+      expect(ip.http.requests.map(({ url }) => new URL(url).searchParams.get("q"))).toEqual(["8.8.8.8"])
+    }),
+  )
+})
+
+describe("a hostile crowd", () => {
+  /** So many requests, ten a second; answers how they came out. */
+  const flood = (
+    ip: { readonly lookup: IpIntel["Service"]["lookup"] },
+    requests: number,
+    address: (request: number) => string,
+  ) =>
+    Effect.forEach(Array.from({ length: requests }), (_, request) =>
+      Effect.andThen(
+        TestClock.adjust(100),
+        Effect.match(ip.lookup(address(request)), {
+          onFailure: ({ reason }) => reason,
+          onSuccess: () => "known" as const,
+        }),
+      ),
+    )
+  /** VPN users come from 9.x and from 2a00::/16. */
+  const answer = (url: URL): Answer => (/^(9\.|2a00:)/.test(url.searchParams.get("q") ?? "") ? vpnBody : clean)
+
+  it.effect("of one /64 at ten requests a second spends one lookup, and a VPN from elsewhere is still known", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ answer })
+      const outcomes = yield* flood(ip, 1_200, (request) => `2606:4700:1:2::${(request + 1).toString(16)}`)
+      expect(new Set(outcomes)).toEqual(new Set(["known"]))
+      expect(ip.http.requests).toHaveLength(1)
+      expect(yield* ip.lookup("9.1.2.3")).toEqual(vpn)
+    }),
+  )
+
+  it.effect("of one /48, each from a /64 of its own, spends NetworkLookupsPerMinute", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { NetworkLookupsPerMinute: 60 }, answer })
+      const outcomes = yield* flood(ip, 600, (request) => `2606:4700:1:${(request + 1).toString(16)}::1`)
+      expect(outcomes.filter((outcome) => outcome === "network_budget")).toHaveLength(540)
+      expect(ip.http.requests).toHaveLength(60)
+      expect(yield* ip.lookup("2a00:1:2:3::1")).toEqual(vpn)
+      // whoever of it was looked up before stays known
+      expect(yield* ip.lookup("2606:4700:1:1::7")).toEqual(noFacts)
+      yield* TestClock.adjust(60_000)
+      expect(yield* ip.lookup("2606:4700:1:ffff::1")).toEqual(noFacts)
+    }),
+  )
+
+  it.effect("of one /24 spends NetworkLookupsPerMinute", () =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { NetworkLookupsPerMinute: 20 }, answer })
+      yield* flood(ip, 200, (request) => `8.8.8.${request}`)
+      expect(ip.http.requests).toHaveLength(20)
+      expect(yield* ip.lookup("8.8.9.1")).toEqual(noFacts)
+    }),
+  )
+
+  it.effect.each([
+    ["/32", (request: number) => `2606:4700:${(request + 1).toString(16)}::1`, "2606:4701::1"],
+    ["/16", (request: number) => `8.8.${request % 256}.${Math.floor(request / 256)}`, "8.9.1.1"],
+  ] as const)("of many networks of one %s spends half of LookupsPerMinute", ([, address, other]) =>
+    Effect.gen(function* () {
+      const ip = yield* start({ settings: { LookupsPerMinute: 600, NetworkLookupsPerMinute: 60 }, answer })
+      const outcomes = yield* flood(ip, 590, address)
+      expect(ip.http.requests).toHaveLength(300)
+      expect(outcomes.filter((outcome) => outcome === "network_budget")).toHaveLength(290)
+      expect(yield* ip.lookup(other)).toEqual(noFacts)
+      expect(yield* ip.lookup("2a00:1:2:3::1")).toEqual(vpn)
+    }),
+  )
+
+  it.effect("of one network does not open the circuit for others, whatever the provider answers it", () =>
+    Effect.gen(function* () {
+      for (const odd of [{ status: 500, body: "" }, { body: "<html>" }, { body: {} }, "refused"] as const) {
+        const ip = yield* start({
+          answer: (url) => (url.searchParams.get("q")?.startsWith("2606:") === true ? odd : answer(url)),
+        })
+        yield* flood(ip, 100, (request) => `2606:4700:1:${(request + 1).toString(16)}::1`)
+        expect(yield* ip.lookup("9.1.2.3")).toEqual(vpn)
+      }
+    }),
+  )
+})
+
 describe("one lookup at a time", () => {
   it.effect("asks once for many callers of one address", () =>
     Effect.gen(function* () {
@@ -333,7 +453,7 @@ describe("budget", () => {
 describe("circuit breaker", () => {
   const failTimes = (ip: { readonly lookup: IpIntel["Service"]["lookup"] }, times: number) =>
     Effect.forEach(
-      Array.from({ length: times }, (_, host) => `8.8.4.${host}`),
+      Array.from({ length: times }, (_, network) => `8.8.${network}.4`),
       (address) => Effect.map(Effect.flip(ip.lookup(address)), ({ reason }) => reason),
     )
 

@@ -16,6 +16,7 @@ export const ipSettings = (overrides: Partial<IpSettings> = {}): IpSettings => (
   OnError: "allow",
   CacheDays: 14,
   LookupsPerMinute: 600,
+  NetworkLookupsPerMinute: 60,
   TimeoutMillis: 2_000,
   Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
   ...overrides,

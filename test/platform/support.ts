@@ -34,6 +34,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       OnError: "allow",
       CacheDays: 14,
       LookupsPerMinute: 600,
+      NetworkLookupsPerMinute: 60,
       TimeoutMillis: 1000,
       Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
     },

@@ -70,6 +70,7 @@ describe("the smallest settings", () => {
           OnError: "allow",
           CacheDays: 14,
           LookupsPerMinute: 600,
+          NetworkLookupsPerMinute: 60,
           TimeoutMillis: 2000,
           Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
         },
@@ -620,6 +621,24 @@ describe("origins and proxies", () => {
       warnings.filter((warning) => /any web page|trusts everybody/.test(warning)),
       2,
     )
+  })
+})
+
+describe("the lookups of one network", () => {
+  it.each([
+    [{}, 60],
+    [{ LookupsPerMinute: 10_000 }, 1_000],
+    [{ LookupsPerMinute: 20 }, 5],
+    [{ LookupsPerMinute: 3 }, 3],
+    [{ LookupsPerMinute: 600, NetworkLookupsPerMinute: 7 }, 7],
+  ])("of %j are %d a minute", (IpIntel, expected) => {
+    assert.strictEqual(treeOf({ ...minimal, IpIntel }).IpIntel.NetworkLookupsPerMinute, expected)
+  })
+
+  it("are at most all lookups", () => {
+    assert.deepStrictEqual(pathsOf({ ...minimal, IpIntel: { LookupsPerMinute: 10, NetworkLookupsPerMinute: 11 } }), [
+      "IpIntel.NetworkLookupsPerMinute",
+    ])
   })
 })
 

@@ -25,6 +25,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     OnError: "allow",
     CacheDays: 1,
     LookupsPerMinute: 1,
+    NetworkLookupsPerMinute: 1,
     TimeoutMillis: 1,
     Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 1 },
   },

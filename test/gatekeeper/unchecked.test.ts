@@ -1,0 +1,95 @@
+/** Callers whose address is not checked: counted, logged once, and no lookup for those who are refused anyway. */
+import { describe, expect } from "@effect/vitest"
+import { Effect, Logger, Metric } from "effect"
+import { TestClock } from "effect/testing"
+import { COUNTS, makeCounter } from "../../src/gatekeeper/console-counts.ts"
+import * as metrics from "../../src/gatekeeper/metrics.ts"
+import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
+
+const spent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
+const ofNetwork = new IpIntelFailed({ provider: "script", reason: "network_budget", message: "script of one network" })
+const counted = (counter: Metric.Counter<number>) => Effect.map(Metric.value(counter), ({ count }) => count)
+
+/** What a part of a test logs as warnings. */
+const warningsOf = Effect.fnUntraced(function* <R>(part: Effect.Effect<void, unknown, R>) {
+  const warnings: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => {
+    if (logLevel === "Warn" && /unchecked/i.test(String(message))) warnings.push(String(message))
+  })
+  yield* Effect.provide(part, Logger.layer([logger]))
+  return warnings
+})
+
+describe("callers who are not checked", () => {
+  for (const [OnError, outcome, words] of [
+    ["allow", "let_through", "Let through unchecked"],
+    ["block", "blocked", "Blocked unchecked"],
+  ] as const) {
+    gateTest(
+      `are counted by reason, and logged once and then once a minute with their number: ${OnError}`,
+      { IpIntel: { OnError }, Security: { RateLimitHourly: 0, RateLimitDaily: 0 } },
+      (world) =>
+        Effect.gen(function* () {
+          const before = {
+            budget: yield* counted(metrics.unchecked[outcome].budget),
+            network: yield* counted(metrics.unchecked[outcome].network_budget),
+            blocked: yield* counted(metrics.blocked.ip_check_failed),
+          }
+          const counter = yield* makeCounter
+          world.lookup = () => Effect.fail(spent)
+          const warnings = yield* warningsOf(
+            Effect.gen(function* () {
+              for (let n = 0; n < 100; n++) yield* ask(caller(n))
+              world.lookup = () => Effect.fail(ofNetwork)
+              for (let n = 0; n < 50; n++) yield* ask(caller(n))
+              yield* TestClock.adjust("1 minute")
+              // nobody for a minute: the next one is the first of a new episode
+              yield* TestClock.adjust("2 minutes")
+              yield* ask(caller(0))
+              yield* TestClock.adjust("2 minutes")
+            }),
+          )
+          expect(warnings).toHaveLength(3)
+          expect(warnings[0]).toContain(`${words}: script may be asked 600 times`)
+          expect(warnings[1]).toBe(
+            `${words} in the last minute: 149 more requests (budget 99, network_budget 50). The last: script of one network`,
+          )
+          expect(warnings[2]).toContain(`${words}: script of one network`)
+          expect((yield* counted(metrics.unchecked[outcome].budget)) - before.budget).toBe(100)
+          expect((yield* counted(metrics.unchecked[outcome].network_budget)) - before.network).toBe(51)
+          const isBlocked = OnError === "block" ? 151 : 0
+          expect((yield* counted(metrics.blocked.ip_check_failed)) - before.blocked).toBe(isBlocked)
+          const since = yield* counter.since
+          expect(since[COUNTS.indexOf("letThroughUnchecked")]).toBe(151 - isBlocked)
+          expect(since[COUNTS.indexOf("ipCheckFailed")]).toBe(isBlocked)
+        }),
+    )
+  }
+
+  gateTest("are those of a fact that is blocked and not known", {}, (world) =>
+    Effect.gen(function* () {
+      const before = yield* counted(metrics.unchecked.let_through.unknown_fact)
+      world.lookup = () => Effect.succeed({ ...noFacts, vpn: null })
+      const warnings = yield* warningsOf(ask())
+      expect(warnings).toEqual([expect.stringContaining("script does not say whether the address is vpn")])
+      expect(warnings.join()).not.toContain(CALLER)
+      expect((yield* counted(metrics.unchecked.let_through.unknown_fact)) - before).toBe(1)
+    }),
+  )
+})
+
+describe("a caller whose refusal still holds", () => {
+  gateTest("costs no lookup", { Security: { RateLimitHourly: 1 } }, (world) =>
+    Effect.gen(function* () {
+      expect((yield* ask())._tag).toBe("Started")
+      expect((yield* ask())._tag).toBe("RateLimited")
+      expect(world.looked).toEqual([CALLER, CALLER])
+      for (let n = 0; n < 50; n++) expect(yield* ask()).toMatchObject({ _tag: "RateLimited", limit: "hour" })
+      expect(world.looked).toHaveLength(2)
+      // another one is still checked before any quota is taken
+      world.lookup = () => Effect.succeed({ ...noFacts, vpn: true })
+      expect(yield* ask(caller(1))).toMatchObject({ _tag: "Blocked", reason: "vpn" })
+    }),
+  )
+})
