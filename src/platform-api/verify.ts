@@ -42,7 +42,7 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
     state: "failed",
     says: `${settingOf(campaign, setting)}: ${says}${codeOf(error)}`,
   })
-  if (reason._tag === "AtCapacity") {
+  if (reason._tag === "AtCapacity" || reason._tag === "KeyRateLimited") {
     return {
       subject: "platform",
       state: "not_checked",
