@@ -47,7 +47,8 @@ export type SignalKind =
   | { readonly _tag: "ended"; readonly state: TicketState }
 
 /** What the rate limiter owes a caller since this step. */
-export type SettlementKind = "refund" | "release"
+/** what the ticket took is given back; it is open no more; it missed its turn, which costs more than a call */
+export type SettlementKind = "refund" | "release" | "missed"
 export interface Settlement {
   readonly kind: SettlementKind
   readonly ticket: string

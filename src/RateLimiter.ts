@@ -1,18 +1,21 @@
 /**
- * Hour, day and concurrent budgets of one caller, taken together or not at all in one step of the store, given back by
- * token. Windows slide exactly: a request counts until one hour, or one day, after its moment.
+ * Budgets of one caller: calls an hour, calls a day, tickets open at once. They are taken together or not at all in one step of
+ * the store, and given back by token. Windows slide exactly: a unit counts until one hour, or one day, after its moment.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { LRUCache } from "lru-cache"
+import type { Settlement, SettlementKind } from "./FifoQueue.ts"
+import { giveBack } from "./limits/give-back.ts"
+import { take } from "./limits/take.ts"
+import { DAY, HOUR, keysOf } from "./limits/units.ts"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { type Reply, type Script, Store } from "./Store.ts"
 import { integer, list } from "./store/reply.ts"
 
-const HOUR = 3_600_000
-const DAY = 86_400_000
-/** A concurrent unit that nobody gave back is free again after this time; longer than any wait and call. */
-export const HOLD_MILLIS = DAY
+export { TAKE_ARGS } from "./limits/take.ts"
+export { HOLD_MILLIS, keysOf } from "./limits/units.ts"
+
 /**
  * A refusal is repeated without asking the store while all its figures hold, and at most for this time: a unit that
  * was given back at another instance, whose message was lost, counts again after it.
@@ -22,153 +25,11 @@ const REPEAT_MILLIS = 1_000
 const MOST_REFUSED = 10_000
 /** Where instances tell each other whose units were given back: the caller's first key. */
 const REFUNDS_CHANNEL = "vg:refunds"
-/** When to try again while too many of one's own calls run: their end cannot be foretold. */
+/** When to try again while too many of one's own tickets are open: their end cannot be foretold. */
 const CONCURRENT_RETRY_SECONDS = 30
-
-/**
- * Takes one unit of every budget, or of none.
- *
- * KEYS 1 log (zset, token by time) · 2 held (zset, token by deadline); then those of each further call
- * ARGV 1 now · 2 token · 3 hourly · 4 daily · 5 concurrent (0 is no limit) · 6 held until · 7 `brief`, or empty; then each
- * further call's token
- * Reply of each `[taken, hour used, hour reset, day used, day reset, concurrent used]`, used after the taking; a reset is the
- * time (ms) when the budget has a unit more, or 0. When brief and taken, `[1]`
- */
-const take: Script = {
-  name: "limit.take",
-  numberOfKeys: 2,
-  joins: { own: [1], times: [0, 5], ownKeys: 2 },
-  lua: `-- voicegate limit.take
-local call = redis.call
-local now, until_ = tonumber(ARGV[1]), ARGV[6]
-local hourly, daily, concurrent, brief = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[7] == 'brief'
-local function int(n) return string.format('%.0f', n) end
-local at, hour_ago, day_ago = int(now), int(now - ${HOUR}), int(now - ${DAY})
-local function reset(log, window, limit, used)
-  if limit == 0 or used == 0 then return '0' end
-  -- the only one is the one just taken
-  if used == 1 and log == nil then return int(now + window) end
-  local oldest = call('ZRANGEBYSCORE', log, '(' .. int(now - window), '+inf', 'WITHSCORES', 'LIMIT', math.max(used - limit, 0), 1)
-  return int(tonumber(oldest[2]) + window)
-end
-local function one(LOG, HELD, token)
-  local day, hour, held = call('ZCARD', LOG), 0, 0
-  local fresh = day == 0
-  if concurrent > 0 then
-    call('ZREMRANGEBYSCORE', HELD, '-inf', at)
-    held = call('ZCARD', HELD)
-  end
-  local busy = concurrent > 0 and held >= concurrent
-  -- what is over counts here too: where even so there is room, nobody need look closer
-  local roomy = brief and not busy and (hourly == 0 or day < hourly) and (daily == 0 or day < daily)
-  if not fresh and not roomy then
-    day = day - call('ZREMRANGEBYSCORE', LOG, '-inf', day_ago)
-    hour = call('ZCOUNT', LOG, '(' .. hour_ago, '+inf')
-  end
-  local taken = 1
-  if (hourly > 0 and hour >= hourly) or (daily > 0 and day >= daily) or busy then taken = 0 end
-  if taken == 1 then
-    if hourly > 0 or daily > 0 then
-      call('ZADD', LOG, at, token)
-      call('PEXPIRE', LOG, ${DAY})
-      day = day + 1
-      hour = hour + 1
-    end
-    if concurrent > 0 then
-      call('ZADD', HELD, until_, token)
-      call('PEXPIRE', HELD, ${HOLD_MILLIS})
-      held = held + 1
-    end
-  end
-  if brief and taken == 1 then return {1} end
-  local log = LOG
-  if fresh then log = nil end
-  return {taken, hour, reset(log, ${HOUR}, hourly, hour), day, reset(log, ${DAY}, daily, day), held}
-end
-local replies = {one(KEYS[1], KEYS[2], ARGV[2])}
-for n = 2, #KEYS / 2 do replies[n] = one(KEYS[2 * n - 1], KEYS[2 * n], ARGV[n + 6]) end
-return replies
-`,
-  memory: (db, keys, args) => {
-    const [log = "", held = ""] = keys
-    const [now = 0, , hourly = 0, daily = 0, concurrent = 0, until = 0] = args.map(Number)
-    const token = args[1] ?? ""
-    const brief = args[6] === "brief"
-    let day = db.zcard(log)
-    let hour = 0
-    let holding = 0
-    if (concurrent > 0) {
-      db.zremrangebyscore(held, Number.NEGATIVE_INFINITY, now)
-      holding = db.zcard(held)
-    }
-    const busy = concurrent > 0 && holding >= concurrent
-    const roomy = brief && !busy && (hourly === 0 || day < hourly) && (daily === 0 || day < daily)
-    if (!roomy) {
-      db.zremrangebyscore(log, Number.NEGATIVE_INFINITY, now - DAY)
-      day = db.zcard(log)
-      hour = db.zcountFrom(log, now - HOUR + 1)
-    }
-    const taken = !((hourly > 0 && hour >= hourly) || (daily > 0 && day >= daily) || busy)
-    if (taken) {
-      if (hourly > 0 || daily > 0) {
-        db.zadd(log, now, token)
-        db.pexpire(log, DAY)
-        day++
-        hour++
-      }
-      if (concurrent > 0) {
-        db.zadd(held, until, token)
-        db.pexpire(held, HOLD_MILLIS)
-        holding++
-      }
-    }
-    if (brief && taken) return [1]
-    const reset = (window: number, limit: number, used: number): number => {
-      if (limit === 0 || used === 0) return 0
-      const skip = Math.max(used - limit, 0)
-      const oldest = db.zrangebyscore(log, now - window + 1, Number.POSITIVE_INFINITY, 1, skip)[0]
-      return (oldest === undefined ? 0 : (db.zscore(log, oldest) ?? 0)) + window
-    }
-    return [taken ? 1 : 0, hour, String(reset(HOUR, hourly, hour)), day, String(reset(DAY, daily, day)), holding]
-  },
-}
-
-/**
- * Gives units back by token; a token that is not there changes nothing.
- *
- * KEYS as above · ARGV 1 token · 2 `refund` (all budgets) or `release` (the concurrent one) · 3 the channel on which a refund
- * is told, with the first key
- * Reply the number of entries removed
- */
-const giveBack: Script = {
-  name: "limit.giveBack",
-  numberOfKeys: 2,
-  lua: `-- voicegate limit.giveBack
-local removed = redis.call('ZREM', KEYS[2], ARGV[1])
-if ARGV[2] == 'refund' and redis.call('ZREM', KEYS[1], ARGV[1]) == 1 then
-  removed = removed + 1
-  redis.call('PUBLISH', ARGV[3], KEYS[1])
-end
-return removed
-`,
-  memory: (db, keys, args) => {
-    const [log = "", held = ""] = keys
-    const [token = "", kind, channel = ""] = args
-    const released = db.zrem(held, token) ? 1 : 0
-    if (kind !== "refund" || !db.zrem(log, token)) return released
-    db.publish(channel, log)
-    return released + 1
-  },
-}
-
-/** How many arguments `take` has. */
-export const TAKE_ARGS = 7
 
 /** The scripts, for the contract and differential tests. */
 export const scripts = { take, giveBack }
-
-/** Both keys of a caller, under one hash tag. */
-export const keysOf = (caller: string): ReadonlyArray<string> => [`vg:{${caller}}:log`, `vg:{${caller}}:held`]
 
 /** What a taking asks of the store, for a step that does more with it. */
 export interface Taking {
@@ -182,7 +43,7 @@ export interface Taking {
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** whether a concurrent unit is held until it is given back */
+    /** whether there is a limit of open tickets, so that the end of each must be told */
     readonly holds: boolean
     /**
      * Takes a unit of each budget of `caller` (`limitKey` of its address) in the name of `token`, which must be new.
@@ -202,22 +63,31 @@ export class RateLimiter extends Context.Service<
      * known, which does not say that a unit is free. Asks the store nothing and takes nothing.
      */
     readonly refusal: (caller: string) => Effect.Effect<RateLimited | undefined>
-    /** Gives back all that the token took: the request came to nothing. Idempotent. */
+    /**
+     * Gives back all that the token took: the call did not come about. Once `Security.RefundsPerHour` were given back in an
+     * hour, only the open ticket is. Idempotent.
+     */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-    /** Gives back the token's concurrent unit: the call is over. Idempotent. */
+    /** The token's ticket is open no more; what it took stays used. Idempotent. */
     readonly release: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
+    /** The same after a missed turn, which takes units until it has cost `Security.MissedTurnCost`. Idempotent. */
+    readonly missed: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
   }
 >()("voicegate/RateLimiter") {}
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
 
-/** Limits over whatever store there is; reads `Security.RateLimit*`. */
+/** Limits over whatever store there is; reads `Security.RateLimit*`, `.RefundsPerHour` and `.MissedTurnCost`. */
 export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {
     const store = yield* Store
-    const { RateLimitHourly, RateLimitDaily, RateLimitConcurrency } = (yield* Settings).Security
-    const unlimited = RateLimitHourly === 0 && RateLimitDaily === 0 && RateLimitConcurrency === 0
+    const { MissedTurnCost, RateLimitConcurrency, RateLimitDaily, RateLimitHourly, RefundsPerHour } = (yield* Settings)
+      .Security
+    const counted = RateLimitHourly > 0 || RateLimitDaily > 0
+    /** a missed turn never fills a log to more than this: what a day can take */
+    const fullest = RateLimitDaily > 0 ? RateLimitDaily : RateLimitHourly * (DAY / HOUR)
+    const unlimited = !counted && RateLimitConcurrency === 0
 
     const limitStates = (reply: ReadonlyArray<number>, now: number): ReadonlyArray<LimitState> => {
       const [, hour = 0, hourReset = 0, day = 0, dayReset = 0, held = 0] = reply
@@ -254,7 +124,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
             limits,
             message:
               limit === "concurrent"
-                ? "You already have as many calls open as are allowed at once."
+                ? "You already have as many calls open, waiting ones included, as are allowed at once."
                 : `You have used all your calls of this ${limit}.`,
           }),
       )
@@ -266,17 +136,30 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     })
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
-    /**
-     * Until when a refusal's figures hold: an hour or a day is used up, and no unit of either comes back earlier. When only
-     * the caller's own calls are the reason, their end cannot be foretold.
-     */
-    const holdsUntil = ([, hour = 0, hourReset = 0, day = 0, dayReset = 0]: ReadonlyArray<number>): number => {
-      const usedUp = (RateLimitHourly > 0 && hour >= RateLimitHourly) || (RateLimitDaily > 0 && day >= RateLimitDaily)
-      return usedUp ? Math.min(...[hourReset, dayReset].filter((reset) => reset > 0)) : 0
-    }
+    /** Until when a refusal's figures hold: no unit of any budget comes back by itself any earlier. */
+    const holdsUntil = ([, , hourReset = 0, , dayReset = 0, , openReset = 0]: ReadonlyArray<number>): number =>
+      Math.min(...[hourReset, dayReset, openReset].filter((reset) => reset > 0))
 
-    const giveUnitsBack = (caller: string, token: string, kind: "refund" | "release") =>
-      Effect.asVoid(store.run(giveBack, keysOf(caller), [token, kind, REFUNDS_CHANNEL]))
+    const settle =
+      (kind: SettlementKind) =>
+      (caller: string, token: Settlement["ticket"]): Effect.Effect<void, StoreUnavailable> => {
+        if (unlimited) return Effect.void
+        const keys = keysOf(caller)
+        const args = (now: number) => [
+          now,
+          token,
+          kind,
+          RefundsPerHour,
+          counted ? MissedTurnCost - 1 : 0,
+          fullest,
+          RateLimitConcurrency,
+          counted ? "kept" : "",
+          REFUNDS_CHANNEL,
+        ]
+        return Effect.flatMap(store.now, (now) => store.run(giveBack, keys, args(now))).pipe(
+          Effect.andThen(Effect.sync(() => void refused.delete(keys[0] ?? ""))),
+        )
+      }
 
     /** What a caller was refused for, while that holds; `log` is the caller's first key. */
     const known = (log: string, now: number): RateLimited | undefined => {
@@ -291,14 +174,13 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       answer: "brief" | "",
     ): Result.Result<Taking | undefined, RateLimited> => {
       if (unlimited) return Result.succeed(undefined)
-      const keys = keysOf(caller)
-      const [log = ""] = keys
+      const [log = ""] = keysOf(caller)
       const repeated = known(log, now)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
         script: take,
-        keys,
-        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, now + HOLD_MILLIS, answer],
+        keys: [log],
+        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, answer],
         refusal: (reply) => {
           const figures = list(reply).map(integer)
           if (figures[0] === 1) return undefined
@@ -325,13 +207,9 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
               : Effect.fail(refused)
           })
         }),
-      refund: (caller, token) =>
-        Effect.tap(giveUnitsBack(caller, token, "refund"), () =>
-          Effect.sync(() => {
-            refused.delete(keysOf(caller)[0] ?? "")
-          }),
-        ),
-      release: (caller, token) => giveUnitsBack(caller, token, "release"),
+      refund: settle("refund"),
+      release: settle("release"),
+      missed: settle("missed"),
     })
   }),
 )

@@ -65,8 +65,12 @@ export interface SettingsTree {
   readonly Security: {
     readonly RateLimitHourly: number
     readonly RateLimitDaily: number
-    /** 0 is no limit, here and in the two above */
+    /** tickets of one address that are open at once; 0 is no limit, here and in the two above */
     readonly RateLimitConcurrency: number
+    /** units that are given back to one address within any hour, at most */
+    readonly RefundsPerHour: number
+    /** units of the hour and the day that a missed turn costs in all */
+    readonly MissedTurnCost: number
     readonly BlockVpn: boolean
     readonly BlockProxy: boolean
     readonly BlockTor: boolean

@@ -93,6 +93,7 @@ describe("RateLimiter", () => {
         asked: () => asked,
         refusal: service.refusal("1.2.3.4"),
         refund: (token: string) => service.refund("1.2.3.4", token),
+        release: (token: string) => service.release("1.2.3.4", token),
         take: (token: string) =>
           Effect.match(service.take("1.2.3.4", token), {
             onFailure: (error) => (error._tag === "RateLimited" ? error.retryAfterSeconds : error._tag),
@@ -191,17 +192,27 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("asks the store again at once when one's own calls were the reason", () =>
+    it.effect("of one's own open tickets is repeated too, until one of them is over, here or at another instance", () =>
       Effect.gen(function* () {
-        const gate = yield* counted(yield* Store, [5, 0, 1])
-        yield* gate.take("a")
-        for (const token of ["b", "c"]) assert.strictEqual(yield* gate.take(token), 30)
-        assert.strictEqual(gate.asked(), 3)
+        const store = yield* Store
+        const here = yield* counted(store, [5, 0, 1])
+        const there = yield* counted(store, [5, 0, 1])
+        for (const [gate, token] of [
+          [here, "a"],
+          [there, "b"],
+        ] as const) {
+          assert.strictEqual(yield* gate.take(token), "taken")
+          const before = here.asked()
+          for (const other of ["no", "nor this"]) assert.strictEqual(yield* here.take(other), 30)
+          assert.strictEqual(here.asked(), before + 1)
+          yield* gate.release(token)
+        }
+        assert.strictEqual(yield* here.take("c"), "taken")
       }).pipe(Effect.provide(memoryStore)),
     )
   })
 
   it("keeps both keys of a caller in one hash slot, IPv6 prefixes included", () => {
-    assert.deepStrictEqual(keysOf("2001:db8::/64"), ["vg:{2001:db8::/64}:log", "vg:{2001:db8::/64}:held"])
+    assert.deepStrictEqual(keysOf("2001:db8::/64"), ["vg:{2001:db8::/64}:log", "vg:{2001:db8::/64}:refunds"])
   })
 })

@@ -28,7 +28,7 @@ const data = JSON.stringify({
 /** Own arguments of the n-th newcomer: id, caller, configuration. */
 const newcomer = (n: number): ReadonlyArray<string> => [
   `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`,
-  `-${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
+  `+${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
   data,
 ]
 

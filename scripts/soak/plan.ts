@@ -12,7 +12,8 @@ export const WINDOW_SECONDS = 8
 export const MAX_CALL_MINUTES = 5
 /** The peaks reach it. */
 export const QUEUE_MAX = 120
-export const HOURLY = 20
+/** What a regular caller needs who misses a turn now and then, which costs three units; the heavy ones ask ten times as often. */
+export const HOURLY = 30
 export const DAILY = 60
 export const CONCURRENT = 3
 
@@ -102,8 +103,12 @@ export const callerOf = (seed: number, id: number): Caller => {
     kind,
     gate: chance.percent(50) ? 0 : 1,
     transport,
-    // the hub starts by itself, so its callers are never late
-    mood: transport === "hub" && (mood === "late" || mood === "never") ? "patient" : mood,
+    // the hub starts by itself, so its callers are never late; and whoever leaves the queue is given a call back, which would
+    // make it hard to say how many calls a heavy caller may have
+    mood:
+      (transport === "hub" && (mood === "late" || mood === "never")) || (kind === "heavy" && mood === "leaves")
+        ? "patient"
+        : mood,
     patienceMillis: chance.between(300, 12_000),
     reactionMillis: chance.between(50, 1_500),
     lingers: chance.percent(30),

@@ -3,10 +3,12 @@
  * lifetime of their own because the sweep empties them.
  */
 import type { Redis } from "ioredis"
+import { OPEN } from "../../src/limits/units.ts"
 import { RETENTION_MILLIS } from "../../src/queue/step.ts"
 
 const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 interface Kind {
   readonly name: string
@@ -20,7 +22,7 @@ export const KINDS: ReadonlyArray<Kind> = [
   { name: "campaign", pattern: /^vg:\{business-1%2Fcampaign-1\}:[a-z]+$/, longest: undefined },
   { name: "console", pattern: /^vg:\{console\}:(instances|about|ring)$/, longest: undefined },
   { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
-  { name: "caller held", pattern: /^vg:\{[^}]+\}:held$/, longest: DAY },
+  { name: "caller refunds", pattern: /^vg:\{[^}]+\}:refunds$/, longest: HOUR },
   { name: "hub token", pattern: /^vg:\{hub:[^}]+\}:token$/, longest: MINUTE },
   { name: "hub browser", pattern: /^vg:\{hub:[^}]+\}:tickets$/, longest: DAY },
   { name: "address facts", pattern: /^vg:ip:ipapi\.is:/, longest: 14 * DAY },
@@ -37,6 +39,8 @@ export type Structure = (typeof HASHES)[number] | (typeof SETS)[number] | "live"
 export interface StoreFigures {
   /** number of keys of each kind, and of none */
   readonly keys: Readonly<Record<string, number>>
+  /** tickets that count as open for their callers */
+  readonly open: number
   /** sizes of the campaign's and the console's structures */
   readonly sizes: Readonly<Record<Structure, number>>
   readonly usedMemory: number
@@ -60,11 +64,15 @@ const scan = async function* (redis: Redis): AsyncGenerator<ReadonlyArray<string
 export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const keys: Record<string, number> = { unknown: 0 }
   for (const { name } of KINDS) keys[name] = 0
+  let open = 0
   for await (const some of scan(redis)) {
     for (const key of some) {
       const name = kindOf(key)?.name ?? "unknown"
       keys[name] = (keys[name] ?? 0) + 1
     }
+    const logs = some.filter((key) => kindOf(key)?.name === "caller log")
+    const counts = logs.reduce((pipe, key) => pipe.zcount(key, OPEN, "+inf"), redis.pipeline()).exec()
+    for (const count of await numbers(counts)) open += count
   }
   const hash = (name: string): Promise<number> => redis.hlen(CAMPAIGN + name)
   const set = (name: string): Promise<number> => redis.zcard(CAMPAIGN + name)
@@ -80,6 +88,7 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const n = (value: number | undefined): number => value ?? Number.NaN
   return {
     keys,
+    open,
     sizes: {
       meta: n(meta),
       tickets: n(tickets),

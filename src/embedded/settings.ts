@@ -60,8 +60,12 @@ export interface GateSettings {
     readonly RateLimitHourly?: Amount
     /** sessions a day and address, 100 when absent; 0 is no limit */
     readonly RateLimitDaily?: Amount
-    /** sessions at once and address; no limit when absent */
+    /** tickets open at once and address, 3 when absent; 0 is no limit */
     readonly RateLimitConcurrency?: Amount
+    /** units given back an hour and address, 10 when absent */
+    readonly RefundsPerHour?: Amount
+    /** units of the hour and the day that a missed turn costs, 3 when absent */
+    readonly MissedTurnCost?: Amount
     readonly BlockVpn?: Switch
     readonly BlockProxy?: Switch
     readonly BlockTor?: Switch

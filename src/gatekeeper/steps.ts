@@ -31,12 +31,7 @@ export const makeSteps = (
     const scope = yield* Effect.scope
 
     const settle: Steps["settle"] = (at, settlements) =>
-      Effect.forEach(
-        settlements,
-        ({ caller, kind, ticket }) =>
-          kind === "refund" ? limiter.refund(caller, ticket) : limiter.release(caller, ticket),
-        { discard: true },
-      ).pipe(
+      Effect.forEach(settlements, ({ caller, kind, ticket }) => limiter[kind](caller, ticket), { discard: true }).pipe(
         Effect.andThen(queue.settled(at, settlements)),
         Effect.catch(() => Effect.void),
       )

@@ -46,7 +46,8 @@ return reply({'released', id})
 )
 
 /**
- * The caller gives up a waiting or called ticket. One that is starting or live ends with its session.
+ * The caller gives up a waiting or called ticket. One that is starting or live ends with its session. Quota is given back to
+ * whoever waited; a call to whom was called is used, or being called and leaving would cost nothing.
  *
  * ARGV 6 id
  * Result `['left']` · `['busy']` while starting or live · `['over', state]` · `['unknown']`
@@ -58,6 +59,7 @@ local id = ARGV[6]
 local t = load(id)
 if not t then return reply({'unknown'}) end
 if t[1] == 's' or t[1] == 'l' then return reply({'busy'}) end
+local waited = t[1] == 'w'
 if t[1] == 'w' then
   call('ZREM', WAITING, id)
   call('ZREM', PRESENCE, id)
@@ -66,7 +68,7 @@ elseif t[1] == 'c' then
 else
   return reply({'over', t[1]})
 end
-finish(id, t, 'L')
+finish(id, t, 'L', waited and 'refund' or nil)
 call_next()
 return reply({'left'})
 `,
@@ -75,7 +77,8 @@ return reply({'left'})
     const t = s.load(id)
     if (t === undefined) return s.reply(["unknown"])
     if (t[0] === "s" || t[0] === "l") return s.reply(["busy"])
-    if (t[0] === "w") {
+    const waited = t[0] === "w"
+    if (waited) {
       s.db.zrem(s.waiting, id)
       s.db.zrem(s.presence, id)
     } else if (t[0] === "c") {
@@ -83,7 +86,7 @@ return reply({'left'})
     } else {
       return s.reply(["over", t[0]])
     }
-    s.finish(id, t, "L")
+    s.finish(id, t, "L", waited ? "refund" : "release")
     s.callNext()
     return s.reply(["left"])
   },

@@ -65,7 +65,7 @@ export const readSignal = (message: string): Signal | undefined => {
 }
 
 export const settlementOf = (kind: string, ticket: string, caller: string): Settlement => ({
-  kind: kind === "refund" ? "refund" : "release",
+  kind: kind === "refund" || kind === "missed" ? kind : "release",
   ticket,
   caller,
 })

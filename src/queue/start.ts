@@ -19,7 +19,7 @@ if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
 if tonumber(call('ZSCORE', LEASES, id) or '0') < now and not away() then
   free(id)
-  finish(id, t, 'M')
+  finish(id, t, 'M', 'missed')
   call_next()
   return reply({'over', 'M'})
 end
@@ -38,7 +38,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t[0] !== "c") return s.reply(["over", t[0]])
     if ((s.db.zscore(s.leases, id) ?? 0) < s.now && !s.away()) {
       s.free(id)
-      s.finish(id, t, "M")
+      s.finish(id, t, "M", "missed")
       s.callNext()
       return s.reply(["over", "M"])
     }

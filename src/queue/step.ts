@@ -15,7 +15,7 @@
  *   7 sessions  hash    session id → ticket id, while live
  *   8 over      zset    session ids that have ended, by time: what tells a repeat or an early webhook
  *   9 forget    zset    terminal ids by the time when they are forgotten
- *  10 settle    zset    `refund|release id caller` that the rate limiter still owes, by time
+ *  10 settle    zset    `refund|release|missed id caller` that the rate limiter has still to carry out, by time
  *
  * ARGV 1 now (ms) · 2 slots · 3 this instance · 4 prefix of the instances' channels · 5 start window (ms), then the
  * script's own.
@@ -44,7 +44,7 @@ export const CLEAR_LIMIT = 200
  * `[state, seq, lease, instance, caller, since, accepted]`: state is one of `w` waiting, `c` called, `s` starting, `l`
  * live, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X` removed by an
  * operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
- * rate limiter's key behind `+` (holds a concurrent unit) or `-`, or empty; since is when the slot was taken, accepted
+ * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, accepted
  * when the ticket came (ms; records of older versions have none).
  */
 export type Ticket = [
@@ -225,7 +225,7 @@ export class Step {
     else this.signals.push([id, kind, value])
   }
 
-  /** Ends a ticket. `kind` is what its caller gets back: the concurrent unit alone, unless told otherwise. */
+  /** Ends a ticket. `kind` is what that means to its caller's units: open no more, unless told otherwise. */
   finish(id: string, t: Ticket, state: string, kind: SettlementKind = "release"): void {
     t[0] = state
     this.save(id, t)

@@ -14,7 +14,7 @@ export const SETTLE_AFTER_MILLIS = 5_000
  *
  * ARGV 6 presence of those who could not show it (ms)
  * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
- * `'refund|release id caller'` left behind by a process that died
+ * `'refund|release|missed id caller'` left behind by a process that died
  */
 export const sweep = script(
   "sweep",
@@ -34,7 +34,7 @@ for _, id in ipairs(expired) do
     over(id, t, 'R')
   else
     free(id)
-    if t[1] == 'c' then finish(id, t, 'M') else finish(id, t, 'F', 'refund') end
+    if t[1] == 'c' then finish(id, t, 'M', 'missed') else finish(id, t, 'F', 'refund') end
   end
 end
 local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
@@ -75,7 +75,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
         s.over(id, t, "R")
       } else {
         s.free(id)
-        if (t[0] === "c") s.finish(id, t, "M")
+        if (t[0] === "c") s.finish(id, t, "M", "missed")
         else s.finish(id, t, "F", "refund")
       }
     }
@@ -103,7 +103,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
 /**
  * Settlements that the rate limiter has carried out.
  *
- * ARGV 6… `'refund|release id caller'`
+ * ARGV 6… `'refund|release|missed id caller'`
  * Result the number of them that were still owed
  */
 export const settled = script(

@@ -158,6 +158,8 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       RateLimitHourly: value("Security.RateLimitHourly"),
       RateLimitDaily: value("Security.RateLimitDaily"),
       RateLimitConcurrency: value("Security.RateLimitConcurrency"),
+      RefundsPerHour: value("Security.RefundsPerHour"),
+      MissedTurnCost: value("Security.MissedTurnCost"),
       BlockVpn: value("Security.BlockVpn"),
       BlockProxy: value("Security.BlockProxy"),
       BlockTor: value("Security.BlockTor"),

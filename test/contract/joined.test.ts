@@ -19,6 +19,8 @@ import { makeRandom } from "./differential/random.ts"
 const SEEDS = 60
 const NOW = 1_700_000_000_000
 
+const logOf = (caller: string): string => callerKeys(caller)[0] ?? ""
+
 interface Call {
   readonly keys: ReadonlyArray<string>
   readonly args: ReadonlyArray<string | number>
@@ -116,7 +118,7 @@ describe("calls that travel together", () => {
           const answer = random.pick(["brief", ""])
           const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
             const caller = callers[random.below(callers.length)] ?? ""
-            return { keys: callerKeys(caller), args: [now, `k${token++}`, ...limits, now + 86_400_000, answer] }
+            return { keys: [logOf(caller)], args: [now, `k${token++}`, ...limits, answer] }
           })
           calls += batch.length
           const one = yield* Effect.forEach(batch, (call) => run(memory, scripts.take, call))
@@ -126,7 +128,7 @@ describe("calls that travel together", () => {
           assert.deepStrictEqual(together, one, `seed ${seed}, round ${round}`)
         }
         for (const caller of callers) {
-          const look = { keys: callerKeys(caller), args: [] }
+          const look = { keys: [logOf(caller)], args: [] }
           assert.deepStrictEqual(yield* run(redis, limitsProbe, look), yield* run(memory, limitsProbe, look), caller)
         }
       }
@@ -157,9 +159,9 @@ describe("calls that travel together", () => {
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
             return {
-              keys: [...callerKeys(caller), ...campaign],
+              keys: [logOf(caller), ...campaign],
               args: [
-                ...[now, id, ...limits, now + 86_400_000, answer],
+                ...[now, id, ...limits, answer],
                 ...[now, slots, "i1", "vg:i:", 30_000, id, longest, now + 5, now + 9, `+${caller}`, `{"n":"${id}"}`],
               ],
             }
@@ -179,7 +181,7 @@ describe("calls that travel together", () => {
         const look = { keys: campaign, args: [ids.length, ...ids] }
         assert.deepStrictEqual(yield* run(redis, probe, look), yield* run(memory, probe, look), `seed ${seed}`)
         for (const caller of callers) {
-          const budgets = { keys: callerKeys(caller), args: [] }
+          const budgets = { keys: [logOf(caller)], args: [] }
           assert.deepStrictEqual(yield* run(redis, limitsProbe, budgets), yield* run(memory, limitsProbe, budgets))
         }
       }

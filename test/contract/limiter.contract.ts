@@ -4,6 +4,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
+import type { SettlementKind } from "../../src/FifoQueue.ts"
 import { HOLD_MILLIS, layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { Store } from "../../src/Store.ts"
 import { LimiterModel, type Limits } from "../support/limiter-model.ts"
@@ -12,9 +13,15 @@ import { settingsWith } from "../support/settings.ts"
 const HOUR = 3_600_000
 const DAY = 86_400_000
 
-const limits = ({ hourly, daily, concurrent }: Limits) =>
+const limits = ({ concurrent, daily, hourly, missed, refunds }: Limits) =>
   settingsWith({
-    Security: { RateLimitHourly: hourly, RateLimitDaily: daily, RateLimitConcurrency: concurrent },
+    Security: {
+      RateLimitHourly: hourly,
+      RateLimitDaily: daily,
+      RateLimitConcurrency: concurrent,
+      ...(refunds === undefined ? {} : { RefundsPerHour: refunds }),
+      ...(missed === undefined ? {} : { MissedTurnCost: missed }),
+    },
   })
 
 /** A caller whom no other test knows. */
@@ -58,7 +65,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
         ),
       options,
     )
-  const give = (kind: "refund" | "release", caller: string, token: string) =>
+  const give = (kind: SettlementKind, caller: string, token: string) =>
     RateLimiter.use((limiter) => limiter[kind](caller, token))
 
   test("a request counts for exactly one hour", { hourly: 1, daily: 0, concurrent: 0 }, (caller) =>
@@ -160,6 +167,65 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
         yield* give("release", caller, "c")
         assert.strictEqual((yield* take(caller, "d")).refusal?.limit, "hour")
       }),
+  )
+
+  test(
+    "of what is given back in an hour only so much counts; the rest stays used, and its ticket open no more",
+    { hourly: 5, daily: 0, concurrent: 1, refunds: 2 },
+    (caller) =>
+      Effect.gen(function* () {
+        for (const token of ["a", "b", "c"]) {
+          assert.isTrue((yield* take(caller, token)).taken)
+          yield* give("refund", caller, token)
+        }
+        const { states, taken } = yield* take(caller, "d")
+        assert.deepStrictEqual([taken, states.get("hour")?.remaining], [true, 3])
+        yield* TestClock.adjust(HOUR)
+        yield* give("refund", caller, "d")
+        // the hour of the first two is over
+        assert.strictEqual((yield* take(caller, "e")).states.get("hour")?.remaining, 4)
+      }),
+  )
+
+  test("with no refunds nothing is given back", { hourly: 2, daily: 0, concurrent: 0, refunds: 0 }, (caller) =>
+    Effect.gen(function* () {
+      yield* take(caller, "a")
+      yield* give("refund", caller, "a")
+      assert.strictEqual((yield* take(caller, "b")).states.get("hour")?.remaining, 0)
+    }),
+  )
+
+  test(
+    "a missed turn costs three units of hour and day, however often it is told, and its ticket is open no more",
+    { hourly: 9, daily: 20, concurrent: 1 },
+    (caller) =>
+      Effect.gen(function* () {
+        yield* take(caller, "a")
+        yield* TestClock.adjust(60_000)
+        for (let n = 0; n < 3; n++) yield* give("missed", caller, "a")
+        const { states, taken } = yield* take(caller, "b")
+        assert.isTrue(taken)
+        assert.deepStrictEqual([states.get("hour")?.remaining, states.get("day")?.remaining], [5, 16])
+      }),
+  )
+
+  test("a missed turn never takes more than a day has", { hourly: 3, daily: 4, concurrent: 0, missed: 100 }, (caller) =>
+    Effect.gen(function* () {
+      yield* take(caller, "a")
+      yield* give("missed", caller, "a")
+      const { refusal, states } = yield* take(caller, "b")
+      assert.deepStrictEqual([refusal?.limit, states.get("day")?.remaining], ["day", 0])
+      // the fifth would need two of the four to be over
+      assert.strictEqual(refusal?.retryAfterSeconds, DAY / 1000)
+    }),
+  )
+
+  test("without hour and day a missed turn takes nothing", { hourly: 0, daily: 0, concurrent: 1 }, (caller) =>
+    Effect.gen(function* () {
+      yield* take(caller, "a")
+      yield* give("missed", caller, "a")
+      assert.isTrue((yield* take(caller, "b")).taken)
+    }),
   )
 
   test(
@@ -282,17 +348,22 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
   const time = fc.constantFrom(0, 0, 1, 999, 60_000, HOUR - 1, HOUR, HOUR + 1, DAY / 2, DAY - 1, DAY)
   type Op = { readonly after: number } & (
     | { readonly op: "take" }
-    | { readonly op: "refund" | "release"; readonly of: number }
+    | { readonly op: SettlementKind; readonly of: number }
   )
   const step: fc.Arbitrary<Op> = fc.oneof(
     { weight: 5, arbitrary: fc.record({ op: fc.constant("take" as const), after: time }) },
     {
       weight: 2,
-      arbitrary: fc.record({ op: fc.constantFrom("refund" as const, "release" as const), after: time, of: fc.nat(12) }),
+      arbitrary: fc.record({
+        op: fc.constantFrom("refund" as const, "release" as const, "missed" as const),
+        after: time,
+        of: fc.nat(12),
+      }),
     },
   )
   for (const given of [
     { hourly: 2, daily: 4, concurrent: 0 },
+    { hourly: 5, daily: 12, concurrent: 2, refunds: 1, missed: 4 },
     { hourly: 3, daily: 0, concurrent: 2 },
     { hourly: 0, daily: 3, concurrent: 1 },
   ]) {
@@ -310,7 +381,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
             yield* TestClock.adjust(after)
             if (each.op !== "take") {
               yield* give(each.op, caller, `t${each.of}`)
-              model[each.op](`t${each.of}`)
+              model[each.op](`t${each.of}`, now)
               continue
             }
             const token = `t${tokens++}`
@@ -322,7 +393,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
               ["day", given.daily, day],
             ] as const) {
               const state = states.get(name)
-              assert.strictEqual(state?.remaining, quota === 0 ? undefined : quota - window.used)
+              assert.strictEqual(state?.remaining, quota === 0 ? undefined : Math.max(0, quota - window.used))
               if (quota === 0) continue
               const reset = window.used === 0 ? 0 : Math.ceil((window.reset - now) / 1000)
               assert.strictEqual(state?.resetSeconds, reset)

@@ -127,6 +127,8 @@ describe("creating a gate", () => {
         RateLimitHourly: "",
         RateLimitDaily: "",
         RateLimitConcurrency: "",
+        RefundsPerHour: "",
+        MissedTurnCost: "",
         BlockVpn: "",
         BlockProxy: "",
         BlockTor: "",

@@ -246,6 +246,7 @@ describe("the budgets", () => {
         limits: [
           { name: "hour", quota: 20, windowSeconds: 3600 },
           { name: "day", quota: 1, remaining: 0, windowSeconds: 86_400, resetSeconds: 23 * 3600 },
+          { name: "concurrent", quota: 3, remaining: 2, windowSeconds: 0 },
         ],
       })
     }),

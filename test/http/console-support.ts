@@ -88,6 +88,7 @@ export const startGate = ({
     Security: {
       RateLimitHourly: 0,
       RateLimitDaily: 0,
+      RateLimitConcurrency: 0,
       WebhookApiToken: "webhook-token-0123456789",
       ...(token === undefined ? {} : { ConsoleToken: token }),
       ...security,

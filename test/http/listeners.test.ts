@@ -108,7 +108,9 @@ describe("a session request", () => {
       const seconds = Number(limited.headers.get("retry-after"))
       expect(seconds).toBeGreaterThan(3590)
       expect(limited.headers.get("ratelimit")).toBe(`"hour";r=0;t=${seconds}`)
-      expect(limited.headers.get("ratelimit-policy")).toBe('"hour";q=1;w=3600, "day";q=100;w=86400')
+      expect(limited.headers.get("ratelimit-policy")).toBe(
+        '"hour";q=1;w=3600, "day";q=100;w=86400, "concurrent";q=3;qu="concurrent-requests"',
+      )
     }),
   )
 

@@ -44,6 +44,8 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       RateLimitHourly: 0,
       RateLimitDaily: 0,
       RateLimitConcurrency: 0,
+      RefundsPerHour: 10,
+      MissedTurnCost: 3,
       BlockVpn: true,
       BlockProxy: true,
       BlockTor: true,

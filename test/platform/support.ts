@@ -42,6 +42,8 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       RateLimitHourly: 20,
       RateLimitDaily: 100,
       RateLimitConcurrency: 0,
+      RefundsPerHour: 10,
+      MissedTurnCost: 3,
       BlockVpn: true,
       BlockProxy: true,
       BlockTor: true,

@@ -7,7 +7,10 @@ import { call, post, refusedUpgrade, servedTest, textField } from "../support/ga
 
 const REQUEST = "/api/session/request"
 const RANDOM_CHARACTERS = 22
-const many = { VoiceAiPlatform: { MaxConcurrency: 5_000 }, Security: { RateLimitHourly: 0, RateLimitDaily: 0 } }
+const many = {
+  VoiceAiPlatform: { MaxConcurrency: 5_000 },
+  Security: { RateLimitHourly: 0, RateLimitDaily: 0, RateLimitConcurrency: 0 },
+}
 
 describe("a ticket", { timeout: 60_000 }, () => {
   servedTest("begins with 128 bits that no other begins with, each as often set as not", many, () =>

@@ -77,7 +77,9 @@ describe("the smallest settings", () => {
         Security: {
           RateLimitHourly: 20,
           RateLimitDaily: 100,
-          RateLimitConcurrency: 0,
+          RateLimitConcurrency: 3,
+          RefundsPerHour: 10,
+          MissedTurnCost: 3,
           BlockVpn: true,
           BlockProxy: true,
           BlockTor: true,

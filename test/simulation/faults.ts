@@ -156,12 +156,21 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "quota is not given back",
+    script: replaced("limit.giveBack", (real) => (db, keys, args) => (args[2] === "refund" ? 0 : real(db, keys, args))),
+  },
+  {
+    name: "a missed turn costs what a call does",
     script: replaced(
       "limit.giveBack",
-      (real) =>
-        (db, keys, [token = "", kind = ""]) =>
-          kind === "refund" ? 0 : real(db, keys, [token, kind]),
+      (real) => (db, keys, args) => real(db, keys, args.with(2, args[2] === "missed" ? "release" : (args[2] ?? ""))),
     ),
+  },
+  {
+    name: "whoever was called and leaves gets quota back",
+    script: tampered("leave", (db, s) => ({
+      zadd: (key, score, member) =>
+        db.zadd(key, score, key === s.settle ? member.replace(/^release/, "refund") : member),
+    })),
   },
   {
     name: "a concurrent unit is not given back",

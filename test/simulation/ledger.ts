@@ -18,6 +18,8 @@ export interface Life {
   signed: number
   terminal: string | undefined
   terminalAt: number
+  /** what it costs of its caller's budgets, once it is over */
+  costs: number
   /** when it was called last, or was given its window anew */
   calledAt: number
 }
@@ -60,6 +62,7 @@ export class Ledger {
       signed: this.world.kernel.now,
       terminal: undefined,
       terminalAt: 0,
+      costs: 1,
       calledAt: 0,
     })
   }
@@ -88,6 +91,7 @@ export class Ledger {
         if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)
         life.terminal = state
         life.terminalAt = world.kernel.now
+        life.costs = state === "M" ? 3 : state === "F" || (state === "L" && was === "w") ? 0 : 1
       }
       if (was === "l" && state === "E") {
         const session = world.platform.sessions.find(({ request }) => request === life.request)
@@ -161,7 +165,7 @@ export class Ledger {
 
   private budgets(
     keys: ReadonlyArray<string>,
-    { held, log }: { held: ReadonlySet<string>; log: ReadonlySet<string> },
+    { open, log }: { open: ReadonlySet<string>; log: ReadonlySet<string> },
   ): void {
     const { plan } = this.world
     for (const [token, taken] of this.taken) {
@@ -169,15 +173,16 @@ export class Ledger {
       const life = this.lives.get(token)
       if (life?.terminal === undefined) {
         // nothing came of it; only a gate that died meanwhile could not give it back
-        if (taken.gate.process.alive && (held.has(token) || log.has(token))) {
+        if (taken.gate.process.alive && log.has(token)) {
           this.world.fail(`the quota of ${token}, of which nothing came, was not given back`)
         }
         continue
       }
-      if (held.has(token)) this.world.fail(`${token} ended as ${life.terminal} and still holds a concurrent unit`)
-      if (plan.hourly > 0 && log.has(token) !== (life.terminal !== "F")) {
-        this.world.fail(`${token} ended as ${life.terminal} and ${log.has(token) ? "counts" : "does not count"}`)
-      }
+      if (open.has(token)) this.world.fail(`${token} ended as ${life.terminal} and still counts as open`)
+      if (plan.hourly === 0) continue
+      const units = [token, `${token}+1`, `${token}+2`].filter((unit) => log.has(unit)).length
+      if (units !== life.costs)
+        this.world.fail(`${token} ended as ${life.terminal} and costs ${units} of ${life.costs}`)
     }
   }
 }

@@ -1,19 +1,20 @@
 /** Looks at the budgets of one caller, as twins like the scripts of the limiter. */
+import { OPEN } from "../../src/limits/units.ts"
 import type { Reply, Script } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
 
-/** KEYS 1 log · 2 held; Reply the tokens of each */
+/** KEYS 1 log; Reply the tokens of all units, and of those whose ticket is open */
 export const limitsProbe: Script = {
   name: "test.limits",
-  numberOfKeys: 2,
-  lua: "return {redis.call('ZRANGE', KEYS[1], 0, -1), redis.call('ZRANGE', KEYS[2], 0, -1)}",
-  memory: (db, keys) =>
-    keys.map((key) =>
-      db.zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+  numberOfKeys: 1,
+  lua: `return {redis.call('ZRANGE', KEYS[1], 0, -1), redis.call('ZRANGEBYSCORE', KEYS[1], '${OPEN}', '+inf')}`,
+  memory: (db, [log = ""]) =>
+    [Number.NEGATIVE_INFINITY, OPEN].map((from) =>
+      db.zrangebyscore(log, from, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     ),
 }
 
-export const limitsOf = (reply: Reply): { readonly log: ReadonlySet<string>; readonly held: ReadonlySet<string> } => {
-  const [log, held] = list(reply)
-  return { log: new Set(list(log).map(text)), held: new Set(list(held).map(text)) }
+export const limitsOf = (reply: Reply): { readonly log: ReadonlySet<string>; readonly open: ReadonlySet<string> } => {
+  const [log, open] = list(reply)
+  return { log: new Set(list(log).map(text)), open: new Set(list(open).map(text)) }
 }

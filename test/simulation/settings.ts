@@ -33,6 +33,9 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     RateLimitHourly: plan.hourly,
     RateLimitDaily: 0,
     RateLimitConcurrency: plan.concurrent,
+    // what each ticket costs is judged apart from what others gave back
+    RefundsPerHour: 1_000,
+    MissedTurnCost: 3,
     BlockVpn: false,
     BlockProxy: false,
     BlockTor: false,

@@ -20,7 +20,8 @@ const gate: GateFigures = {
   listeners: 4,
 }
 const store: StoreFigures = {
-  keys: { unknown: 0, campaign: 3, console: 3, "caller log": 900, "caller held": 0, "hub token": 0, "hub browser": 40 },
+  keys: { unknown: 0, campaign: 3, console: 3, "caller log": 900, "hub token": 0, "hub browser": 40 },
+  open: 0,
   sizes: {
     meta: 9,
     tickets: 0,
@@ -133,7 +134,7 @@ describe("the judgement of a soak", () => {
     ["campaign: settle", { sizes: { settle: 1 } }],
     ["campaign: over", { sizes: { over: 101 } }],
     ["console: instances", { sizes: { about: 3 } }],
-    ["keys: caller held", { keys: { "caller held": 1 } }],
+    ["tickets that count as open", { store: { open: 1 } }],
     ["keys: hub token", { keys: { "hub token": 1 } }],
     ["keys: unknown", { keys: { unknown: 1 } }],
     ["keys that would stay for ever", { audit: { forEver: ["vg:{1.2.3.4}:log"] } }],

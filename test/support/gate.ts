@@ -11,6 +11,7 @@ import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
 import type { CapacityUnknown } from "../../src/gatekeeper/capacity.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
+import { HOUR, OPEN } from "../../src/limits/units.ts"
 import {
   AtCapacity,
   type Concurrency,
@@ -22,12 +23,13 @@ import {
 } from "../../src/PlatformApi.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
-import { RateLimiter } from "../../src/RateLimiter.ts"
+import { keysOf, type RateLimiter } from "../../src/RateLimiter.ts"
 import type { PushEvent, SessionConfig, Started } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
-import type { Store } from "../../src/Store.ts"
+import { type Script, Store } from "../../src/Store.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
+import { integer } from "../../src/store/reply.ts"
 
 /** When every test begins (ms since 1970). */
 export const BEGIN = 1_800_000_000_000
@@ -222,14 +224,24 @@ export const stateOf = (ticket: string) =>
 export const eventsOf = (world: World, ticket: string): ReadonlyArray<PushEvent> =>
   world.pushed.filter(([to]) => to === ticket).map(([, event]) => event)
 
-/** How many more requests of this caller the hourly budget has; takes one and gives it back. */
+/** Counts a caller's units of the last hour. KEYS as the limiter's · ARGV 1 an hour ago */
+const unitsSince: Script = {
+  name: "test.units",
+  numberOfKeys: 1,
+  lua: "return 0",
+  memory: (db, [log = ""], [ago = ""]) =>
+    db.zcountFrom(log, Number(ago) + 1) - db.zcountFrom(log, OPEN) + db.zcountFrom(log, OPEN + Number(ago) + 1),
+}
+
+/** How many more requests of this caller the hourly budget has; of the memory store alone, and without a trace. */
 export const remaining = (address = CALLER) =>
   Effect.gen(function* () {
-    const limiter = yield* RateLimiter
-    const states = yield* limiter.take(limitKey(address), "probe")
-    yield* limiter.refund(limitKey(address), "probe")
-    return (states.find(({ name }) => name === "hour")?.remaining ?? 0) + 1
-  }).pipe(Effect.catchTag("RateLimited", () => Effect.succeed(0)))
+    const store = yield* Store
+    const { Security } = yield* Settings
+    const ago = (yield* store.now) - HOUR
+    const used = integer(yield* store.run(unitsSince, [keysOf(limitKey(address))[0] ?? ""], [ago]))
+    return Math.max(0, Security.RateLimitHourly - used)
+  })
 
 /** Leases, waiting tickets and live sessions of the default campaign. */
 export const figures = (slots = 1) =>

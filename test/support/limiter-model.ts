@@ -1,4 +1,4 @@
-/** What the rate limiter must answer, worked out in the plainest way: every request is kept, and counted when asked. */
+/** What the rate limiter must answer, worked out in the plainest way: every unit is kept, and counted when asked. */
 
 const HOUR = 3_600_000
 const DAY = 86_400_000
@@ -7,58 +7,87 @@ export interface Limits {
   readonly hourly: number
   readonly daily: number
   readonly concurrent: number
+  /** units given back an hour; 10 when absent, as the setting */
+  readonly refunds?: number
+  /** units that a missed turn costs in all; 3 when absent, as the setting */
+  readonly missed?: number
 }
 
 interface Unit {
   readonly token: string
   readonly at: number
+  /** its ticket is not over */
+  readonly open: boolean
 }
 
-/**
- * The budgets of one caller. A limit of 0 is none, and a figure without its limit is not defined; what is taken while there
- * is no limit for it does not count when there is one later.
- */
+/** The budgets of one caller. A limit of 0 is none, and a figure without its limit is not defined. */
 export class LimiterModel {
   /** may change: settings do, from one start of the gate to the next */
   limits: Limits
-  private requests: ReadonlyArray<Unit> = []
-  private held: ReadonlyArray<Unit> = []
+  private units: ReadonlyArray<Unit> = []
+  /** when units were given back */
+  private refunds: ReadonlyArray<number> = []
 
   constructor(limits: Limits) {
     this.limits = limits
   }
 
-  /** The moments of the requests that count in a window, oldest first. */
+  /** The moments of the units that count in a window, oldest first. */
   private within(window: number, now: number): ReadonlyArray<number> {
-    return this.requests
+    return this.units
       .filter(({ at }) => at > now - window)
       .map(({ at }) => at)
       .sort((a, b) => a - b)
   }
 
-  private holding(now: number): number {
-    return this.held.filter(({ at }) => at > now - DAY).length
+  private open(now: number): number {
+    return this.units.filter(({ at, open }) => open && at > now - DAY).length
   }
 
   take(token: string, now: number): boolean {
-    const { hourly, daily, concurrent } = this.limits
+    const { concurrent, daily, hourly } = this.limits
     const refused =
       (hourly > 0 && this.within(HOUR, now).length >= hourly) ||
       (daily > 0 && this.within(DAY, now).length >= daily) ||
-      (concurrent > 0 && this.holding(now) >= concurrent)
+      (concurrent > 0 && this.open(now) >= concurrent)
     if (refused) return false
-    if (hourly > 0 || daily > 0) this.requests = [...this.requests, { token, at: now }]
-    if (concurrent > 0) this.held = [...this.held, { token, at: now }]
+    this.units = [...this.units, { token, at: now, open: concurrent > 0 }]
     return true
   }
 
-  refund(token: string): void {
-    this.release(token)
-    this.requests = this.requests.filter((unit) => unit.token !== token)
+  private without(token: string): ReadonlyArray<Unit> {
+    return this.units.filter((unit) => unit.token !== token)
+  }
+
+  refund(token: string, now: number): void {
+    // nobody remembers a unit that is over
+    const known = this.units.some((unit) => unit.token === token && unit.at > now - DAY)
+    const recent = this.refunds.filter((at) => at > now - HOUR).length
+    if (known && recent < (this.limits.refunds ?? 10)) {
+      this.units = this.without(token)
+      this.refunds = [...this.refunds, now]
+    } else {
+      this.release(token)
+    }
   }
 
   release(token: string): void {
-    this.held = this.held.filter((unit) => unit.token !== token)
+    const { daily, hourly } = this.limits
+    const unit = this.units.find((each) => each.token === token)
+    if (unit?.open !== true) return
+    this.units = [...this.without(token), ...(hourly > 0 || daily > 0 ? [{ ...unit, open: false }] : [])]
+  }
+
+  missed(token: string, now: number): void {
+    const { daily, hourly } = this.limits
+    const taken = this.units.some((unit) => unit.token === token && unit.at > now - DAY)
+    this.release(token)
+    if (!taken || (hourly === 0 && daily === 0)) return
+    const fullest = daily > 0 ? daily : hourly * 24
+    for (let n = 1; n < (this.limits.missed ?? 3) && this.within(DAY, now).length < fullest; n++) {
+      const known = this.units.some((unit) => unit.token === `${token}+${n}` && unit.at > now - DAY)
+      if (!known) this.units = [...this.units, { token: `${token}+${n}`, at: now, open: false }]
+    }
   }
 
   /** How much of each budget is used, and when (ms) it has a unit more than now; 0 when nothing is used. */
@@ -71,7 +100,7 @@ export class LimiterModel {
     return {
       hour: window(HOUR, this.limits.hourly),
       day: window(DAY, this.limits.daily),
-      concurrent: this.holding(now),
+      concurrent: this.open(now),
     }
   }
 }

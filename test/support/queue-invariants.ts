@@ -196,11 +196,13 @@ export const expectedSignals = (change: Change): ReadonlyArray<string> =>
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 
-/** The settlements that a step causes, each as `refund|release id caller`. */
+/** The settlements that a step causes, each as `refund|release|missed id caller`. */
 export const expectedSettlements = (change: Change): ReadonlyArray<string> =>
   newlyOver(change)
     .flatMap(([id, { caller, state }]) => {
-      const kind = state === "F" && change.refused !== true ? "refund" : "release"
+      const waited = change.before.tickets.get(id)?.state === "w"
+      const refund = (state === "F" && change.refused !== true) || (state === "L" && waited)
+      const kind = refund ? "refund" : state === "M" ? "missed" : "release"
       return caller === "" || (kind === "release" && !caller.startsWith("+"))
         ? []
         : [`${kind} ${id} ${caller.slice(1)}`]

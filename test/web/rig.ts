@@ -189,6 +189,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
               WebhookApiToken: TOKEN,
               RateLimitHourly: 0,
               RateLimitDaily: 0,
+              RateLimitConcurrency: 0,
               TrustedProxies: ["loopback"],
               ...settings.Security,
             },

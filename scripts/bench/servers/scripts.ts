@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto"
 import { Redis } from "ioredis"
 import { admit } from "../../../src/queue/admit.ts"
 import { keysOf as campaignKeys } from "../../../src/queue/step.ts"
-import { keysOf as callerKeys, HOLD_MILLIS, scripts } from "../../../src/RateLimiter.ts"
+import { keysOf as callerKeys, scripts } from "../../../src/RateLimiter.ts"
 import { limits } from "../support/limits.ts"
 
 const GRACE_MILLIS = 30_000
@@ -34,20 +34,24 @@ const campaign = campaignKeys("business-1/campaign-1")
 const newId = (): string => randomBytes(16).toString("base64url")
 
 const takeArgs = (caller: string, id: string, now: number): Args => [
-  ...callerKeys(caller),
-  ...[now, id, limits.hourly, limits.daily, 0, now + HOLD_MILLIS, "brief"],
+  callerKeys(caller)[0] ?? "",
+  ...[now, id, limits.hourly, limits.daily, limits.open, "brief"],
 ]
 const enterArgs = (caller: string, id: string, now: number, data: string): Args => [
   ...campaign,
   ...[now, 1, "instance", "vg:i:", WINDOW_MILLIS],
-  ...[id, 1_000_000, now + GRACE_MILLIS, now + START_MILLIS, `-${caller}`, data],
+  ...[id, 1_000_000, now + GRACE_MILLIS, now + START_MILLIS, `+${caller}`, data],
 ]
+
+/** When to come back while one's own tickets are open, as the gate says it. */
+const OPEN_RETRY_MILLIS = 30_000
 
 /** The refusal, where there is one. */
 const refusalOf = (replies: unknown, now: number): Decision | undefined => {
   if (!Array.isArray(replies)) throw new Error("no list")
-  const [taken] = replies
-  return taken[0] === 1 ? undefined : { status: 429, resetMillis: Number(taken[2]) - now }
+  const [[taken, hour, hourReset]] = replies
+  if (taken === 1) return undefined
+  return { status: 429, resetMillis: hour < limits.hourly ? OPEN_RETRY_MILLIS : Number(hourReset) - now }
 }
 const placeOf = (replies: unknown, id: string): Decision => {
   if (!Array.isArray(replies)) throw new Error("no list")

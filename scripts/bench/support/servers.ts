@@ -91,6 +91,7 @@ export const gateSettings = (redisUrl: string, platformUrl: string, list: string
   Security__TrustedProxies__0: "loopback",
   Security__RateLimitHourly: String(limits.hourly),
   Security__RateLimitDaily: String(limits.daily),
+  Security__RateLimitConcurrency: String(limits.open),
   Queue__MaxLength: "10000000",
   // nobody here connects after the answer: those who do are not abandoned within the run
   Queue__DisconnectGraceSeconds: "3600",

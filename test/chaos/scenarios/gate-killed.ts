@@ -1,5 +1,6 @@
 /** kill -9 of gates at random moments, under load: the other takes over, and the dead one comes back. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { OPEN } from "../../../src/limits/units.ts"
 import { startRedis } from "../../support/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, seconds, inWords as timesInWords } from "../support/order.ts"
@@ -10,7 +11,7 @@ const SIZES = { small: { callers: 60, slots: 5, kills: 2 }, full: { callers: 400
 
 /** Units of the callers' concurrent budgets that are held, when nobody calls any more. */
 const HELD = `local n = 0
-for _, key in ipairs(redis.call('KEYS', 'vg:*:held')) do n = n + redis.call('ZCARD', key) end
+for _, key in ipairs(redis.call('KEYS', 'vg:*:log')) do n = n + redis.call('ZCOUNT', key, '${OPEN}', '+inf') end
 return n`
 
 export const gateKilled: Scenario = {

@@ -21,7 +21,7 @@ export interface History {
 }
 
 /** Takes steps on a memory twin and writes them down. */
-export const recorder = (keys: ReadonlyArray<string>) => {
+export const recorder = (all: ReadonlyArray<string>) => {
   const steps: Array<Step> = []
   let published: Array<string> = []
   // its time stands still, as the server's nearly does: lifetimes of keys are the affair of the store's own contract
@@ -29,8 +29,9 @@ export const recorder = (keys: ReadonlyArray<string>) => {
   return {
     steps,
     /** Takes a step that is not written down. */
-    look: (script: Script, args: ReadonlyArray<string>): Reply => script.memory(db, keys, args),
-    run: (script: Script, args: ReadonlyArray<string>): Step => {
+    look: (script: Script, args: ReadonlyArray<string>): Reply => script.memory(db, all, args),
+    /** Takes a step on these keys, or on all. */
+    run: (script: Script, args: ReadonlyArray<string>, keys = all): Step => {
       published = []
       const reply = script.memory(db, keys, args)
       const step = { script, keys, args, reply, published }

@@ -15,11 +15,14 @@ const DAY = 86_400_000
 
 export const limiterHistory = (seed: number, twins: Scripts = scripts): History => {
   const random = makeRandom(seed)
-  const { run, steps } = recorder(keysOf(`l${seed}`))
+  const [log = "", refunds = ""] = keysOf(`l${seed}`)
+  const { run, steps } = recorder([log, refunds])
   const someLimits = () => ({
     hourly: random.pick([0, 1, 2, 3, 5]),
     daily: random.pick([0, 2, 4, 8]),
     concurrent: random.pick([0, 0, 1, 3]),
+    refunds: random.pick([0, 1, 2, 10]),
+    missed: random.pick([1, 2, 3]),
   })
   let limits = someLimits()
   const model = new LimiterModel(limits)
@@ -38,7 +41,7 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
   /** The figures that a limit defines must be those of the model. */
   const differs = (reply: Reply, taken: boolean, brief: boolean): ReadonlyArray<string> => {
     if (brief && taken) return list(reply).join() === "1" ? [] : [`the reply is ${JSON.stringify(reply)} for [1]`]
-    const [was, hour, hourReset, day, dayReset, held] = list(reply).map(integer)
+    const [was, hour, hourReset, day, dayReset, open] = list(reply).map(integer)
     const figures = model.figures(now)
     const wrong: Array<string> = []
     const same = (what: string, actual: number | undefined, expected: number) => {
@@ -53,7 +56,7 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
       same("day", day, figures.day.used)
       same("day's reset", dayReset, figures.day.reset)
     }
-    if (limits.concurrent > 0) same("concurrent", held, figures.concurrent)
+    if (limits.concurrent > 0) same("concurrent", open, figures.concurrent)
     return wrong
   }
 
@@ -70,15 +73,18 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
       moments.push(now)
       const { concurrent, daily, hourly } = limits
       const brief = random.percent(50)
-      const args = [now, token, hourly, daily, concurrent, now + DAY, brief ? "brief" : ""]
-      const { reply } = run(twins.take, args.map(String))
+      const args = [now, token, hourly, daily, concurrent, brief ? "brief" : ""]
+      const { reply } = run(twins.take, args.map(String), [log])
       wrong = differs(reply, model.take(token, now), brief)
     } else {
       const token = random.maybe(tokens) ?? "k?"
-      const kind = random.pick(["refund", "release"])
-      run(twins.giveBack, [token, kind, `l${seed}:refunds`])
-      if (kind === "refund") model.refund(token)
-      else model.release(token)
+      const kind = random.pick(["refund", "release", "missed"] as const)
+      const { concurrent, daily, hourly, missed = 1, refunds = 0 } = limits
+      const counted = hourly > 0 || daily > 0
+      const fullest = daily > 0 ? daily : hourly * 24
+      const units = [refunds, counted ? missed - 1 : 0, fullest, concurrent, counted ? "kept" : ""]
+      run(twins.giveBack, [now, token, kind, ...units, `l${seed}:refunds`].map(String))
+      model[kind](token, now)
     }
     if (wrong.length > 0) return { seed, prefix: `l${seed}:`, steps, wrong }
   }

@@ -211,18 +211,49 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("the concurrent unit of a caller is given back whatever ends the ticket, the quota is not", { slots: 1 }, (q) =>
+  test("a call that has ended is no open ticket of its caller any more, and its quota stays used", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       const caller = "2001:db8::/64"
       yield* q.enter("t1", { caller, holds: true })
-      yield* q.admit("t2", { caller, holds: true })
-      yield* q.admit("t3", { caller, holds: false })
-      yield* q.leave("t2")
-      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller }])
-      yield* q.leave("t3")
+      yield* q.enter("t2", { caller, holds: false })
+      yield* q.end("session of t2")
       assert.deepStrictEqual(q.settlements(), [])
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller }])
+    }),
+  )
+
+  test("leaving gives quota back to whoever waits, and not to whoever was called", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: id !== "t3" })
+      yield* q.leave("t3")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t3", caller: "t3" }])
+      yield* q.leave("t4")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t4", caller: "t4" }])
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["t2"])
+      yield* q.leave("t2")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
+    }),
+  )
+
+  test("a missed turn costs its caller more than a call, whoever notices it", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.enter("t2")
+      yield* q.admit("t3", { caller: "somebody", holds: true })
+      yield* q.admit("t4", { caller: "else", holds: false })
+      yield* q.end("session of t1")
+      yield* q.end("session of t2")
+      for (let n = 0; n < 7; n++) {
+        yield* TestClock.adjust(4_500)
+        if (n < 6) yield* q.sweep
+      }
+      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "somebody" }])
+      yield* q.sweep
+      assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t4", caller: "else" }])
     }),
   )
 

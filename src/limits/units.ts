@@ -1,0 +1,17 @@
+/**
+ * How the units of one caller are kept: one sorted set `log`, a member a unit. While its ticket is open, a unit's score is its
+ * moment (ms since 1970) plus `OPEN`, afterwards its moment alone. So a caller with few units costs no command more than one
+ * without a limit of open tickets, and no second key.
+ */
+
+/** How long a unit counts for the hourly budget, in milliseconds. */
+export const HOUR = 3_600_000
+/** How long a unit counts for the daily budget, in milliseconds. */
+export const DAY = 86_400_000
+/** A unit whose ticket was never said to be over is no longer open after this time (ms). */
+export const HOLD_MILLIS = DAY
+/** Larger than every moment; two of them are still exact in a double. */
+export const OPEN = 2 ** 43
+
+/** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of what was given back in the last hour. */
+export const keysOf = (caller: string): ReadonlyArray<string> => [`vg:{${caller}}:log`, `vg:{${caller}}:refunds`]
