@@ -69,7 +69,7 @@ const socketsOf = (pid: number): number => openFiles(pid).filter((file) => file.
 const EXPECTED = [
   /The platform did not start a session/,
   /A session is over that the platform did not tell us of/,
-  /\bINFO\b/,
+  /"level":"info"/,
 ]
 
 /** Sorts a gate's output: its access log is counted, warnings that nothing accounts for and all of stderr are problems. */
@@ -81,7 +81,7 @@ const watcher = (name: string, ledger: Ledger) => {
     for (const line of lines) {
       if (line.trim() === "") continue
       if (from === "stderr") ledger.problem("output on stderr", `${name}: ${line}`)
-      else if (line.startsWith('{"time"')) {
+      else if (line.includes('"message":"request"')) {
         ledger.count("requests that the gates answered")
         if (line.includes('"status":500')) ledger.problem("internal errors", `${name}: ${line}`)
       } else if (!EXPECTED.some((expected) => expected.test(line)))

@@ -5,8 +5,9 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { createRequire } from "node:module"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Console, Effect, Layer, Option, Runtime } from "effect"
+import { Cause, Effect, Layer, Option, Runtime } from "effect"
 import { Command, Flag } from "effect/cli"
+import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import { platform } from "./platform.ts"
@@ -54,7 +55,7 @@ const serving = Effect.fnUntraced(
   },
   Effect.catch((error: { readonly _tag: string; readonly message: string }) =>
     Effect.andThen(
-      Console.error(
+      Effect.logFatal(
         error._tag === "SettingsInvalid"
           ? `${error.message}\n\nEvery setting is described in the README. To try voicegate without any: voicegate demo`
           : error.message,
@@ -107,4 +108,14 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
 const teardown: Runtime.Teardown = (exit, onExit) =>
   Runtime.defaultTeardown(exit, (code) => onExit(code === INTERRUPTED ? 0 : code))
 
-voicegate.pipe(Command.run({ version }), Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))
+voicegate.pipe(
+  Command.run({ version }),
+  // as runMain would, in the format of the log
+  Effect.tapCause((cause) =>
+    Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(Cause.squash(cause))
+      ? Effect.void
+      : Effect.logFatal(cause),
+  ),
+  Effect.provide([NodeServices.layer, layerStandardOutput]),
+  NodeRuntime.runMain({ teardown, disableErrorReporting: true }),
+)

@@ -25,10 +25,13 @@ const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Stora
 })
 
 /** What stops a command is said in one line, and its exit code is 1. */
-const orExplain = <A, E extends { readonly message: string }, R>(effect: Effect.Effect<A, E, R>) =>
+const orExplain = <A, E extends { readonly message: string }, R>(
+  effect: Effect.Effect<A, E, R>,
+  say: (message: string) => Effect.Effect<void> = Console.error,
+) =>
   Effect.catch(effect, ({ message }) =>
     Effect.andThen(
-      Console.error(message),
+      say(message),
       Effect.sync(() => {
         process.exitCode = 1
       }),
@@ -73,6 +76,7 @@ export const servePlatform = (input: Serving) =>
       }
       return yield* Layer.launch(announce(input.region).pipe(Layer.provide(Platform.layer(options))))
     }),
+    Effect.logFatal,
   )
 
 /** The password from the environment or standard input, or a new one that is shown. */

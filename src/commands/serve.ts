@@ -4,18 +4,15 @@ import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
 import * as Server from "../http/server.ts"
+import { formOf, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
-
-const toStandardOutput = (lines: string): void => {
-  process.stdout.write(lines)
-}
 
 /** The gate behind its own server, with an access log on standard output. */
 export const server = (options: Listeners.Options = {}) =>
   Server.layer.pipe(
     Layer.provide(Listeners.layer(options)),
     Layer.provide(Gate.layer),
-    Layer.provide(AccessLog.layer(toStandardOutput)),
+    Layer.provide(AccessLog.layer(toStandardOutput, formOf(process.stdout))),
   )
 
 const announce = Layer.effectDiscard(

@@ -2,12 +2,13 @@
  * The gate for hosts without Effect: promises, plain objects, and two listeners for the host's own server. Expected outcomes
  * are values; a promise rejects only when something is wrong with the gate itself, or after `close`.
  */
-import { Cause, Effect, Formatter, Layer, Logger, ManagedRuntime } from "effect"
+import { Effect, Layer, Logger, ManagedRuntime } from "effect"
 import * as GateLayer from "../Gate.ts"
 import { Gatekeeper, type WebSessionConfig } from "../Gatekeeper.ts"
 import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
+import * as Log from "../log.ts"
 import { layerFrom } from "../settings/load.ts"
 import { type Handler, makeMount, normalizeBasePath, type UpgradeHandler } from "./mount.ts"
 import * as results from "./results.ts"
@@ -22,6 +23,8 @@ export interface Client {
 export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error"
   readonly message: string
+  /** what the line is about, such as `requestId`; absent when there is nothing */
+  readonly annotations?: Readonly<Record<string, unknown>>
 }
 
 export interface GateOptions {
@@ -68,10 +71,14 @@ const levels: Readonly<Record<string, LogEntry["level"]>> = {
 
 const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
   Logger.layer([
-    Logger.make<unknown, void>(({ cause, logLevel, message }) => {
-      const parts = [message].flat().map((part) => (typeof part === "string" ? part : Formatter.format(part)))
-      if (cause.reasons.length > 0) parts.push(Cause.pretty(cause))
-      log({ level: levels[logLevel] ?? "debug", message: parts.join(" ") })
+    Logger.make<unknown, void>((options) => {
+      const message = Log.messageOf(options)
+      const { annotations, cause } = Log.fieldsOf(options)
+      log({
+        level: levels[options.logLevel] ?? "debug",
+        message: cause === undefined ? message : `${message} ${cause}`,
+        ...(annotations === undefined ? {} : { annotations }),
+      })
     }),
   ])
 
@@ -90,7 +97,7 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
     listenersLayer({ basePath }).pipe(
       Layer.provideMerge(GateLayer.layer),
       Layer.provideMerge(layerFrom({ ...settings }, { embedded: true })),
-      Layer.provideMerge(options.log === undefined ? Layer.empty : logTo(options.log)),
+      Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),
   )
   const { gatekeeper, listeners } = await runtime

@@ -1,10 +1,13 @@
 /**
- * One line of JSON for every request: method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
+ * One line of the log for every request: its id, method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
  * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import { type Form, line } from "../log.ts"
 
 export interface Entry {
+  /** the request's id; empty where there is none */
+  readonly id: string
   readonly method: string
   readonly path: string
   readonly status: number
@@ -40,8 +43,11 @@ export const AccessLog = Context.Reference<AccessLogService>("voicegate/http/Acc
   defaultValue: () => ({ now: () => 0, write: () => {} }),
 })
 
+/** Paths that machines ask for all the time, which nobody looks for in a log. */
+export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
+
 /** Writes to a sink such as standard output. */
-export const layer = (sink: (lines: string) => void): Layer.Layer<never> =>
+export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer.Layer<never> =>
   Layer.effect(
     AccessLog,
     Effect.gen(function* () {
@@ -68,16 +74,14 @@ export const layer = (sink: (lines: string) => void): Layer.Layer<never> =>
       yield* Effect.addFinalizer(() => flush)
       return {
         now: () => clock.currentTimeMillisUnsafe(),
-        write: ({ address, method, millis, outcome, path, status }) => {
-          lines += `${JSON.stringify({
-            time: timeAt(clock.currentTimeMillisUnsafe()),
-            method,
-            path: shown(path),
-            status,
-            outcome,
-            address,
-            millis,
-          })}\n`
+        write: ({ address, id, method, millis, outcome, path, status }) => {
+          const time = timeAt(clock.currentTimeMillisUnsafe())
+          const fields = { id, method, path: shown(path), status, outcome, address, millis }
+          // the one line that is written for every request: its texts hold nothing that `line` would escape further
+          lines +=
+            form === "json"
+              ? `${JSON.stringify({ time, level: "info", message: "request", ...fields })}\n`
+              : line(form, time, "info", "request", fields)
           if (lines.length >= FLUSH_LENGTH) writeOut()
         },
       }

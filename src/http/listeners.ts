@@ -7,20 +7,21 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Context, Effect, Exit, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { atEndOfTurn } from "../turn.ts"
-import { AccessLog } from "./access-log.ts"
+import { AccessLog, isQuiet } from "./access-log.ts"
 import { type Answer, internalError, refusals } from "./answer.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
 import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
 import { makePush } from "./push.ts"
+import { makeRequestIds } from "./request-id.ts"
 import { routedOutcome, routes } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { makeStatic } from "./static.ts"
@@ -63,12 +64,13 @@ const raw = (headers: Readonly<Record<string, string>>): RawHeaders => Object.en
 
 const NO_HEADERS: RawHeaders = []
 
-/** Answers a request, unless it was answered already. */
-export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS): void => {
+/** Answers a request, unless it was answered already; `id` is the request's, which the answer names when it is not set yet. */
+export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS, id = ""): void => {
   if (response.headersSent || response.destroyed) return
   const { body, headers, status } = answer
   const all = ["cache-control", "no-store", "x-content-type-options", "nosniff", ...more]
   for (const name in headers) all.push(name, headers[name] ?? "")
+  if (id !== "" && !response.hasHeader("x-request-id")) all.push("x-request-id", id)
   if (status !== 204) all.push("content-length", String(Buffer.byteLength(body)))
   response.writeHead(status, all)
   response.end(body)
@@ -132,14 +134,24 @@ export const layer = ({
           Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router)),
         ),
       )
-      const toRouter = yield* NodeHttpServer.makeHandler(router.asHttpEffect(), { scope })
+      const requestIdOf = makeRequestIds()
+      const named = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+        Effect.annotateLogs(router.asHttpEffect(), { requestId: headers["x-request-id"] }),
+      )
+      const toRouter = yield* NodeHttpServer.makeHandler(named, { scope })
       const run = Effect.runForkWith(yield* Effect.context<never>())
 
       /** Runs an effect to its answer; an answer of undefined means that somebody else has taken the connection. */
-      const answer = (effect: Effect.Effect<Answer | undefined>, reply: (answer: Answer | undefined) => void): void => {
+      const answer = (
+        effect: Effect.Effect<Answer | undefined>,
+        requestId: string,
+        reply: (answer: Answer | undefined) => void,
+      ): void => {
         run(effect).addObserver((exit) => {
           if (Exit.isSuccess(exit)) return reply(exit.value)
-          if (!Cause.hasInterruptsOnly(exit.cause)) run(Effect.logError("A request failed", exit.cause))
+          if (!Cause.hasInterruptsOnly(exit.cause)) {
+            run(Effect.annotateLogs(Effect.logError("A request failed", exit.cause), { requestId }))
+          }
           reply(internalError)
         })
       }
@@ -168,13 +180,14 @@ export const layer = ({
       const sessionRequest = (
         request: IncomingMessage,
         address: string | undefined,
+        id: string,
         reply: (answer: Answer | undefined) => void,
       ) => {
         if (request.method !== "POST") return reply(refusals.postOnly)
         if (!isJson(request)) return reply(refusals.mediaType)
         if (address === undefined) return reply(refusals.noAddress)
         collectBody(request, false, (body) => {
-          if (typeof body === "string") atEndOfTurn("decide", () => answer(routed.request(body, address), reply))
+          if (typeof body === "string") atEndOfTurn("decide", () => answer(routed.request(body, address), id, reply))
           else reply(body)
         })
       }
@@ -183,11 +196,13 @@ export const layer = ({
         request: (request, response) => {
           const path = pathOf(request)
           const { method = "" } = request
+          const id = requestIdOf(request)
           const began = log.now()
           const address = callerOf(request, trusted)
           let cors: RawHeaders | undefined
           const written = (outcome: string): void =>
             log.write({
+              id,
               method,
               path,
               status: response.statusCode,
@@ -198,7 +213,7 @@ export const layer = ({
           let outcome: string | undefined
           const reply = (result: Answer | undefined): void => {
             outcome = result?.outcome ?? "open"
-            if (result !== undefined) write(response, result, cors)
+            if (result !== undefined) write(response, result, cors, id)
           }
 
           const origin = request.headers.origin
@@ -212,12 +227,17 @@ export const layer = ({
                 written(result?.outcome ?? "")
               })
             }
-            return verdict === "foreign" ? last(refusals.origin) : sessionRequest(request, address, last)
+            return verdict === "foreign" ? last(refusals.origin) : sessionRequest(request, address, id, last)
           }
 
-          response.on("close", () =>
-            written(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
-          )
+          if (!isQuiet(path)) {
+            response.on("close", () =>
+              written(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
+            )
+          }
+          // others may write the headers from here on
+          request.headers["x-request-id"] = id
+          response.setHeader("x-request-id", id)
           if (serveStatic(path, request, response)) {
             outcome = "script"
             return
@@ -234,7 +254,7 @@ export const layer = ({
 
           if (path === REQUEST_PATH) return reply(refusals.postOnly)
           if (path === NEGOTIATE_PATH) {
-            return request.method === "POST" ? answer(hub.negotiate(request), reply) : reply(refusals.postOnly)
+            return request.method === "POST" ? answer(hub.negotiate(request), id, reply) : reply(refusals.postOnly)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
           // from here on others write the headers too
@@ -242,7 +262,7 @@ export const layer = ({
             response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? ""))))
             cors = undefined
           }
-          if (events !== undefined) return answer(push.events(response, events, address ?? ""), reply)
+          if (events !== undefined) return answer(push.events(response, events, address ?? ""), id, reply)
           response.setHeader("x-content-type-options", "nosniff")
           if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
             response.setHeader("cache-control", "no-store")
@@ -265,7 +285,7 @@ export const layer = ({
               ticket === undefined
                 ? hub.upgrade(request, socket, head, address)
                 : push.upgrade(request, socket, head, ticket, address)
-            answer(upgraded, (refusal) => {
+            answer(upgraded, requestIdOf(request), (refusal) => {
               if (refusal !== undefined) writeRaw(socket, refusal)
             })
           }

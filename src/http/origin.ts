@@ -31,7 +31,7 @@ export const corsHeaders = (origin: string): Readonly<Record<string, string>> =>
   "access-control-allow-origin": origin,
   "access-control-allow-credentials": "true",
   // the date tells a page how far its clock is from the gate's, whose deadlines it shows
-  "access-control-expose-headers": "date, retry-after, ratelimit, ratelimit-policy",
+  "access-control-expose-headers": "date, retry-after, ratelimit, ratelimit-policy, x-request-id",
   vary: "Origin",
 })
 
@@ -39,7 +39,7 @@ export const preflightHeaders = (origin: string): Readonly<Record<string, string
   "access-control-allow-origin": origin,
   "access-control-allow-credentials": "true",
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
-  "access-control-allow-headers": "content-type, x-requested-with, x-signalr-user-agent",
+  "access-control-allow-headers": "content-type, x-request-id, x-requested-with, x-signalr-user-agent",
   "access-control-max-age": PREFLIGHT_SECONDS,
   vary: "Origin",
 })

@@ -126,7 +126,7 @@ describe("an origin", () => {
 
 describe("the access log", () => {
   const ticket = "Bp4bowVR8eT8DnZgijn8pAio97"
-  const entry = { method: "GET", status: 200, outcome: "ok", address: "203.0.113.7", millis: 3 }
+  const entry = { id: "a-1", method: "GET", status: 200, outcome: "ok", address: "203.0.113.7", millis: 3 }
   const written = (paths: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
@@ -140,7 +140,13 @@ describe("the access log", () => {
     Effect.gen(function* () {
       const [line = "", ...more] = yield* written(["/api/session/request", "/health/live"])
       expect(more).toHaveLength(1)
-      expect(JSON.parse(line)).toEqual({ time: "1970-01-01T00:00:00.000Z", path: "/api/session/request", ...entry })
+      expect(JSON.parse(line)).toEqual({
+        time: "1970-01-01T00:00:00.000Z",
+        level: "info",
+        message: "request",
+        path: "/api/session/request",
+        ...entry,
+      })
     }),
   )
 

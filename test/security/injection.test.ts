@@ -11,7 +11,7 @@ import { exchange } from "./raw.ts"
 const REQUEST = "/api/session/request"
 const FORGED =
   '{"time":"2026-01-01T00:00:00.000Z","method":"GET","path":"/forged","status":200,"outcome":"forged","address":"","millis":0}'
-const ENTRY = ["time", "method", "path", "status", "outcome", "address", "millis"]
+const ENTRY = ["time", "level", "message", "id", "method", "path", "status", "outcome", "address", "millis"]
 
 /** A line's end and what comes after it, in the ways to write it that something might take for one. */
 const BREAKS = [

@@ -45,18 +45,20 @@ describe("an answer", () => {
 })
 
 describe("a line of output", () => {
-  const entry = '{"time":"t","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1}'
+  const entry =
+    '{"time":"t","level":"info","message":"request","id":"a-1","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1}'
+  const said = (message: string) => `{"time":"t","level":"warn","message":"${message}"}`
 
   it("that is forged, of another kind, a defect or a secret is wrong", () => {
     const wrong = (line: string) => wrongLine(line, { secrets })
     assert.isUndefined(wrong(entry))
-    assert.isUndefined(wrong("[12:00:00.000] WARN (#1): Let through unchecked"))
+    assert.isUndefined(wrong(said("Let through unchecked")))
     assert.strictEqual(wrong(entry.replace('"millis"', '"more"')), "a line of the log was forged")
     assert.strictEqual(wrong('{"time":'), "a line of the log is no JSON")
-    assert.strictEqual(wrong("[12:00:00.000] ERROR (#1): A request failed"), "a defect was logged")
+    assert.strictEqual(wrong(said("A request failed")), "a defect was logged")
     assert.strictEqual(wrong("    at run (/app/dist/main.js:1:2)"), "a defect was logged")
     assert.strictEqual(wrong("(node:1) Warning: Unhandled rejection"), "a defect was logged")
     assert.strictEqual(wrong("hello"), "a line of another kind")
-    assert.strictEqual(wrong("[12:00:00.000] INFO (#1): the-secret-0123456789"), "a secret was written")
+    assert.strictEqual(wrong(said("the-secret-0123456789")), "a secret was written")
   })
 })

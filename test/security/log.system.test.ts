@@ -1,6 +1,6 @@
 /** What others say and the gate logs: the platform's words when it refuses. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { makeBench, settingsFor } from "../e2e/support/gate.ts"
+import { makeBench, runProgram, settingsFor } from "../e2e/support/gate.ts"
 import { startPlatform } from "../e2e/support/servers.ts"
 import { eventually } from "../support/process.ts"
 
@@ -23,5 +23,41 @@ describe("the platform's words in the log", () => {
       assert.isFalse(line.startsWith(FORGED), line)
       assert.notMatch(line, /[\p{Cc}]/u)
     }
+  })
+})
+
+describe("the output of a gate that is no terminal", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+
+  const linesOf = (output: string) =>
+    output
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line): Readonly<Record<string, unknown>> => JSON.parse(line))
+
+  it("is one JSON object a line, each with its time, level and message", async () => {
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(settingsFor(platform))
+    await gate.call()
+    await eventually("the request is logged", () => gate.output().includes('"message":"request"'))
+    gate.kill("SIGTERM")
+    await gate.exit
+    const lines = linesOf(gate.output())
+    for (const { level, message, time } of lines) {
+      assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      assert.match(String(level), /^(debug|info|warn|error|fatal)$/)
+      assert.isString(message)
+    }
+    // what check would find is among them
+    assert.isTrue(lines.some(({ level, message }) => level === "error" && /BaseUrl/.test(String(message))))
+  })
+
+  it("is so too when it cannot start", async () => {
+    const { code, output } = await runProgram(["serve"], { Queue__MaxLength: "many" })
+    assert.strictEqual(code, 1)
+    const [line, ...more] = linesOf(output)
+    assert.deepStrictEqual([line?.level, more], ["fatal", []])
+    assert.include(String(line?.message), "Queue.MaxLength")
   })
 })

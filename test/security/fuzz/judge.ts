@@ -44,9 +44,11 @@ const isJson = (text: string): boolean => {
   }
 }
 
-const ENTRY = ["time", "method", "path", "status", "outcome", "address", "millis"].join()
-/** What Effect's logger writes, and node's inspector. */
-const PROSE = /^\[\d\d:\d\d:\d\d\.\d{3}\] (INFO|WARN|ERROR) |^timestamp=|^Debugger |^For help, see: |^\s*$/
+/** A request's line, and any other: what is said, and what beside it. */
+const ENTRY = ["time", "level", "message", "id", "method", "path", "status", "outcome", "address", "millis"].join()
+const SAID = /^time,level,message(,annotations)?(,spans)?(,cause)?$/
+/** What node's inspector writes. */
+const PROSE = /^Debugger |^For help, see: |^\s*$/
 const BAD =
   /A request failed|unhandled|uncaught|heap out of memory|MaxListenersExceeded|DeprecationWarning|\bat .+:\d+:\d+/i
 
@@ -55,7 +57,10 @@ export const wrongLine = (line: string, { secrets }: Pick<Credentials, "secrets"
   if (secrets.some((secret) => line.includes(secret))) return "a secret was written"
   if (line.startsWith("{")) {
     try {
-      return Object.keys(JSON.parse(line)).join() === ENTRY ? undefined : "a line of the log was forged"
+      const names = Object.keys(JSON.parse(line)).join()
+      if (names === ENTRY) return undefined
+      if (!SAID.test(names)) return "a line of the log was forged"
+      return BAD.test(line) ? "a defect was logged" : undefined
     } catch {
       return "a line of the log is no JSON"
     }

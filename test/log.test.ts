@@ -1,0 +1,69 @@
+/** The log's one format: what every line has, and that nothing in it starts a line of its own. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { formOf, layer, line } from "../src/log.ts"
+
+const written = (form: "json" | "text", effect: Effect.Effect<void>) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    yield* TestClock.setTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6))
+    yield* Effect.provide(
+      effect,
+      layer((text) => lines.push(text), form),
+    )
+    return lines
+  })
+
+describe("a line of the log", () => {
+  it.effect("is JSON with time, level, message, annotations, spans and cause", () =>
+    Effect.gen(function* () {
+      const [first = "", second = "", ...more] = yield* written(
+        "json",
+        Effect.gen(function* () {
+          yield* Effect.logWarning("one", { two: 2 }).pipe(
+            Effect.annotateLogs({ requestId: "r-1" }),
+            Effect.withLogSpan("span"),
+          )
+          yield* Effect.catchCause(Effect.die(new Error("broken")), (cause) => Effect.logError("failed", cause))
+        }),
+      )
+      assert.deepStrictEqual(more, [])
+      const { message, spans, ...rest } = JSON.parse(first)
+      assert.deepStrictEqual(rest, {
+        time: "2026-01-02T03:04:05.006Z",
+        level: "warn",
+        annotations: { requestId: "r-1" },
+      })
+      assert.match(message, /^one .*two.*2/s)
+      assert.deepStrictEqual(Object.keys(spans), ["span"])
+      const failed = JSON.parse(second)
+      assert.deepStrictEqual([failed.level, failed.message], ["error", "failed"])
+      assert.include(failed.cause, "broken")
+    }),
+  )
+
+  it.effect("is for people on a terminal, dated too", () =>
+    Effect.gen(function* () {
+      const [text = ""] = yield* written(
+        "text",
+        Effect.annotateLogs(Effect.logInfo("hello"), { requestId: "r-1", words: "a b" }),
+      )
+      assert.match(text, /^2026-01-02T03:04:05\.006Z INFO {2}hello annotations=.*r-1.*\n$/)
+    }),
+  )
+
+  it("holds no character that ends it or steers a terminal", () => {
+    const words = "a\nb\r\u0085c\u2028d\u2029e\u001b[2Kf\u009b"
+    const json = line("json", "t", "info", words, { annotations: { words } })
+    assert.notMatch(json.slice(0, -1), /[\p{Cc}\u2028\u2029]/u)
+    assert.strictEqual(JSON.parse(json).message, words)
+    assert.notMatch(line("text", "t", "info", words, {}).slice(0, -1), /(?!\n)[\p{Cc}\u2028\u2029]/u)
+  })
+
+  it("is JSON unless the stream is a terminal", () => {
+    assert.strictEqual(formOf({}), "json")
+    assert.strictEqual(formOf({ isTTY: false }), "json")
+    assert.strictEqual(formOf({ isTTY: true }), "text")
+  })
+})
