@@ -5,7 +5,7 @@ import * as Gate from "../../src/Gate.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PageRoot } from "../../src/http/console/routes.ts"
 import * as Listeners from "../../src/http/listeners.ts"
-import { IpIntel, noFacts } from "../../src/IpIntel.ts"
+import { type IpFacts, IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
@@ -22,6 +22,10 @@ export interface Options {
   /** the folder that holds the built page in `console/` */
   readonly pageRoot?: string
   readonly security?: Readonly<Record<string, unknown>>
+  /** what is known of every address; nothing is held against it when absent */
+  readonly facts?: IpFacts
+  /** how many may wait */
+  readonly queueLength?: number
 }
 
 /** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
@@ -37,25 +41,25 @@ const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
     })),
   ).pipe(Layer.provide(memory.layer))
 
-const concerns = Layer.mergeAll(
-  Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(noFacts), probe: Effect.void })),
-  Layer.effect(
-    PlatformApi,
-    Effect.sync(() => {
-      let sessions = 0
-      return PlatformApi.of({
-        initiate: () =>
-          Effect.sync(() => {
-            sessions++
-            return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
-          }),
-        concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
-        sessionStatus: () => Effect.succeed("unknown"),
-        verify: () =>
-          Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
-      })
-    }),
-  ),
+const intel = (facts: IpFacts): Layer.Layer<IpIntel> =>
+  Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(facts), probe: Effect.void }))
+
+const platform = Layer.effect(
+  PlatformApi,
+  Effect.sync(() => {
+    let sessions = 0
+    return PlatformApi.of({
+      initiate: () =>
+        Effect.sync(() => {
+          sessions++
+          return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
+        }),
+      concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
+      sessionStatus: () => Effect.succeed("unknown"),
+      verify: () =>
+        Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
+    })
+  }),
 )
 
 export interface GateUnderTest {
@@ -69,7 +73,9 @@ export interface GateUnderTest {
 /** Starts it for as long as the scope is open. */
 export const startGate = ({
   basePath = "",
+  facts = noFacts,
   pageRoot,
+  queueLength = 10_000,
   security = {},
   slots = 1,
   ...options
@@ -93,12 +99,12 @@ export const startGate = ({
       ...(token === undefined ? {} : { ConsoleToken: token }),
       ...security,
     },
-    Queue: { DisconnectGraceSeconds: 3600 },
+    Queue: { DisconnectGraceSeconds: 3600, MaxLength: queueLength },
     Server: { Host: "127.0.0.1" },
   })
   const gate = Listeners.layer({ basePath }).pipe(
     Layer.provideMerge(Gate.layerNoDeps),
-    Layer.provide(concerns),
+    Layer.provide([intel(facts), platform]),
     Layer.provide(PushChannel.layerShared),
     Layer.provideMerge(makeStore(state)),
     Layer.provide(settings),

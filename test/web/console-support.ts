@@ -20,6 +20,10 @@ export interface RunningGate extends GateUnderTest {
   readonly call: (callers: number) => Promise<void>
   /** Callers of whom the gate says where they stand. */
   readonly state: (ticket: string) => Promise<string>
+  /** Ends the n-th session that the platform started. */
+  readonly hangUp: (n: number) => Promise<void>
+  /** Starts the session of a ticket that was called. */
+  readonly start: (ticket: string) => Promise<void>
   /** A caller's ticket. */
   readonly ticket: () => Promise<string>
   readonly close: () => Promise<void>
@@ -33,6 +37,8 @@ export const runGate = async (options: Options): Promise<RunningGate> => {
     ...gate,
     call: (callers) =>
       Effect.runPromise(Effect.forEach(Array.from({ length: callers }), () => Effect.ignore(one), { discard: true })),
+    hangUp: (n) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.sessionEnded([`s${n}`]))),
+    start: (ticket) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.start(ticket))),
     state: (ticket) => Effect.runPromise(Effect.map(gate.gatekeeper.status(ticket), ({ state }) => state)),
     ticket: () =>
       Effect.runPromise(

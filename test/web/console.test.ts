@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { noFacts } from "../../src/IpIntel.ts"
+import type { Options } from "../http/console-support.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
 import { buildPage, type RunningGate, runGate, TOKEN } from "./console-support.ts"
@@ -32,37 +34,40 @@ interface Visit {
 }
 
 /** A gate with so many callers, and a browser's visitor without history. */
-const visiting = (slots: number, callers: number, test: (visit: Visit) => Promise<void>) => async (): Promise<void> => {
-  /** what went wrong in any tab: errors of scripts, and what the content security policy forbade */
-  const complaints: Array<string> = []
-  const gate = await runGate({ slots, pageRoot: page.root })
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  context.setDefaultTimeout(20_000)
-  const openTab = async (): Promise<Page> => {
-    const tab = await context.newPage()
-    tab.on("pageerror", (error) => complaints.push(String(error)))
-    tab.on("console", (message) => {
-      // Chromium reports every refusal as an error; the tests cause those.
-      if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text())
-    })
-    await tab.goto(`${gate.url}/console`)
-    return tab
+const visiting =
+  (slots: number, callers: number, test: (visit: Visit) => Promise<void>, more: Options = {}) =>
+  async (): Promise<void> => {
+    /** what went wrong in any tab: errors of scripts, and what the content security policy forbade */
+    const complaints: Array<string> = []
+    const gate = await runGate({ slots, pageRoot: page.root, ...more })
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+    context.setDefaultTimeout(20_000)
+    const openTab = async (): Promise<Page> => {
+      const tab = await context.newPage()
+      tab.on("pageerror", (error) => complaints.push(String(error)))
+      tab.on("console", (message) => {
+        // Chromium reports every refusal as an error; the tests cause those.
+        if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
+          complaints.push(message.text())
+      })
+      await tab.goto(`${gate.url}/console`)
+      return tab
+    }
+    const signIn = async (token = TOKEN): Promise<Page> => {
+      const tab = await openTab()
+      await tab.getByLabel("Console token").fill(token)
+      await button(tab, "Sign in").click()
+      return tab
+    }
+    try {
+      await gate.call(callers)
+      await test({ gate, context, openTab, signIn })
+      expect(complaints).toEqual([])
+    } finally {
+      await context.close()
+      await gate.close()
+    }
   }
-  const signIn = async (token = TOKEN): Promise<Page> => {
-    const tab = await openTab()
-    await tab.getByLabel("Console token").fill(token)
-    await button(tab, "Sign in").click()
-    return tab
-  }
-  try {
-    await gate.call(callers)
-    await test({ gate, context, openTab, signIn })
-    expect(complaints).toEqual([])
-  } finally {
-    await context.close()
-    await gate.close()
-  }
-}
 
 const heading = (tab: Page, name: string): Promise<void> =>
   tab.getByRole("heading", { level: 1, name, exact: true }).waitFor()
@@ -72,6 +77,43 @@ const shows = (tab: Page, name: string, text: string): Promise<void> =>
   eventually(`${name} shows ${text}`, async () => (await figure(tab, name).textContent()) === text)
 const said = (tab: Page, text: string | RegExp): Promise<void> => tab.getByRole("status").getByText(text).waitFor()
 const hash = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)
+
+const legendOf = async (tab: Page, name: string): Promise<string> =>
+  (await tab.getByRole("list", { name }).textContent()) ?? ""
+
+interface Sight {
+  readonly chart: string
+  /** the class of what is seen and clicked in the middle of the chart */
+  readonly middle: string
+  /** texts of the notes that lie over it */
+  readonly notes: ReadonlyArray<string>
+  /** how many opaque colours its canvas has outside of the axes */
+  readonly colors: number
+}
+
+/** What a visitor sees of each chart: evaluated in the page, which has no script of ours. */
+const sights = async (tab: Page): Promise<ReadonlyArray<Sight>> =>
+  tab.evaluate(`[...document.querySelectorAll("[data-plot]")].map((plot) => {
+    plot.scrollIntoView({ block: "center" })
+    const box = plot.getBoundingClientRect()
+    const middle = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
+    const over = plot.querySelector(".u-over").getBoundingClientRect()
+    const canvas = plot.querySelector("canvas")
+    const at = canvas.getBoundingClientRect()
+    const scale = canvas.width / at.width
+    const [x, y, width, height] = [over.x - at.x, over.y - at.y, over.width, over.height].map((n) => Math.round(n * scale))
+    const { data } = canvas.getContext("2d").getImageData(x, y, width, height)
+    const colors = new Set()
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 255) colors.add(data[i] + "," + data[i + 1] + "," + data[i + 2])
+    }
+    return {
+      chart: plot.dataset.plot,
+      middle: middle === null ? "" : middle.className,
+      notes: [...plot.querySelectorAll("p")].filter((note) => note.getClientRects().length > 0).map((note) => note.textContent),
+      colors: colors.size,
+    }
+  })`)
 
 /** Presses a button of the page and confirms what it asks. */
 const confirm = async (tab: Page, name: string, question: string, yes: string): Promise<void> => {
@@ -139,20 +181,33 @@ describe.concurrent("signing in to the console", () => {
 
 describe.concurrent("the console", () => {
   it(
-    "shows an empty gate as empty",
-    visiting(3, 0, async ({ signIn }) => {
-      const tab = await signIn()
-      await heading(tab, "Taking calls")
-      await shows(tab, "slots", "0 of 3")
-      await tab.getByText("No slot is held.").waitFor()
-      await tab.getByText("Nobody waits.").waitFor()
-      await tab.getByText("No requests in the last hour").waitFor()
-      await tab.getByText("Nothing yet.").waitFor()
-      await eventually(
-        "health",
-        async () => (await tab.locator('[data-rows="health"]').getByText("Works").count()) === 3,
-      )
-    }),
+    "draws its three charts, light and dark, covers them with nothing, and says how many were not checked",
+    visiting(
+      1,
+      1,
+      async ({ gate, signIn }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        const ticket = await gate.ticket()
+        await gate.call(2)
+        await gate.hangUp(1)
+        await gate.start(ticket)
+        await tab.getByRole("list", { name: "Refusals in the last hour" }).getByText("Queue full").waitFor()
+        await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Mean times in the last hour")))
+        for (const colorScheme of ["light", "dark"] as const) {
+          await tab.emulateMedia({ colorScheme })
+          await eventually("the charts are drawn", async () => (await sights(tab)).every(({ colors }) => colors >= 2))
+          expect(await sights(tab)).toMatchObject([
+            { chart: "admissions", middle: "u-over", notes: [] },
+            { chart: "refusals", middle: "u-over", notes: [] },
+            { chart: "times", middle: "u-over", notes: [] },
+          ])
+        }
+        await shows(tab, "unchecked", "4")
+        await shows(tab, "unchecked-more", "4 let through, 0 blocked in the last hour")
+      },
+      { facts: { ...noFacts, vpn: null }, queueLength: 1 },
+    ),
   )
 
   it(
@@ -337,6 +392,23 @@ describe.concurrent("the console", () => {
 
 // what is counted is counted for the process, and time is measured: one after the other
 describe("the console by itself", () => {
+  it(
+    "shows an empty gate as empty",
+    visiting(3, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await shows(tab, "slots", "0 of 3")
+      await tab.getByText("No slot is held.").waitFor()
+      await tab.getByText("Nobody waits.").waitFor()
+      await tab.getByText("No requests in the last hour").waitFor()
+      await tab.getByText("Nothing yet.").waitFor()
+      await eventually(
+        "health",
+        async () => (await tab.locator('[data-rows="health"]').getByText("Works").count()) === 3,
+      )
+    }),
+  )
+
   it(
     "shows callers as they come, without a reload, and no ticket's id",
     visiting(2, 0, async ({ gate, signIn }) => {

@@ -147,6 +147,9 @@ export const createScreen = (history: History): Screen => {
       const minutes = history.minutes(now)
       charts(minutes)
       say("refused", words.count(REFUSAL_NAMES.reduce((all, name) => all + minutes.total(name), 0)))
+      const [passed, blocked] = [minutes.total("letThroughUnchecked"), minutes.total("ipCheckFailed")]
+      say("unchecked", words.count(passed + blocked))
+      say("unchecked-more", `${words.count(passed)} let through, ${words.count(blocked)} blocked in the last hour`)
       health.show(view.health)
       // while the store is away the last figures stay, greyed
       if (view.queue === null) return
