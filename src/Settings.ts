@@ -71,6 +71,8 @@ export interface SettingsTree {
     readonly RefundsPerHour: number
     /** units of the hour and the day that a missed turn costs in all */
     readonly MissedTurnCost: number
+    /** how often one address may ask for the state of tickets in a minute, and its network five times as often; 0 is no limit */
+    readonly StatusPerMinute: number
     readonly BlockVpn: boolean
     readonly BlockProxy: boolean
     readonly BlockTor: boolean

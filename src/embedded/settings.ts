@@ -66,6 +66,8 @@ export interface GateSettings {
     readonly RefundsPerHour?: Amount
     /** units of the hour and the day that a missed turn costs, 3 when absent */
     readonly MissedTurnCost?: Amount
+    /** questions after tickets a minute and address, 120 when absent; 0 is no limit */
+    readonly StatusPerMinute?: Amount
     readonly BlockVpn?: Switch
     readonly BlockProxy?: Switch
     readonly BlockTor?: Switch

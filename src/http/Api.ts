@@ -50,6 +50,7 @@ const problem = (status: number, description: string) =>
   )
 
 const id = { id: described(Schema.String, "The ticket's uniqueRequestId.") }
+const askedTooOften = problem(429, "`rate_limited`: too often asked by this address, with Retry-After")
 const storeAway = problem(503, "`store_unavailable`: try again after Retry-After")
 
 /** The request that everything begins with. It is answered beside the router, at the price of one effect. */
@@ -81,7 +82,7 @@ const Events = HttpApiGroup.make("Push").add(
     error: [
       problem(403, "`origin_not_allowed`"),
       problem(404, "`ticket_unknown`"),
-      problem(429, "`too_many_connections`"),
+      problem(429, "`too_many_connections`, `rate_limited` (too many tickets asked for that there are not)"),
       storeAway,
     ],
   }).annotate(
@@ -94,8 +95,8 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   HttpApiEndpoint.get("status", "/api/session/:id", {
     params: id,
     success: ticketStatus,
-    error: [problem(404, "`ticket_unknown`"), storeAway],
-  }).annotate(OpenApi.Description, "Where the ticket stands; asking counts as presence."),
+    error: [problem(404, "`ticket_unknown`"), askedTooOften, storeAway],
+  }).annotate(OpenApi.Description, "Where the ticket stands; asking counts as presence, unless it is refused (429)."),
   HttpApiEndpoint.post("start", "/api/session/:id/start", {
     params: id,
     success: started,
@@ -103,6 +104,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problem(404, "`ticket_unknown`"),
       problem(409, "`not_your_turn`, `start_in_progress`, `agent_busy`"),
       problem(410, "`ticket_over`"),
+      askedTooOften,
       problem(422, "`request_refused`"),
       problem(502, "`platform_rejected`"),
       storeAway,
@@ -111,7 +113,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: HttpApiSchema.NoContent,
-    error: storeAway,
+    error: [askedTooOften, storeAway],
   }).annotate(OpenApi.Description, "Gives up a place or a reserved slot; idempotent."),
 )
 

@@ -159,6 +159,10 @@ export const failed = (
   }
 }
 
+/** An address has asked for tickets too often (`Security.StatusPerMinute`); nothing was looked up. */
+export const askedTooOften = (seconds: number): Answer =>
+  problem(429, "rate_limited", `This address asks too often. Try again in ${seconds} s.`, retryAfter(seconds))
+
 /** Something that should not happen did; the log has the rest. */
 export const internalError = problem(500, "internal_error", "Something went wrong here.")
 

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Cause, Context, Effect, Exit, Layer } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import type { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
@@ -15,7 +15,8 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { atEndOfTurn } from "../turn.ts"
 import { AccessLog, isQuiet } from "./access-log.ts"
-import { type Answer, internalError, refusals } from "./answer.ts"
+import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
+import { makeAskLimit } from "./ask-limit.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
@@ -41,6 +42,7 @@ export class Listeners extends Context.Service<
 
 const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
 const REQUEST_PATH = "/api/session/request"
+const TICKETS_PATH = "/api/session/"
 const HUB_PATH = "/sessionHub"
 const NEGOTIATE_PATH = "/sessionHub/negotiate"
 
@@ -124,6 +126,11 @@ export const layer = ({
       const hub = yield* makeHub(basePath)
       const serveStatic = yield* makeStatic
       const trusted = trustedProxies(Security.TrustedProxies)
+      const clock = yield* Clock.Clock
+      // looking, acting and guessing are counted apart: whoever looks too often can still start
+      const looks = makeAskLimit(Security.StatusPerMinute)
+      const acts = makeAskLimit(Security.StatusPerMinute)
+      const guesses = makeAskLimit(Security.StatusPerMinute)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
       // a router of its own, built anew, whatever routers there are in the application around it
@@ -192,6 +199,23 @@ export const layer = ({
         })
       }
 
+      /** The refusal of an address that asks too often; one that is not known has other problems. */
+      const tooOften = (limit: typeof looks, address: string | undefined): Answer | undefined => {
+        const seconds = address === undefined ? 0 : limit.ask(address, clock.currentTimeMillisUnsafe())
+        return seconds === 0 ? undefined : askedTooOften(seconds)
+      }
+      /** An open channel is bounded otherwise; here those are refused who asked for too many tickets that there are not. */
+      const tooManyGuesses = (address: string | undefined): Answer | undefined => {
+        const seconds = address === undefined ? 0 : guesses.wait(address, clock.currentTimeMillisUnsafe())
+        return seconds === 0 ? undefined : askedTooOften(seconds)
+      }
+      const guessed = (address: string | undefined, result: Answer | undefined): Answer | undefined => {
+        if (result?.outcome === "ticket_unknown" && address !== undefined) {
+          guesses.ask(address, clock.currentTimeMillisUnsafe())
+        }
+        return result
+      }
+
       return Listeners.of({
         request: (request, response) => {
           const path = pathOf(request)
@@ -257,12 +281,18 @@ export const layer = ({
             return request.method === "POST" ? answer(hub.negotiate(request), id, reply) : reply(refusals.postOnly)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
+          if (routedPath.startsWith(TICKETS_PATH)) {
+            const looking = method === "GET" || method === "HEAD"
+            const refusal = events === undefined ? tooOften(looking ? looks : acts, address) : tooManyGuesses(address)
+            if (refusal !== undefined) return reply(refusal)
+          }
           // from here on others write the headers too
           if (cors !== undefined) {
             response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? ""))))
             cors = undefined
           }
-          if (events !== undefined) return answer(push.events(response, events, address ?? ""), id, reply)
+          if (events !== undefined)
+            return answer(push.events(response, events, address ?? ""), id, (result) => reply(guessed(address, result)))
           response.setHeader("x-content-type-options", "nosniff")
           if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
             response.setHeader("cache-control", "no-store")
@@ -281,12 +311,18 @@ export const layer = ({
             refuseUpgrade(socket, refusals.origin)
           } else {
             socket.on("error", () => socket.destroy())
+            const refusal = ticket === undefined ? undefined : tooManyGuesses(address)
+            if (refusal !== undefined) {
+              writeRaw(socket, refusal)
+              return true
+            }
             const upgraded =
               ticket === undefined
                 ? hub.upgrade(request, socket, head, address)
                 : push.upgrade(request, socket, head, ticket, address)
-            answer(upgraded, requestIdOf(request), (refusal) => {
-              if (refusal !== undefined) writeRaw(socket, refusal)
+            answer(upgraded, requestIdOf(request), (result) => {
+              const refused = guessed(address, result)
+              if (refused !== undefined) writeRaw(socket, refused)
             })
           }
           return true

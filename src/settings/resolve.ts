@@ -160,6 +160,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       RateLimitConcurrency: value("Security.RateLimitConcurrency"),
       RefundsPerHour: value("Security.RefundsPerHour"),
       MissedTurnCost: value("Security.MissedTurnCost"),
+      StatusPerMinute: value("Security.StatusPerMinute"),
       BlockVpn: value("Security.BlockVpn"),
       BlockProxy: value("Security.BlockProxy"),
       BlockTor: value("Security.BlockTor"),

@@ -105,6 +105,11 @@ export const SETTINGS = {
   "Security.RateLimitDaily": withDefault(calls, 100, "sessions a day and address; 0 is no limit"),
   "Security.RateLimitConcurrency": withDefault(calls, 3, "tickets open at once and address; 0 is no limit"),
   "Security.RefundsPerHour": withDefault(calls, 10, "units given back an hour and address; 0 gives nothing back"),
+  "Security.StatusPerMinute": withDefault(
+    calls,
+    120,
+    "questions after tickets a minute and address, five times that a network; 0 is no limit",
+  ),
   "Security.MissedTurnCost": withDefault(
     Kinds.wholeNumber(1, 100),
     3,

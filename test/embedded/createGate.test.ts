@@ -129,6 +129,7 @@ describe("creating a gate", () => {
         RateLimitConcurrency: "",
         RefundsPerHour: "",
         MissedTurnCost: "",
+        StatusPerMinute: "",
         BlockVpn: "",
         BlockProxy: "",
         BlockTor: "",

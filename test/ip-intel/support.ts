@@ -46,6 +46,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       RateLimitConcurrency: 0,
       RefundsPerHour: 10,
       MissedTurnCost: 3,
+      StatusPerMinute: 120,
       BlockVpn: true,
       BlockProxy: true,
       BlockTor: true,

@@ -44,6 +44,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       RateLimitConcurrency: 0,
       RefundsPerHour: 10,
       MissedTurnCost: 3,
+      StatusPerMinute: 120,
       BlockVpn: true,
       BlockProxy: true,
       BlockTor: true,

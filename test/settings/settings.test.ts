@@ -80,6 +80,7 @@ describe("the smallest settings", () => {
           RateLimitConcurrency: 3,
           RefundsPerHour: 10,
           MissedTurnCost: 3,
+          StatusPerMinute: 120,
           BlockVpn: true,
           BlockProxy: true,
           BlockTor: true,

@@ -36,6 +36,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     // what each ticket costs is judged apart from what others gave back
     RefundsPerHour: 1_000,
     MissedTurnCost: 3,
+    StatusPerMinute: 0,
     BlockVpn: false,
     BlockProxy: false,
     BlockTor: false,

@@ -34,6 +34,7 @@ export const settingsFor = (platform: { readonly baseUrl: string }, more: Enviro
   Security__RateLimitHourly: "0",
   Security__RateLimitDaily: "0",
   Security__RateLimitConcurrency: "0",
+  Security__StatusPerMinute: "0",
   Server__Host: "127.0.0.1",
   Server__Port: "0",
   ...more,

@@ -81,6 +81,7 @@ const startGate = async ({ own }: Owned, { onLine, store }: TargetOptions): Prom
         Security__RateLimitHourly: "5000",
         Security__RateLimitDaily: "20000",
         Security__RateLimitConcurrency: "0",
+        Security__StatusPerMinute: "0",
         Queue__MaxLength: "300",
         Queue__DisconnectGraceSeconds: "2",
         Queue__StartWindowSeconds: "2",

@@ -1,0 +1,112 @@
+/** What one address can take from others, and what it gets back. */
+import { describe, expect } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import {
+  ask,
+  begin,
+  CALLER,
+  caller,
+  enqueue,
+  figures,
+  gateTest,
+  hangUp,
+  platformIsAway,
+  remaining,
+  stateOf,
+} from "../support/gate.ts"
+
+const ten = { VoiceAiPlatform: { MaxConcurrency: 10 } }
+
+describe("one address under the defaults", () => {
+  gateTest("has at most three tickets open, whatever it asks: of ten slots it holds three", ten, () =>
+    Effect.gen(function* () {
+      const outcomes = []
+      for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
+      expect(outcomes.filter((tag) => tag === "Started").length).toBe(3)
+      expect(outcomes.filter((tag) => tag === "RateLimited").length).toBe(18)
+      expect(yield* figures(10)).toEqual({ leases: 3, waiting: 0, live: 3 })
+      // an end of any of them makes room at once
+      yield* hangUp("web-2")
+      expect((yield* ask(CALLER))._tag).toBe("Started")
+      expect((yield* ask(CALLER))._tag).toBe("RateLimited")
+    }),
+  )
+
+  gateTest("gets back what it waited for in vain, ten times an hour", {}, () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* begin(caller(1))
+      for (let n = 0; n < 12; n++) yield* gate.leave(yield* enqueue())
+      expect(yield* remaining()).toBe(18)
+      yield* TestClock.adjust("1 hour")
+      yield* gate.leave(yield* enqueue())
+      expect(yield* remaining()).toBe(20)
+    }),
+  )
+
+  gateTest("pays for being called and leaving as for a call", {}, () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* begin(caller(1))
+      const ticket = yield* enqueue()
+      yield* hangUp("web-1")
+      expect(yield* stateOf(ticket)).toBe("called")
+      yield* gate.leave(ticket)
+      expect(yield* remaining()).toBe(19)
+      // and it is open no more
+      for (let n = 0; n < 3; n++) expect((yield* ask())._tag).not.toBe("RateLimited")
+    }),
+  )
+
+  gateTest("pays three units for a turn that it misses, and one for a place that it abandons", {}, (world) =>
+    Effect.gen(function* () {
+      yield* begin(caller(1))
+      const missing = yield* enqueue()
+      world.connected.add(missing)
+      yield* hangUp("web-1")
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* stateOf(missing)).toBe("missed")
+      expect(yield* remaining()).toBe(17)
+      yield* begin(caller(2))
+      const absent = yield* enqueue(caller(3))
+      yield* TestClock.adjust("33 seconds")
+      expect(yield* stateOf(absent)).toBe("abandoned")
+      expect(yield* remaining(caller(3))).toBe(19)
+    }),
+  )
+
+  gateTest("is given back what a platform that fails took, ten times an hour", {}, (world) =>
+    Effect.gen(function* () {
+      world.initiate = () => Effect.fail(platformIsAway)
+      for (let n = 0; n < 13; n++) expect((yield* ask())._tag).toBe("PlatformUnavailable")
+      expect(yield* remaining()).toBe(17)
+    }),
+  )
+
+  for (const [what, end] of [
+    ["left", (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))],
+    ["abandoned", () => TestClock.adjust("33 seconds")],
+  ] as const) {
+    gateTest(`has no open ticket of one that it ${what}`, { Security: { RateLimitConcurrency: 1 } }, () =>
+      Effect.gen(function* () {
+        yield* begin(caller(1))
+        yield* end(yield* enqueue())
+        expect((yield* ask())._tag).toBe("Queued")
+        expect((yield* ask())._tag).toBe("RateLimited")
+      }),
+    )
+  }
+
+  gateTest(
+    "has no open ticket of a call that was reclaimed",
+    { Security: { RateLimitConcurrency: 1 }, Queue: { MaxCallMinutes: 1 } },
+    () =>
+      Effect.gen(function* () {
+        yield* begin()
+        yield* TestClock.adjust("62 seconds")
+        expect((yield* ask())._tag).toBe("Started")
+      }),
+  )
+})

@@ -1,0 +1,73 @@
+/** How often tickets may be asked for by one address. */
+import { assert, describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeAskLimit, NETWORK_TIMES } from "../../src/http/ask-limit.ts"
+import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
+
+const MINUTE = 60_000
+const NOW = 1_800_000_000_000
+
+describe("what one address may ask in a minute", () => {
+  it("is so much, counted from the first time, and IPv6 by its /64", () => {
+    const limit = makeAskLimit(3)
+    const asked = (address: string, after: number) => limit.ask(address, NOW + after)
+    assert.deepStrictEqual(
+      [0, 10, 20].map((after) => asked("2001:db8:1:2::1", after)),
+      [0, 0, 0],
+    )
+    assert.strictEqual(asked("2001:db8:1:2:ffff::9", 20_000), 40)
+    assert.strictEqual(asked("2001:db8:1:3::1", 20_000), 0)
+    assert.strictEqual(asked("2001:db8:1:2::1", MINUTE - 1), 1)
+    assert.strictEqual(asked("2001:db8:1:2::1", MINUTE), 0)
+  })
+
+  it("is bounded for all addresses of a network together, and what was refused does not count", () => {
+    const limit = makeAskLimit(10)
+    const passed = (network: string) => {
+      let passed = 0
+      for (let host = 1; host < 200; host++) {
+        for (let n = 0; n < 12; n++) if (limit.ask(`${network}.${host}`, NOW) === 0) passed++
+      }
+      return passed
+    }
+    assert.strictEqual(passed("45.10.1"), 10 * NETWORK_TIMES)
+    assert.strictEqual(passed("45.10.2"), 10 * NETWORK_TIMES)
+    assert.isAbove(limit.wait("45.10.1.250", NOW), 0)
+  })
+
+  it("has no bound when that is 0", () => {
+    const limit = makeAskLimit(0)
+    for (let n = 0; n < 1_000; n++) assert.strictEqual(limit.ask("45.10.1.1", NOW), 0)
+  })
+})
+
+describe("asking for a ticket's state", () => {
+  const given = { Security: { StatusPerMinute: 5 }, VoiceAiPlatform: { MaxConcurrency: 2 } }
+
+  servedTest("is refused beyond the bound, and does not keep the place; starting and leaving go on", given, ({ url }) =>
+    Effect.gen(function* () {
+      const ticket = `${url}/api/session/${textField(yield* post(`${url}/api/session/request`), "uniqueRequestId")}`
+      for (let n = 0; n < 5; n++) expect((yield* call(ticket)).status).toBe(200)
+      const refused = yield* call(ticket)
+      expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"])
+      const seconds = Number(refused.headers.get("retry-after"))
+      expect(seconds).toBeGreaterThan(50)
+      expect(seconds).toBeLessThanOrEqual(60)
+      expect((yield* post(`${ticket}/start`)).status).toBe(200)
+      for (let n = 0; n < 4; n++) yield* call(ticket, { method: "DELETE" })
+      expect((yield* post(`${ticket}/start`)).status).toBe(429)
+    }),
+  )
+
+  servedTest("that there is not, over the events, is refused beyond the bound; own tickets are not", given, (served) =>
+    Effect.gen(function* () {
+      const { port, url } = served
+      const events = (ticket: string) =>
+        Effect.map(rawCall(port, { path: `/api/session/${ticket}/events`, method: "GET" }), ({ status }) => status)
+      const statuses: Array<number> = []
+      for (let n = 0; n < 7; n++) statuses.push(yield* events(`${"guess".padEnd(25, "0")}${n}`))
+      expect(statuses).toEqual([404, 404, 404, 404, 404, 429, 429])
+      expect((yield* post(`${url}/api/session/request`)).status).toBe(200)
+    }),
+  )
+})
