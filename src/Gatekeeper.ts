@@ -19,6 +19,7 @@ import { makeEnter } from "./gatekeeper/enter.ts"
 import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
+import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { makeUnchecked } from "./gatekeeper/unchecked.ts"
@@ -83,8 +84,8 @@ export class Gatekeeper extends Context.Service<
      * A connection of the ticket is open on this instance (tell `PushChannel` first): what it has to know now.
      */
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
-    /** Whether the slots of every campaign are known. */
-    readonly capacityKnown: Effect.Effect<boolean>
+    /** Why the slots of a campaign are not known, in words for anybody; undefined when all are known. */
+    readonly capacityProblem: Effect.Effect<string | undefined>
     /** What an operator sees and does; whoever calls it has been authorised. */
     readonly operator: Operator
   }
@@ -142,10 +143,11 @@ export const layer: Layer.Layer<
     const ipIntel = yield* IpIntel
     const secret = yield* Secrets
     const campaigns = makeCampaigns(settings)
-    const capacity = yield* makeCapacity(campaigns.all)
+    const capacity = yield* makeCapacity(campaigns)
     const steps = yield* makeSteps(campaigns, capacity)
     const { at, refund, step } = steps
-    const launch = yield* makeLaunch(steps)
+    const sessionIds = yield* makeSessionIds(steps)
+    const launch = yield* makeLaunch(steps, sessionIds)
     const tickets = yield* makeTickets(campaigns, steps, launch)
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
@@ -239,8 +241,8 @@ export const layer: Layer.Layer<
       },
     }
 
-    yield* capacity.refresh(() => 0)
-    yield* background(campaigns, capacity, steps, tickets)
+    yield* capacity.refresh()
+    yield* background(campaigns, capacity, steps, tickets, sessionIds)
     const operator = yield* makeOperator(campaigns, capacity, steps)
 
     return Gatekeeper.of({
@@ -250,7 +252,7 @@ export const layer: Layer.Layer<
       status: tickets.status,
       attach: tickets.attach,
       sessionEnded: tickets.sessionEnded,
-      capacityKnown: Effect.sync(capacity.known),
+      capacityProblem: Effect.sync(capacity.problem),
       operator,
     })
   }),

@@ -16,6 +16,7 @@ import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
   FeaturesData,
   HistoryData,
+  historyIdsOf,
   StartData,
   sessionIdsOf,
   startBody,
@@ -50,6 +51,14 @@ export interface Concurrency {
   readonly inUse: number
 }
 
+/** What the platform's history says of a session. */
+export interface SessionState {
+  /** `unknown` where the platform cannot be asked, or does not know the session */
+  readonly status: "running" | "over" | "unknown"
+  /** every id that the answer names, in no order; may be empty */
+  readonly sessionIds: ReadonlyArray<string>
+}
+
 export class PlatformApi extends Context.Service<
   PlatformApi,
   {
@@ -61,11 +70,8 @@ export class PlatformApi extends Context.Service<
     readonly initiate: (config: SessionConfig, group: string) => Effect.Effect<WebSession, PlatformError>
     /** The account's figures; needs a key with user management. `Refused` when the key may not, or the platform has no such endpoint. */
     readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
-    /** Whether a session still runs; `unknown` where the platform cannot be asked, or does not know the session. */
-    readonly sessionStatus: (
-      campaign: string,
-      sessionId: string,
-    ) => Effect.Effect<"running" | "over" | "unknown", PlatformError>
+    /** Whether a session still runs, and by which ids the platform's history names it. */
+    readonly sessionStatus: (campaign: string, sessionId: string) => Effect.Effect<SessionState, PlatformError>
     /**
      * Harmless reads with the campaign's key, for `check`, the start and the console: what the platform says of the campaign's
      * settings, and what it does not tell.
@@ -129,7 +135,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       const usage = yield* call(campaign, UsageData, { ...read, path: "user/billing/usage" })
       return {
         limit: Math.floor(features.Call_Concurrency),
-        inUse: Math.ceil(usage.currentUsage.Call_Concurrency),
+        inUse: Math.ceil(usage.currentUsage?.Call_Concurrency ?? 0),
       } satisfies Concurrency
     })
 
@@ -138,8 +144,8 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       const business = encodeURIComponent(campaign.BusinessId)
       const path = `business/${business}/websession/history/${encodeURIComponent(sessionId)}`
       return yield* call(campaign, HistoryData, { kind: "read", method: "POST", path, body: {} }).pipe(
-        Effect.map(statusOf),
-        Effect.catchIf(cannotBeAsked, () => Effect.succeed("unknown" as const)),
+        Effect.map((data): SessionState => ({ status: statusOf(data), sessionIds: historyIdsOf(data) })),
+        Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),
       )
     })
 

@@ -153,6 +153,7 @@ export {
   PlatformError,
   Refused,
   RequestRefused,
+  type SessionState,
   Unavailable,
   type WebSession,
 } from "./PlatformApi.ts"

@@ -354,7 +354,7 @@ describe("reading", () => {
         () => answer,
         (api, received) =>
           Effect.gen(function* () {
-            assert.strictEqual(yield* api.sessionStatus("default", "w/1"), expected)
+            assert.strictEqual((yield* api.sessionStatus("default", "w/1")).status, expected)
             assert.strictEqual(received[0]?.url, "/api/v1/business/b1/websession/history/w%2F1")
             assert.strictEqual(received[0]?.method, "POST")
           }),

@@ -43,7 +43,8 @@ const OwnPlatform = Layer.effect(
           return Effect.succeed({ sessionIds: [id], webSocketUrl: `wss://agent.example/${id}` })
         }),
       concurrency: () => Effect.sync(() => ({ limit: 1, inUse: talksTo.size })),
-      sessionStatus: (_campaign, id) => Effect.sync(() => (talksTo.has(id) ? "running" : "over")),
+      sessionStatus: (_campaign, id) =>
+        Effect.sync(() => ({ status: talksTo.has(id) ? "running" : "over", sessionIds: [id] })),
       verify: () => Effect.succeed([{ subject: "platform", state: "ok", says: "the agent is in this process" }]),
     })
   }),

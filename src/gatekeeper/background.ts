@@ -4,14 +4,15 @@
  */
 import { Effect, Metric, Schedule, type Scope } from "effect"
 import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
-import { PlatformApi } from "../PlatformApi.ts"
+import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
-import { CAPACITY_MILLIS, type Capacity } from "./capacity.ts"
+import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
 import { estimateSeconds } from "./outcomes.ts"
+import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
 import type { Tickets } from "./tickets.ts"
 
@@ -38,6 +39,7 @@ export const background = (
   capacity: Capacity,
   steps: Steps,
   { sessionEnded }: Tickets,
+  ids: SessionIds,
 ): Effect.Effect<void, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -108,9 +110,10 @@ export const background = (
       Effect.gen(function* () {
         const old = yield* queue.audit(steps.at(campaign), AUDIT_AGE_MILLIS, AUDIT_MILLIS)
         for (const session of old) {
-          const status = yield* Effect.catch(platform.sessionStatus(campaign.name, session), () =>
-            Effect.succeed("unknown" as const),
+          const { sessionIds, status } = yield* Effect.catch(platform.sessionStatus(campaign.name, session), () =>
+            Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] }),
           )
+          if (status === "running") yield* ids.keep(steps.at(campaign), session, sessionIds)
           if (status !== "over") continue
           yield* Effect.logWarning("A session is over that the platform did not tell us of; its slot is freed.")
           yield* sessionEnded([session])
@@ -122,8 +125,9 @@ export const background = (
       .refresh((campaign) => live.get(campaign.name) ?? 0)
       .pipe(
         Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message)),
-        Effect.repeat(Schedule.spaced(CAPACITY_MILLIS)),
-        Effect.delay(CAPACITY_MILLIS),
+        Effect.catchCause((cause) => Effect.logError("The look at the platform's figures failed", cause)),
+        Effect.repeat(Schedule.spaced(LOOK_MILLIS)),
+        Effect.delay(LOOK_MILLIS),
         Effect.forkScoped,
       )
   })

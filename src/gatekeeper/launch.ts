@@ -2,11 +2,12 @@
  * Asks the platform for a session in the name of a held slot, and makes the slot what the answer says: live, given back, or
  * resting while the ticket keeps its place.
  */
-import { Effect, Result, Schedule } from "effect"
+import { Effect, Result, Schedule, type Scope } from "effect"
 import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type WebSession } from "../PlatformApi.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import { platformUnavailable } from "./outcomes.ts"
+import type { SessionIds } from "./session-ids.ts"
 import { leaveToDeadline, type Steps } from "./steps.ts"
 
 /** How long a started session is kept for a store that is away for a moment, before the start is given up. */
@@ -28,19 +29,34 @@ export type Launch = (
 const tooSlow = (): PlatformUnavailable =>
   platformUnavailable("unavailable", "The call took too long to start. Try again.")
 
-export const makeLaunch = ({ step }: Steps): Effect.Effect<Launch, never, FifoQueue | PlatformApi> =>
+export const makeLaunch = (
+  { step }: Steps,
+  ids: SessionIds,
+): Effect.Effect<Launch, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
+    const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
 
-    const bound = (at: At, ticket: string, lease: string, { sessionIds, webSocketUrl }: WebSession) =>
+    const bound = (
+      at: At,
+      ticket: string,
+      lease: string,
+      campaign: string,
+      { sessionIds, webSocketUrl }: WebSession,
+    ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
       step(
         at,
         Effect.retry(queue.bind(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }), BIND_RETRY),
       ).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
-            return Effect.succeed({ uniqueRequestId: ticket, webSocketUrl, sessionId: sessionIds[0] ?? "" })
+            const [sessionId = "", ...others] = sessionIds
+            const started = { uniqueRequestId: ticket, webSocketUrl, sessionId }
+            // its webhook may name another id; the caller does not wait for that
+            return others.length > 0
+              ? Effect.succeed(started)
+              : Effect.as(Effect.forkIn(ids.learn(at, campaign, sessionId), scope), started)
           }
           return Effect.fail(
             result === "stale"
@@ -97,7 +113,7 @@ export const makeLaunch = ({ step }: Steps): Effect.Effect<Launch, never, FifoQu
 
     return (at, ticket, lease, { from = "", ...config }) =>
       Effect.matchEffect(platform.initiate(config, from), {
-        onSuccess: (session) => Effect.map(bound(at, ticket, lease, session), Result.succeed),
+        onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(refused(at, ticket, lease, error), Result.fail),
       })
   })

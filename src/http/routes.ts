@@ -98,7 +98,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           if (draining) return notReady("The gate is shutting down.")
           const stored = yield* Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true })
           if (!stored) return notReady("The store cannot be reached.")
-          if (!(yield* gatekeeper.capacityKnown)) return notReady("The slots are not known yet.")
+          const unknown = yield* gatekeeper.capacityProblem
+          if (unknown !== undefined) return notReady(unknown)
           return answers.json(200, { status: "ready" }, "ready")
         }),
         drain: Effect.sync(() => {

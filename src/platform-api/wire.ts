@@ -69,8 +69,12 @@ const Quantity = Schema.Union([
   ),
 ]).check(Schema.isGreaterThanOrEqualTo(0))
 
-/** `data` of user/billing/usage. */
-export const UsageData = Schema.Struct({ currentUsage: Schema.Struct({ Call_Concurrency: Quantity }) })
+const optionally = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+/** `data` of user/billing/usage. A platform that has counted nothing yet may leave any of it out. */
+export const UsageData = Schema.Struct({
+  currentUsage: optionally(Schema.Struct({ Call_Concurrency: optionally(Quantity) })),
+})
 /** `data` of user/billing/featuresactivequantity. */
 export const FeaturesData = Schema.Struct({ Call_Concurrency: Quantity })
 
@@ -81,7 +85,19 @@ export const HistoryData = Schema.Struct({
   status: Schema.Union([Schema.Number, Schema.String]),
   endedAt: OptionalTime,
   completedAt: OptionalTime,
+  id: Schema.optionalKey(Schema.Unknown),
+  webSessionId: Schema.optionalKey(Schema.Unknown),
+  sessionId: Schema.optionalKey(Schema.Unknown),
+  conversationSessionId: Schema.optionalKey(Schema.Unknown),
 })
+
+/** The ids that an answer of the history names; whatever is no id is left out. */
+export const historyIdsOf = (data: typeof HistoryData.Type): ReadonlyArray<string> => {
+  const ids = [data.id, data.webSessionId, data.sessionId, data.conversationSessionId]
+  return [...new Set(ids.filter(isId))]
+}
+
+const isId = (id: unknown): id is string => typeof id === "string" && id !== "" && id.length <= 256
 
 /** Failed, Canceled, Expired: by number and by name. */
 const OVER = new Set(["4", "5", "6", "failed", "canceled", "cancelled", "expired"])

@@ -1,9 +1,12 @@
 /** How many slots there are when the settings do not say. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import type { Concurrency, PlatformError } from "../../src/PlatformApi.ts"
+import { unavailable } from "../../src/platform-api/errors.ts"
+import { Store } from "../../src/Store.ts"
+import * as memory from "../../src/store/memory.ts"
 import {
   ask,
   begin,
@@ -77,7 +80,7 @@ describe("the platform's figures", () => {
       const gate = yield* Gatekeeper
       world.concurrency = () => Effect.fail(platformIsAway)
       yield* TestClock.adjust("1 minute")
-      expect(yield* gate.capacityKnown).toBe(true)
+      expect(yield* gate.capacityProblem).toBeUndefined()
       yield* begin()
     }),
   )
@@ -88,14 +91,67 @@ describe("the platform's figures", () => {
     (world) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
-        expect(yield* gate.capacityKnown).toBe(false)
+        expect(yield* gate.capacityProblem).toBe(
+          "The slots of campaign default are not known: the platform's concurrency could not be read yet (unreachable).",
+        )
         const ticket = yield* enqueue(caller(1))
         world.concurrency = () => account(1, 0)
         yield* TestClock.adjust("11 seconds")
-        expect(yield* gate.capacityKnown).toBe(true)
+        expect(yield* gate.capacityProblem).toBeUndefined()
         expect(yield* stateOf(ticket)).toBe("called")
       }),
   )
+
+  it.effect("are asked for by one of three instances at a time, for all", () =>
+    Effect.gen(function* () {
+      const store = Layer.succeed(Store, yield* Effect.provide(Store, memory.layer))
+      const worlds = [makeWorld(), makeWorld(), makeWorld()]
+      let reads = 0
+      let limit = 2
+      const gates = yield* Effect.forEach(worlds, (world) => {
+        world.concurrency = () =>
+          Effect.suspend(() => {
+            reads++
+            return account(limit, 0)
+          })
+        return Effect.map(Layer.build(gateLayer(world, asked, { store })), (context) =>
+          Context.get(context, Gatekeeper),
+        )
+      })
+      expect(reads).toBe(1)
+      yield* TestClock.adjust("30 seconds")
+      expect(reads).toBe(4)
+      for (const gate of gates) expect(yield* gate.capacityProblem).toBeUndefined()
+      // what one has read is everybody's soon
+      limit = 5
+      yield* TestClock.adjust("16 seconds")
+      for (const gate of gates) {
+        const view = yield* gate.operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
+        expect(view?.slots).toBe(5)
+      }
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("that cannot be read at the start are said to be missing again and again, and then come", () => {
+    const world = makeWorld()
+    world.concurrency = () => Effect.fail(unavailable("server_error", false, "HTTP 500"))
+    const said: Array<string> = []
+    const logger = Logger.layer([
+      Logger.make<unknown, void>(({ logLevel, message }) => {
+        if (logLevel === "Warn") said.push(String(message))
+      }),
+    ])
+    return Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      expect(yield* gate.capacityProblem).toContain("(server error)")
+      yield* TestClock.adjust("31 seconds")
+      expect(said).toHaveLength(4)
+      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); nobody is called until it can")
+      world.concurrency = () => account(1, 0)
+      yield* TestClock.adjust("11 seconds")
+      expect(yield* gate.capacityProblem).toBeUndefined()
+    }).pipe(Effect.provide(gateLayer(world, asked).pipe(Layer.provideMerge(logger))))
+  })
 
   it.effect("of one campaign go on being read when the key of another is refused", () => {
     const world = makeWorld()
@@ -127,7 +183,7 @@ describe("a key that may not read the figures", () => {
     const world = makeWorld()
     return Effect.gen(function* () {
       const gate = yield* Gatekeeper
-      expect(yield* gate.capacityKnown).toBe(true)
+      expect(yield* gate.capacityProblem).toBeUndefined()
     }).pipe(Effect.provide(gateLayer(world, {})))
   })
 

@@ -21,6 +21,7 @@ import {
   session,
   start,
   stateOf,
+  type World,
 } from "../support/gate.ts"
 
 const at = { campaign: "business/campaign", slots: 1, instance: "" }
@@ -218,6 +219,80 @@ describe("the tick", () => {
       world.connected.add(uniqueRequestId)
       yield* TestClock.adjust("10 seconds")
       expect(world.pushed).toEqual([])
+    }),
+  )
+})
+
+describe("a platform whose start names one id and whose webhook another", () => {
+  const oneId = (world: World): void => {
+    world.initiate = (n) => Effect.succeed({ ...session(n), sessionIds: [`web-${n}`] })
+    world.sessionIds = (id) => [id, id.replace("web", "conversation")]
+  }
+
+  gateTest("frees its slot with the webhook, because the history was asked soon after the start", {}, (world) =>
+    Effect.gen(function* () {
+      oneId(world)
+      const { uniqueRequestId } = yield* begin()
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* hangUp("conversation-1")).toBe(true)
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+      expect(yield* hangUp("web-1")).toBe(false)
+    }),
+  )
+
+  gateTest("frees it also when the webhook came before the history was read", {}, (world) =>
+    Effect.gen(function* () {
+      oneId(world)
+      const { uniqueRequestId } = yield* begin()
+      const next = yield* enqueue(caller(2))
+      expect(yield* hangUp("conversation-1")).toBe(false)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+      expect(yield* stateOf(next)).toBe("called")
+    }),
+  )
+
+  gateTest("is asked once more after a history that says nothing yet, and then no more for a while", {}, (world) =>
+    Effect.gen(function* () {
+      oneId(world)
+      let asked = 0
+      world.sessionIds = () => {
+        asked++
+        return []
+      }
+      yield* begin()
+      yield* TestClock.adjust("10 seconds")
+      expect(asked).toBe(2)
+      yield* hangUp("web-1")
+      yield* begin(caller(2))
+      yield* TestClock.adjust("10 seconds")
+      expect(asked).toBe(2)
+    }),
+  )
+
+  gateTest("is heard by the audit where nothing was learnt before", {}, (world) =>
+    Effect.gen(function* () {
+      oneId(world)
+      world.sessionIds = () => []
+      const { uniqueRequestId } = yield* begin()
+      yield* TestClock.adjust("1 minute")
+      world.sessionIds = (id) => [id, "conversation-1"]
+      yield* TestClock.adjust("4 minutes")
+      expect(yield* hangUp("conversation-1")).toBe(true)
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+    }),
+  )
+
+  gateTest("is not asked where the start named both", {}, (world) =>
+    Effect.gen(function* () {
+      let asked = 0
+      world.sessionIds = () => {
+        asked++
+        return []
+      }
+      yield* begin()
+      yield* TestClock.adjust("10 seconds")
+      expect(asked).toBe(0)
     }),
   )
 })

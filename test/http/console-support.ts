@@ -55,7 +55,7 @@ const platform = Layer.effect(
           return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
         }),
       concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
-      sessionStatus: () => Effect.succeed("unknown"),
+      sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
       verify: () =>
         Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
     })

@@ -48,7 +48,7 @@ const concerns = Layer.mergeAll(
             return { sessionIds: [`s${n}`], webSocketUrl: `wss://platform.example/${n}` }
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
-        sessionStatus: () => Effect.succeed("unknown"),
+        sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
         verify: () => Effect.succeed([]),
       })
     }),

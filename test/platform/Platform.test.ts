@@ -67,10 +67,10 @@ describe("the local platform", () => {
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 2 })
       assert.strictEqual((yield* Effect.flip(api.initiate(sessionConfig(), "a"))).reason._tag, "AtCapacity")
       const [id = ""] = first.sessionIds
-      assert.strictEqual(yield* api.sessionStatus("default", id), "running")
+      assert.strictEqual((yield* api.sessionStatus("default", id)).status, "running")
       yield* TestClock.adjust(TOKEN_LIFETIME_MILLIS)
-      assert.strictEqual(yield* api.sessionStatus("default", id), "over")
-      assert.strictEqual(yield* api.sessionStatus("default", "nobody"), "unknown")
+      assert.strictEqual((yield* api.sessionStatus("default", id)).status, "over")
+      assert.strictEqual((yield* api.sessionStatus("default", "nobody")).status, "unknown")
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
       yield* api.initiate(sessionConfig(), "a")
     }),
@@ -142,7 +142,7 @@ describe("the local platform", () => {
       const timestamp = Number(sent?.headers["webhook-timestamp"])
       assert.strictEqual(sent?.headers["webhook-signature"], sign(signingSecret, id, timestamp, sent?.body ?? ""))
       assert.deepStrictEqual(yield* api.concurrency("default"), { limit: 2, inUse: 0 })
-      assert.strictEqual(yield* api.sessionStatus("default", webSessionId), "over")
+      assert.strictEqual((yield* api.sessionStatus("default", webSessionId)).status, "over")
     }),
   )
 

@@ -153,7 +153,7 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
         const answer =
           status === "fails"
             ? Effect.fail(unavailable("timeout", false, "no answer"))
-            : Effect.succeed(status === "truth" ? truth : ("unknown" as const))
+            : Effect.succeed({ status: status === "truth" ? truth : ("unknown" as const), sessionIds: [] })
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
     verify: () => Effect.succeed([]),

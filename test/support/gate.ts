@@ -19,6 +19,7 @@ import {
   PlatformApi,
   PlatformError,
   RequestRefused,
+  type SessionState,
   type WebSession,
 } from "../../src/PlatformApi.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
@@ -95,7 +96,9 @@ export interface World {
   /** answers the n-th start, 1 is the first */
   initiate: (n: number) => Effect.Effect<WebSession, PlatformError>
   concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
-  sessionStatus: (session: string) => Effect.Effect<"running" | "over" | "unknown", PlatformError>
+  sessionStatus: (session: string) => Effect.Effect<SessionState["status"], PlatformError>
+  /** the ids that the history names of a session */
+  sessionIds: (session: string) => ReadonlyArray<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly looked: Array<string>
   readonly pushed: Array<readonly [ticket: string, event: PushEvent]>
@@ -109,6 +112,7 @@ export const makeWorld = (): World => ({
   initiate: (n) => Effect.succeed(session(n)),
   concurrency: () => Effect.fail(platformRefuses),
   sessionStatus: () => Effect.succeed("running"),
+  sessionIds: () => [],
   lookup: () => Effect.succeed(noFacts),
   looked: [],
   pushed: [],
@@ -123,7 +127,10 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         return world.initiate(world.initiated.push(config))
       }),
     concurrency: (campaign) => Effect.suspend(() => world.concurrency(campaign)),
-    sessionStatus: (_campaign, id) => Effect.suspend(() => world.sessionStatus(id)),
+    sessionStatus: (_campaign, id) =>
+      Effect.suspend(() =>
+        Effect.map(world.sessionStatus(id), (status) => ({ status, sessionIds: world.sessionIds(id) })),
+      ),
     verify: () => Effect.succeed([]),
   })
 
