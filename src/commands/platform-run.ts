@@ -59,6 +59,7 @@ interface Serving extends Storage {
   readonly trustedProxy: ReadonlyArray<IpNetwork.IpNetwork>
   readonly requestsPerMinute: number
   readonly startsPerMinute: number
+  readonly idleSeconds: number
 }
 
 /** Serves the platform until the process is told to stop. */
@@ -71,6 +72,7 @@ export const servePlatform = (input: Serving) =>
         port: input.port,
         privateWebhooks: input.privateWebhooks,
         trustedProxies: input.trustedProxy,
+        idleSeconds: input.idleSeconds,
         limits: { requestsPerMinute: input.requestsPerMinute, startsPerMinute: input.startsPerMinute },
         ...(Option.isSome(input.publicWebSocketOrigin) && { publicWebSocketOrigin: input.publicWebSocketOrigin.value }),
       }

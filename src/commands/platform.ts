@@ -5,7 +5,7 @@
 import { Config, Effect, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { IpNetwork } from "effect/net"
-import { DEFAULT_CALL_CONCURRENCY, DEFAULT_LIMITS } from "../platform/defaults.ts"
+import { DEFAULT_CALL_CONCURRENCY, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "../platform/defaults.ts"
 
 /** What the commands do, which is loaded when one of them runs. */
 const running = Effect.promise(() => import("./platform-run.ts"))
@@ -27,6 +27,9 @@ const storage = {
     Flag.optional,
   ),
 }
+
+/** A day, which is the longest call too. */
+const MOST_IDLE_SECONDS = 86_400
 
 const serving = {
   host: Flag.String("host").pipe(Flag.withDescription("the address to listen on"), Flag.withDefault("127.0.0.1")),
@@ -58,6 +61,14 @@ const serving = {
   startsPerMinute: Flag.Int("starts-per-minute").pipe(
     Flag.withDescription("of one key, sessions and calls; 0 is no limit"),
     Flag.withDefault(DEFAULT_LIMITS.startsPerMinute),
+  ),
+  idleSeconds: Flag.Int("idle-seconds").pipe(
+    Flag.withDescription("how long a caller may say nothing before the session ends; 0 is for ever"),
+    Flag.filter(
+      (seconds) => seconds >= 0 && seconds <= MOST_IDLE_SECONDS,
+      () => `Expected a whole number from 0 to ${MOST_IDLE_SECONDS}`,
+    ),
+    Flag.withDefault(DEFAULT_IDLE_SECONDS),
   ),
 }
 

@@ -1,5 +1,5 @@
 /** What was said, turn by turn: in web sessions as they happen, in simulated calls as it comes to pass. */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
@@ -12,9 +12,12 @@ export const MAX_TURN_TEXT = 4_000
 export type ConversationKind = "web" | "call"
 export type Role = "agent" | "caller"
 
-export interface Turn {
+export interface Said {
   readonly role: Role
   readonly text: string
+}
+
+export interface Turn extends Said {
   readonly at: number
 }
 
@@ -52,8 +55,8 @@ export class Conversations extends Context.Service<
     ) => Effect.Effect<void, SqlError.SqlError>
     /** Ends one at this time; within the transaction that ends its session. */
     readonly end: (id: string, at: number) => Effect.Effect<void, SqlError.SqlError>
-    /** Adds a turn, cut to its longest length; nothing when there are too many. */
-    readonly say: (id: string, role: Role, text: string) => Effect.Effect<void, DatabaseUnavailable>
+    /** Adds turns, each cut to its longest length; none of those beyond `MAX_TURNS`. */
+    readonly say: (id: string, said: ReadonlyArray<Said>) => Effect.Effect<void, DatabaseUnavailable>
     /** Of a business, newest first. */
     readonly list: (
       businessId: string,
@@ -132,13 +135,21 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
       })
     }, orUnavailable)
 
-    const say = Effect.fnUntraced(function* (id: string, role: Role, text: string) {
+    const say = Effect.fnUntraced(function* (id: string, said: ReadonlyArray<Said>) {
       const now = yield* Clock.currentTimeMillis
-      // Turns of one conversation come from one socket, one after the other: positions do not collide.
-      yield* sql`INSERT INTO turns (conversation_id, position, role, text, said_at)
-        SELECT c.id, count(t.position), ${role}, ${text.slice(0, MAX_TURN_TEXT)}, ${now}
-        FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id
-        WHERE c.id = ${id} GROUP BY c.id HAVING count(t.position) < ${MAX_TURNS}`
+      // Turns of one conversation come from one socket, one after the other: positions do not collide and have no gap. The
+      // last one is found by the primary key, however many there are.
+      const [last] = yield* sql<{ position: number }>`
+        SELECT position FROM turns WHERE conversation_id = ${id} ORDER BY position DESC LIMIT 1`
+      const next = last === undefined ? 0 : last.position + 1
+      const rows = said.slice(0, Math.max(0, MAX_TURNS - next)).map(({ role, text }, i) => ({
+        conversation_id: id,
+        position: next + i,
+        role,
+        text: text.slice(0, MAX_TURN_TEXT).toWellFormed(),
+        said_at: now,
+      }))
+      if (Arr.isArrayNonEmpty(rows)) yield* sql`INSERT INTO turns ${sql.insert(rows)}`
     }, orUnavailable)
 
     return Conversations.of({

@@ -13,7 +13,7 @@ import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
-import { DEFAULT_LIMITS } from "./defaults.ts"
+import { DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
 import { Api } from "./http/Api.ts"
 import { dashboard } from "./http/dashboard/dashboard.ts"
 import { docs } from "./http/docs.ts"
@@ -50,6 +50,8 @@ export interface Options {
   readonly privateWebhooks?: boolean
   /** the directory of the dashboard's built page; the one beside this code when absent */
   readonly dashboardPage?: string
+  /** how long nothing may be said in a session before it ends, in seconds; `DEFAULT_IDLE_SECONDS` when absent, 0 is for ever */
+  readonly idleSeconds?: number
   /** `DEFAULT_LIMITS` when absent */
   readonly limits?: Access.Limits
   /** the proxies whose X-Forwarded-For is believed; none when absent */
@@ -105,7 +107,13 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   // The state stands outside of `serve`, which builds its routes anew.
   const state = Layer.mergeAll(Access.layer(options.limits ?? DEFAULT_LIMITS), LiveSessions.layer, background)
   return HttpRouter.serve(
-    Layer.mergeAll(api, docs, people, socket.route, unknownRoutes).pipe(Layer.provide(safeAnswers)),
+    Layer.mergeAll(
+      api,
+      docs,
+      people,
+      socket.route((options.idleSeconds ?? DEFAULT_IDLE_SECONDS) * 1000),
+      unknownRoutes,
+    ).pipe(Layer.provide(safeAnswers)),
     {
       disableLogger: true,
       disableListenLog: true,

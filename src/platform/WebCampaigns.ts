@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "./Audit.ts"
 import { checkName } from "./Businesses.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "./call-length.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Business, type Refused, refuse, type WebCampaign, type WebhookTarget } from "./model.ts"
 import { Vault } from "./Vault.ts"
@@ -16,6 +17,8 @@ export interface CampaignChange {
   readonly name?: string
   /** null for none; replaces the target as a whole, so that secrets are never sent to a new address by accident */
   readonly sessionEnded?: WebhookTarget | null
+  /** 1 to `MOST_CALL_MINUTES`; holds for sessions that start from then on */
+  readonly maxCallMinutes?: number
 }
 
 export class WebCampaigns extends Context.Service<
@@ -26,7 +29,13 @@ export class WebCampaigns extends Context.Service<
     readonly find: (businessId: string, id: string) => Effect.Effect<WebCampaign, Refused | DatabaseUnavailable>
     readonly create: (
       business: Business,
-      wanted: { readonly id?: string; readonly name: string; readonly sessionEnded?: WebhookTarget },
+      wanted: {
+        readonly id?: string
+        readonly name: string
+        readonly sessionEnded?: WebhookTarget
+        /** `DEFAULT_MAX_CALL_MINUTES` when absent */
+        readonly maxCallMinutes?: number
+      },
     ) => Effect.Effect<WebCampaign, Refused | DatabaseUnavailable>
     readonly change: (
       business: Business,
@@ -48,8 +57,21 @@ interface Row {
   readonly webhook_headers: string | null
   /** sealed */
   readonly webhook_secret: string | null
+  readonly max_call_minutes: number
   readonly created_at: number
 }
+
+/** Fails for a longest call that is too short or too long. */
+const checkMinutes = (minutes: number): Effect.Effect<number, Refused> =>
+  Number.isInteger(minutes) && minutes >= 1 && minutes <= MOST_CALL_MINUTES
+    ? Effect.succeed(minutes)
+    : Effect.fail(
+        refuse(
+          "invalid",
+          "MAX_CALL_INVALID",
+          `maxCallMinutes: Expected a whole number from 1 to ${MOST_CALL_MINUTES}.`,
+        ),
+      )
 
 const noSuchCampaign = () => refuse("not_found", "WEB_CAMPAIGN_NOT_FOUND", "no such web campaign")
 
@@ -92,6 +114,7 @@ export const layer: Layer.Layer<WebCampaigns, never, SqlClient.SqlClient | Audit
         id: row.id,
         businessId: row.business_id,
         name: row.name,
+        maxCallMinutes: row.max_call_minutes,
         createdAt: row.created_at,
         ...(sessionEnded && { sessionEnded }),
       }
@@ -121,6 +144,7 @@ export const layer: Layer.Layer<WebCampaigns, never, SqlClient.SqlClient | Audit
             business_id: business.id,
             name: yield* checkName(wanted.name),
             ...sealed(wanted.sessionEnded),
+            max_call_minutes: yield* checkMinutes(wanted.maxCallMinutes ?? DEFAULT_MAX_CALL_MINUTES),
             created_at: yield* Clock.currentTimeMillis,
           }
           yield* sql`INSERT INTO web_campaigns ${sql.insert({ ...row })}`
@@ -137,10 +161,11 @@ export const layer: Layer.Layer<WebCampaigns, never, SqlClient.SqlClient | Audit
           const name = change.name === undefined ? row.name : yield* checkName(change.name)
           if (change.sessionEnded) yield* rules.check(change.sessionEnded)
           const webhook = change.sessionEnded === undefined ? {} : sealed(change.sessionEnded ?? undefined)
-          const changed = { ...row, name, ...webhook }
+          const max_call_minutes = yield* checkMinutes(change.maxCallMinutes ?? row.max_call_minutes)
+          const changed = { ...row, name, max_call_minutes, ...webhook }
           const { webhook_headers, webhook_secret, webhook_url } = changed
           yield* sql`UPDATE web_campaigns
-          SET ${sql.update({ name, webhook_url, webhook_headers, webhook_secret })} WHERE id = ${id}`
+          SET ${sql.update({ name, max_call_minutes, webhook_url, webhook_headers, webhook_secret })} WHERE id = ${id}`
           yield* audit.record(business.userId, "web_campaign.changed", id, name)
           return show(changed)
         },

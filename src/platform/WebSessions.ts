@@ -3,13 +3,14 @@
  * its token, within five minutes, or it expires; each ends exactly once, and session-ended is in the outbox then.
  *
  * A joined session is alive while the process that talks says so. When that process dies its sessions end by themselves
- * within `HEARD_MILLIS`, so no crash keeps a slot. Processes on one database must agree on the time to within seconds.
+ * within `HEARD_MILLIS`, so no crash keeps a slot. However much is said, a session ends at the longest call of its campaign. Processes on one database must agree on the time to within seconds.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { claimCall, lockUser, runningOf } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
+import { DEFAULT_MAX_CALL_MINUTES } from "./call-length.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Business, type ConcurrencyLimitReached, type Refused, refuse, type WebCampaign } from "./model.ts"
@@ -20,6 +21,7 @@ export const TOKEN_LIFETIME_MILLIS = 5 * 60_000
 /** A joined session that was not heard of for this long is over, in milliseconds. */
 export const HEARD_MILLIS = 60_000
 const RENEWED_AT_ONCE = 500
+const MINUTE_MILLIS = 60_000
 
 /** Statuses of the wire that this platform uses: handed to its server, and never opened. */
 export const STATUS = { ProcessedBackend: 3, Expired: 6 } as const
@@ -38,6 +40,8 @@ export interface WebSession {
   readonly createdAt: number
   readonly joinedAt: number | null
   readonly endedAt: number | null
+  /** when it ends by itself, however much is said: its start and the longest call of its campaign */
+  readonly endsBy: number
 }
 
 export interface NewSession {
@@ -110,6 +114,8 @@ interface Row {
   readonly created_at: number
   readonly joined_at: number | null
   readonly ended_at: number | null
+  /** null in rows from before there was a longest call */
+  readonly ends_by: number | null
 }
 
 const show = (row: Row): WebSession => ({
@@ -124,6 +130,7 @@ const show = (row: Row): WebSession => ({
   createdAt: row.created_at,
   joinedAt: row.joined_at,
   endedAt: row.ended_at,
+  endsBy: row.ends_by ?? row.created_at + DEFAULT_MAX_CALL_MINUTES * MINUTE_MILLIS,
 })
 
 const digest = (token: string): string => createHash("sha256").update(token).digest("hex")
@@ -136,10 +143,14 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
     const webhooks = yield* Webhooks
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
+    /** A time, but never later than the session ends by itself. */
+    const atMostEndsBy = (at: number) => sql`CASE WHEN ends_by < ${at} THEN ends_by ELSE ${at} END`
+
     const initiate = Effect.fnUntraced(function* (wanted: NewSession) {
       yield* claimCall(wanted.business.userId)
       const now = yield* Clock.currentTimeMillis
       const token = randomBytes(32).toString("base64url")
+      const endsBy = now + wanted.campaign.maxCallMinutes * MINUTE_MILLIS
       const row: Row = {
         id: randomUUID(),
         conversation_id: randomUUID(),
@@ -151,10 +162,11 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
         configuration: JSON.stringify(wanted.configuration),
         status: STATUS.ProcessedBackend,
         token_digest: digest(token),
-        open_until: now + TOKEN_LIFETIME_MILLIS,
+        open_until: Math.min(now + TOKEN_LIFETIME_MILLIS, endsBy),
         created_at: now,
         joined_at: null,
         ended_at: null,
+        ends_by: endsBy,
       }
       yield* sql`INSERT INTO web_sessions ${sql.insert({ ...row })}`
       return { session: show(row), token: Redacted.make(token) }
@@ -165,7 +177,7 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
       // One statement: of two who hold the token one finds it unused. A digest tells nothing by how long it takes to differ.
       const [row] = yield* sql<Row>`
         UPDATE web_sessions
-        SET token_digest = NULL, joined_at = ${now}, open_until = ${now + HEARD_MILLIS}
+        SET token_digest = NULL, joined_at = ${now}, open_until = ${atMostEndsBy(now + HEARD_MILLIS)}
         WHERE id = ${webSessionId} AND token_digest = ${digest(token)} AND ended_at IS NULL AND open_until > ${now}
         RETURNING *`
       if (row === undefined) return yield* refuse("unauthenticated", "TOKEN_INVALID", "the token opens nothing")
@@ -246,11 +258,13 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
       running: (userId) => runningOf(userId).pipe(withSql, orUnavailable),
 
       renew: Effect.fnUntraced(function* (ids) {
-        const openUntil = (yield* Clock.currentTimeMillis) + HEARD_MILLIS
+        const now = yield* Clock.currentTimeMillis
         const alive = new Set<string>()
         for (let from = 0; from < ids.length; from += RENEWED_AT_ONCE) {
-          const rows = yield* sql<{ id: string }>`UPDATE web_sessions SET open_until = ${openUntil}
-            WHERE ${sql.in("id", ids.slice(from, from + RENEWED_AT_ONCE))} AND ended_at IS NULL RETURNING id`
+          const rows = yield* sql<{ id: string }>`
+            UPDATE web_sessions SET open_until = ${atMostEndsBy(now + HEARD_MILLIS)}
+            WHERE ${sql.in("id", ids.slice(from, from + RENEWED_AT_ONCE))} AND ended_at IS NULL
+              AND (ends_by IS NULL OR ends_by > ${now}) RETURNING id`
           for (const { id } of rows) alive.add(id)
         }
         return alive

@@ -7,5 +7,8 @@ import type { Limits } from "./Access.ts"
  */
 export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 60, startsPerMinute: 600 }
 
+/** How long nothing may be said in a session before it ends, in seconds; 0 is for ever. */
+export const DEFAULT_IDLE_SECONDS = 300
+
 /** Calls of a user that may run at once. */
 export const DEFAULT_CALL_CONCURRENCY = 10

@@ -35,6 +35,8 @@ export interface WebCampaign {
   readonly businessId: string
   readonly name: string
   readonly sessionEnded?: WebhookTarget
+  /** how long a session may last from its start, in minutes; then it ends by itself */
+  readonly maxCallMinutes: number
   readonly createdAt: number
 }
 

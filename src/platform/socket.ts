@@ -1,6 +1,7 @@
 /** The WebSocket of a session: opened once, by the session's token. However it closes, the session ends. */
-import { Effect, type Layer, Option, Schema } from "effect"
+import { Clock, Effect, type Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Socket } from "effect/socket"
 import { talk } from "./agent.ts"
 import type { Conversations } from "./Conversations.ts"
 import { Text } from "./http/text.ts"
@@ -13,9 +14,19 @@ export const socketPath = (webSessionId: string): string => `/session/${webSessi
 const Query = Schema.Struct({ token: Text.check(Schema.isMaxLength(128)) })
 const Params = Schema.Struct({ webSessionId: Text.check(Schema.isMaxLength(128)) })
 
+/** Waits until the call has become too long, and says so. */
+const longestCall = Effect.fnUntraced(function* (socket: Socket.Socket, endsBy: number) {
+  yield* Effect.sleep(Math.max(0, endsBy - (yield* Clock.currentTimeMillis)))
+  const writer = yield* socket.writer
+  yield* writer.write(new Socket.CloseEvent(1000, "the longest call of this campaign is over"))
+})
+
 const refusal = (status: number) => HttpServerResponse.empty({ status })
 
-export const route: Layer.Layer<never, never, HttpRouter.HttpRouter | WebSessions | LiveSessions | Conversations> =
+/** @param idleMillis how long a caller may say nothing, in milliseconds; 0 is for ever */
+export const route = (
+  idleMillis: number,
+): Layer.Layer<never, never, HttpRouter.HttpRouter | WebSessions | LiveSessions | Conversations> =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const sessions = yield* WebSessions
@@ -33,11 +44,15 @@ export const route: Layer.Layer<never, never, HttpRouter.HttpRouter | WebSession
         // Joined and ended together: whatever interrupts in between, a joined session ends.
         return yield* Effect.acquireUseRelease(
           sessions.join(params.value.webSessionId, query.value.token),
-          ({ conversationSessionId, webSessionId }) =>
+          ({ conversationSessionId, endsBy, webSessionId }) =>
             Effect.gen(function* () {
               const over = yield* live.hold(webSessionId)
               const socket = yield* request.upgrade
-              yield* Effect.raceFirst(talk(socket, conversationSessionId), over)
+              yield* Effect.raceAllFirst([
+                talk(socket, conversationSessionId, idleMillis),
+                over,
+                longestCall(socket, endsBy),
+              ])
             }).pipe(
               Effect.scoped,
               Effect.provideContext(context),

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { ANSWERS_MILLIS, Calls, COMPLETES_MILLIS, RINGS_MILLIS } from "../../src/platform/Calls.ts"
-import { Conversations, MAX_TURN_TEXT } from "../../src/platform/Conversations.ts"
+import { Conversations, MAX_TURN_TEXT, MAX_TURNS } from "../../src/platform/Conversations.ts"
 import { Webhooks } from "../../src/platform/Webhooks.ts"
 import { HEARD_MILLIS, STATUS, TOKEN_LIFETIME_MILLIS, WebSessions } from "../../src/platform/WebSessions.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
@@ -112,6 +112,56 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
+  it.effect(
+    "end at the longest call of their campaign, whatever is heard of them, and count no longer from then on",
+    () =>
+      Effect.gen(function* () {
+        const { sessions, told, wanted } = yield* started
+        const campaign = { ...wanted.campaign, maxCallMinutes: 3 }
+        const endsBy = 3 * 60_000
+        const { session, token } = yield* sessions.initiate({ ...wanted, campaign })
+        const id = session.webSessionId
+        const unopened = yield* sessions.initiate({ ...wanted, campaign })
+        yield* TestClock.setTime(60_000)
+        yield* sessions.join(id, Redacted.value(token))
+        for (let at = 80_000; at < endsBy; at += HEARD_MILLIS / 3) {
+          yield* TestClock.setTime(at)
+          assert.isTrue((yield* sessions.renew([id])).has(id))
+        }
+        yield* TestClock.setTime(endsBy - 1)
+        assert.strictEqual(yield* sessions.running("u1"), 2)
+        yield* TestClock.setTime(endsBy)
+        assert.strictEqual(yield* sessions.running("u1"), 0)
+        assert.isFalse((yield* sessions.renew([id])).has(id))
+        yield* Effect.flip(sessions.join(unopened.session.webSessionId, Redacted.value(unopened.token)))
+        yield* TestClock.setTime(endsBy + 700)
+        yield* sessions.sweep
+        const found = yield* sessions.find("b1", id)
+        assert.deepInclude(found, { endedAt: endsBy, endsBy })
+        assert.sameMembers([...(yield* told)], [id, unopened.session.webSessionId])
+      }),
+  )
+
+  it.effect("keep the first of too many turns, in their order", () =>
+    Effect.gen(function* () {
+      const { conversations, sessions, wanted } = yield* started
+      const { session, token } = yield* sessions.initiate(wanted)
+      yield* sessions.join(session.webSessionId, Redacted.value(token))
+      const said = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({ role: "caller" as const, text: String(i) }))
+      yield* conversations.say(session.conversationSessionId, said)
+      for (const text of ["a", "b", "c", "d"]) {
+        const both = [text, `${text}${text}`].map((each) => ({ role: "agent" as const, text: each }))
+        yield* conversations.say(session.conversationSessionId, both)
+      }
+      const { turns } = yield* conversations.find("b1", session.conversationSessionId)
+      assert.lengthOf(turns, MAX_TURNS)
+      assert.deepStrictEqual(
+        turns.slice(-4).map(({ text }) => text),
+        [String(MAX_TURNS - 4), "a", "aa", "b"],
+      )
+    }),
+  )
+
   it.effect("go on while they are heard of, and end when the process that held them is gone", () =>
     Effect.gen(function* () {
       const { sessions, told, wanted } = yield* started
@@ -208,9 +258,9 @@ onEachEngine("sessions", (engine) => {
       assert.lengthOf((yield* conversations.list("b1", {}, {})).items, 0)
       yield* TestClock.setTime(1_000)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
-      yield* conversations.say(id, "agent", "Hello")
+      yield* conversations.say(id, [{ role: "agent", text: "Hello" }])
       yield* TestClock.setTime(2_000)
-      yield* conversations.say(id, "caller", "x".repeat(MAX_TURN_TEXT + 1))
+      yield* conversations.say(id, [{ role: "caller", text: "x".repeat(MAX_TURN_TEXT + 1) }])
       yield* TestClock.setTime(11_000)
       yield* sessions.end(session.webSessionId)
       const found = yield* conversations.find("b1", id)

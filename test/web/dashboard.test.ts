@@ -322,6 +322,7 @@ describe("businesses and web campaigns", () => {
 
     await click(tab, "Add web campaign to Bakery")
     await tab.getByRole("textbox", { name: "Name", exact: true }).fill("Widget")
+    await tab.getByLabel("Longest call, in minutes").fill("1441")
     await tab.getByRole("checkbox", { name: /Tell a server/ }).check()
     await tab.getByLabel("Address").fill("gate.example/hook")
     await tab.getByRole("radio", { name: "Sign with a secret" }).check()
@@ -330,6 +331,8 @@ describe("businesses and web campaigns", () => {
     await tab.getByLabel("Header 1, value").fill("hook-token")
     await click(tab, "Add web campaign")
     await tab.getByText("Enter an address that begins with https:// or http://.").waitFor()
+    await tab.getByText("Enter a whole number of minutes from 1 to 1440.").waitFor()
+    await tab.getByLabel("Longest call, in minutes").fill("45")
     await tab.getByLabel("Address").fill("https://gate.example/hook")
     await click(tab, "Add web campaign")
     await announced(tab, "Widget is added.")
@@ -347,6 +350,7 @@ describe("businesses and web campaigns", () => {
     await announced(tab, "Website is saved.")
     expect(platform.state.campaignInputs.get(id)).toEqual({
       name: "Website",
+      maxCallMinutes: 45,
       webhook: {
         url: "https://gate.example/hook",
         headers: [{ name: "X-Api-Token", value: null }],
@@ -477,6 +481,7 @@ describe("the page itself", () => {
         {
           id: "campaign-1",
           name: "Widget",
+          maxCallMinutes: 120,
           createdAt: 0,
           webhook: { url: `https://gate.example/${"long".repeat(30)}`, headerNames: ["X-Api-Token"], signed: true },
         },

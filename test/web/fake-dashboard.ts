@@ -210,9 +210,10 @@ export const startFakeDashboard = async (options: {
     }),
   )
 
-  const campaignOf = (id: string, { name, webhook }: CampaignInput): Campaign => ({
+  const campaignOf = (id: string, { maxCallMinutes = 120, name, webhook }: CampaignInput): Campaign => ({
     id,
     name,
+    maxCallMinutes,
     webhook:
       webhook === null
         ? null

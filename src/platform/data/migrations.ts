@@ -167,6 +167,12 @@ const keyPermissions = [
   `ALTER TABLE api_keys ADD COLUMN may_manage INTEGER NOT NULL DEFAULT 1`,
 ]
 
+/** The longest call of a campaign, and by when a session ends for it; null in sessions that were there before. */
+const longestCall = [
+  `ALTER TABLE web_campaigns ADD COLUMN max_call_minutes INTEGER NOT NULL DEFAULT 120`,
+  `ALTER TABLE web_sessions ADD COLUMN ends_by BIGINT`,
+]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -176,6 +182,10 @@ const run = Migrator.make({})
 
 /** Brings the tables up to date; on PostgreSQL several processes may do so at once. */
 export const migrate = run({
-  loader: Migrator.fromRecord({ "1_first": step(first), "2_key_permissions": step(keyPermissions) }),
+  loader: Migrator.fromRecord({
+    "1_first": step(first),
+    "2_key_permissions": step(keyPermissions),
+    "3_longest_call": step(longestCall),
+  }),
   table: "migrations",
 })

@@ -7,9 +7,8 @@ import { createServer, type Server } from "node:http"
 import type { Socket } from "node:net"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
+import { makeSessionSockets } from "./session-socket.ts"
 
-/** The longest frame a caller may send, in bytes: two seconds of 16 kHz 16 bit mono. */
-const MAX_FRAME_BYTES = 64 * 1024
 /** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
 const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
 /** How long clients have for the answer or the close that they were sent when the platform stops. */
@@ -49,17 +48,23 @@ export const layer = (address: { readonly host: string; readonly port: number })
   Layer.unwrap(
     Effect.sync(() => {
       const server = makeServer()
+      const sockets = makeSessionSockets()
       const connections = new Set<Socket>()
       server.on("connection", (connection) => {
         connections.add(connection)
         connection.once("close", () => connections.delete(connection))
       })
-      return Layer.effectDiscard(Effect.addFinalizer(() => end(server, connections))).pipe(
+      return Layer.effectDiscard(
+        Effect.andThen(
+          Effect.addFinalizer(() => end(server, connections)),
+          Effect.forkScoped(sockets.countAnew),
+        ),
+      ).pipe(
         Layer.provideMerge(
           NodeHttpServer.layer(() => server, {
             ...address,
             disablePreemptiveShutdown: true,
-            websocket: { maxPayload: MAX_FRAME_BYTES },
+            websocket: sockets.options,
           }),
         ),
       )

@@ -1,6 +1,8 @@
 /** Businesses, their web campaigns, and the regions: definitions. */
+
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "../../call-length.ts"
 import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { Text } from "../text.ts"
@@ -43,10 +45,15 @@ const SessionEnded = Schema.Struct({
   headerNames: Schema.Array(Schema.String),
   signed: Schema.Boolean,
 })
+const MaxCallMinutes = described(
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_CALL_MINUTES })),
+  `how long a session may last from its start, in minutes, before it ends by itself; ${DEFAULT_MAX_CALL_MINUTES} unless said`,
+)
 const WebCampaign = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   sessionEnded: Schema.NullOr(SessionEnded),
+  maxCallMinutes: MaxCallMinutes,
   createdAt: Time,
 })
 const Secret = Schema.RedactedFromValue(Schema.String)
@@ -90,7 +97,11 @@ export const Businesses = HttpApiGroup.make("businesses")
     }).annotateMerge(openTo(["read"])),
     HttpApiEndpoint.post("CreateWebCampaign", "/business/:businessId/webcampaigns", {
       params: businessPath,
-      payload: Schema.Struct({ name: Name, sessionEnded: Schema.optionalKey(Schema.NullOr(Target)) }),
+      payload: Schema.Struct({
+        name: Name,
+        sessionEnded: Schema.optionalKey(Schema.NullOr(Target)),
+        maxCallMinutes: Schema.optionalKey(MaxCallMinutes),
+      }),
       success: success(WebCampaign),
     }).annotateMerge(openTo(["manage"])),
     HttpApiEndpoint.get("GetWebCampaign", "/business/:businessId/webcampaigns/:webCampaignId", {
@@ -102,6 +113,7 @@ export const Businesses = HttpApiGroup.make("businesses")
       payload: Schema.Struct({
         name: Schema.optionalKey(Name),
         sessionEnded: described(Schema.optionalKey(Schema.NullOr(Target)), "replaced as a whole; null for none"),
+        maxCallMinutes: Schema.optionalKey(MaxCallMinutes),
       }),
       success: success(WebCampaign),
     }).annotateMerge(openTo(["manage"])),

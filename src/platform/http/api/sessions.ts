@@ -62,6 +62,10 @@ const WebSession = Schema.Struct({
   createdAt: Time,
   joinedAt: OptionalTime,
   endedAt: OptionalTime,
+  endsBy: described(
+    Schema.String,
+    "ISO 8601; when it ends by itself at the latest, by the longest call of its campaign",
+  ),
 })
 const SessionFilter = Schema.Struct({
   webCampaignId: Schema.optionalKey(Id),

@@ -42,9 +42,10 @@ export const saying =
 /** The keys' owner needs no telling. */
 export const showKey = ({ userId: _owner, ...key }: Key): Shapes.ApiKey => key
 
-export const showCampaign = ({ createdAt, id, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({
+export const showCampaign = ({ createdAt, id, maxCallMinutes, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({
   id,
   name,
+  maxCallMinutes,
   createdAt,
   webhook:
     sessionEnded === undefined

@@ -3,6 +3,7 @@
  * holds a secret, except the one of a key at its creation.
  */
 import { Effect, Schema } from "effect"
+import { MOST_CALL_MINUTES } from "../../call-length.ts"
 import { Text } from "../text.ts"
 
 const Time = Schema.Int
@@ -98,6 +99,7 @@ export const Campaign = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   webhook: Schema.NullOr(Webhook),
+  maxCallMinutes: Schema.Int,
   createdAt: Time,
 })
 export type Campaign = typeof Campaign.Type
@@ -106,6 +108,8 @@ export const CampaignInput = Schema.Struct({
   name: Name,
   /** none unless said */
   webhook: Schema.NullOr(WebhookInput).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
+  /** the longest call, in minutes; it stays as it is, or as the platform has it, unless said */
+  maxCallMinutes: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_CALL_MINUTES }))),
 })
 export type CampaignInput = typeof CampaignInput.Type
 

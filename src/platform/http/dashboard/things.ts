@@ -85,19 +85,19 @@ export const campaigns = HttpApiBuilder.group(
     const campaigns = yield* WebCampaigns
     const owned = (id: string) => Effect.flatMap(userId, (user) => businesses.find(user, id))
     return handlers.handleAll({
-      create: ({ params, payload: { name, webhook } }) =>
+      create: ({ params, payload: { webhook, ...wanted } }) =>
         Effect.gen(function* () {
           const business = yield* owned(params.businessId)
           const sessionEnded = webhook === null ? {} : { sessionEnded: yield* targetOf(webhook, undefined) }
-          return showCampaign(yield* campaigns.create(business, { name, ...sessionEnded }))
+          return showCampaign(yield* campaigns.create(business, { ...wanted, ...sessionEnded }))
         }).pipe(saying("invalid", "not_found")),
 
-      edit: ({ params, payload: { name, webhook } }) =>
+      edit: ({ params, payload: { webhook, ...change } }) =>
         Effect.gen(function* () {
           const business = yield* owned(params.businessId)
           const stored = yield* campaigns.find(business.id, params.id)
           const sessionEnded = webhook === null ? null : yield* targetOf(webhook, stored.sessionEnded)
-          return showCampaign(yield* campaigns.change(business, params.id, { name, sessionEnded }))
+          return showCampaign(yield* campaigns.change(business, params.id, { ...change, sessionEnded }))
         }).pipe(saying("invalid", "not_found")),
 
       remove: ({ params }) =>

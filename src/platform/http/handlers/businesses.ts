@@ -13,7 +13,7 @@ import { respond } from "../envelope.ts"
 
 const showBusiness = ({ createdAt, id, name }: Business) => ({ id, name, createdAt: iso(createdAt) })
 
-const showCampaign = ({ createdAt, id, name, sessionEnded }: WebCampaign) => ({
+const showCampaign = ({ createdAt, id, maxCallMinutes, name, sessionEnded }: WebCampaign) => ({
   id,
   name,
   sessionEnded:
@@ -24,6 +24,7 @@ const showCampaign = ({ createdAt, id, name, sessionEnded }: WebCampaign) => ({
           headerNames: Object.keys(sessionEnded.headers),
           signed: sessionEnded.signingSecret !== undefined,
         },
+  maxCallMinutes,
   createdAt: iso(createdAt),
 })
 
@@ -119,12 +120,12 @@ const business = HttpApiBuilder.group(
           ),
         ),
 
-      CreateWebCampaign: ({ endpoint, payload: { name, sessionEnded } }) =>
+      CreateWebCampaign: ({ endpoint, payload: { sessionEnded, ...wanted } }) =>
         respond(
           endpoint,
           CurrentBusiness.pipe(
             Effect.flatMap((owner) =>
-              campaigns.create(owner, { name, ...(sessionEnded && { sessionEnded: targetOf(sessionEnded) }) }),
+              campaigns.create(owner, { ...wanted, ...(sessionEnded && { sessionEnded: targetOf(sessionEnded) }) }),
             ),
             Effect.map(showCampaign),
           ),

@@ -18,6 +18,7 @@ const showSession = ({ businessId: _business, userId: _user, ...shown }: WebSess
   createdAt: iso(shown.createdAt),
   joinedAt: isoOrNull(shown.joinedAt),
   endedAt: isoOrNull(shown.endedAt),
+  endsBy: iso(shown.endsBy),
 })
 
 const showCall = ({ businessId: _business, ...shown }: Call) => ({

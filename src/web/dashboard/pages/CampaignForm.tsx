@@ -55,6 +55,24 @@ export const CampaignForm = ({
           )}
         </Field>
 
+        <Field
+          label="Longest call, in minutes"
+          hint="A call ends by itself then. A gate's Queue.MaxCallMinutes should be the same or longer."
+          error={errors.minutes}
+        >
+          {(control) => (
+            <input
+              {...control}
+              required
+              inputMode="numeric"
+              maxLength={4}
+              autoComplete="off"
+              value={draft.minutes}
+              onInput={({ currentTarget }) => change({ minutes: currentTarget.value })}
+            />
+          )}
+        </Field>
+
         <Group label="Session-ended webhook">
           <Choice
             type="checkbox"

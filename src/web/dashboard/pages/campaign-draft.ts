@@ -1,4 +1,5 @@
 /** A web campaign while it is edited: what is typed, what is wrong with it, and what is sent. */
+import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "../../../platform/call-length.ts"
 import type { Campaign, CampaignInput } from "../../../platform/http/dashboard/shapes.ts"
 
 export interface HeaderDraft {
@@ -11,6 +12,8 @@ export interface HeaderDraft {
 
 export interface Draft {
   readonly name: string
+  /** the longest call, in minutes, as it is typed */
+  readonly minutes: string
   readonly hooked: boolean
   readonly url: string
   readonly headers: ReadonlyArray<HeaderDraft>
@@ -20,6 +23,7 @@ export interface Draft {
 
 export interface Errors {
   readonly name?: string
+  readonly minutes?: string
   readonly url?: string
   readonly headers?: string
   readonly secret?: string
@@ -35,6 +39,7 @@ export const draftOf = (campaign: Campaign | undefined): Draft => {
   const webhook = campaign?.webhook ?? null
   return {
     name: campaign?.name ?? "",
+    minutes: String(campaign?.maxCallMinutes ?? DEFAULT_MAX_CALL_MINUTES),
     hooked: webhook !== null,
     url: webhook?.url ?? "",
     headers: (webhook?.headerNames ?? []).map((name, id) => ({ id, name, value: undefined })),
@@ -47,10 +52,11 @@ export const draftOf = (campaign: Campaign | undefined): Draft => {
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/
 
-export const problemsOf = ({ name, hooked, url, headers, signing, secret }: Draft): Errors => {
+export const problemsOf = ({ name, minutes, hooked, url, headers, signing, secret }: Draft): Errors => {
   const badHeader = headers.find((header) => !HEADER_NAME.test(header.name.trim()))
   return {
     ...(name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(isMinutes(minutes) ? {} : { minutes: `Enter a whole number of minutes from 1 to ${MOST_CALL_MINUTES}.` }),
     ...(hooked && !isHttp(url) ? { url: "Enter an address that begins with https:// or http://." } : {}),
     ...(hooked && badHeader !== undefined
       ? { headers: "A header needs a name of letters, digits and dashes, such as X-Api-Token." }
@@ -61,6 +67,11 @@ export const problemsOf = ({ name, hooked, url, headers, signing, secret }: Draf
   }
 }
 
+const isMinutes = (text: string): boolean => {
+  const typed = text.trim()
+  return /^\d{1,4}$/.test(typed) && Number(typed) >= 1 && Number(typed) <= MOST_CALL_MINUTES
+}
+
 const isHttp = (text: string): boolean => {
   const url = URL.parse(text.trim())
   return url?.protocol === "https:" || url?.protocol === "http:"
@@ -68,6 +79,7 @@ const isHttp = (text: string): boolean => {
 
 export const payloadOf = (draft: Draft): CampaignInput => ({
   name: draft.name.trim(),
+  maxCallMinutes: Number(draft.minutes.trim()),
   webhook: draft.hooked
     ? {
         url: draft.url.trim(),
