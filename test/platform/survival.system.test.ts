@@ -100,7 +100,12 @@ const suite = (engine: Engine) => {
       })
       yield* Effect.repeat(pending, { until: (delivery) => delivery?.state === "delivered" })
       const path = `business/${businessId}/conversations/${data.conversationSessionId}`
-      const conversation = yield* second.call(secret, "GET", path)
+      // The starter's key is a gate's: it does not read.
+      const apiKeys = Context.get(context, ApiKeys)
+      const { user } = yield* Effect.orDie(ownerOf(apiKeys, secret))
+      const scope = { type: "Unrestricted" as const }
+      const reader = yield* apiKeys.create(user.id, { name: "reader", scope, permissions: ["read"] })
+      const conversation = yield* second.call(reader.secret, "GET", path)
       assert.include(JSON.stringify(conversation.data.turns), "Remember me")
     }),
   )
