@@ -5,6 +5,7 @@ import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
 import type { IpNetwork } from "effect/net"
 import { Businesses } from "../platform/Businesses.ts"
 import { checkUrl } from "../platform/data/Database.ts"
+import { refuse } from "../platform/model.ts"
 import * as Platform from "../platform/Platform.ts"
 import * as Services from "../platform/services.ts"
 import { Users } from "../platform/Users.ts"
@@ -105,16 +106,77 @@ export const addUser = (input: NewUser) =>
   orExplain(
     Effect.gen(function* () {
       const { password, shown } = yield* passwordOf(input.passwordStdin)
-      const services = Services.layer({ ...(yield* storageOf(input)), privateWebhooks: false })
-      const user = yield* Effect.flatMap(Users, (users) =>
-        users.create({
+      const user = yield* withUsers(input, ({ create }) =>
+        create({
           email: input.email,
           name: Option.getOrElse(input.name, () => input.email),
           callConcurrency: input.concurrency,
           password,
         }),
-      ).pipe(Effect.provide(services))
+      )
       yield* Console.log(`user ${user.id} ${user.email}`)
       if (shown) yield* Console.log(`password (shown once): ${Redacted.value(password)}`)
+    }),
+  )
+
+/** Runs against the database of a platform, which may be running meanwhile. */
+const withUsers = Effect.fnUntraced(function* <A, E>(
+  input: Storage,
+  use: (users: Users["Service"]) => Effect.Effect<A, E>,
+) {
+  const services = Services.layer({ ...(yield* storageOf(input)), privateWebhooks: false })
+  return yield* Effect.flatMap(Users, use).pipe(Effect.provide(services))
+})
+
+const idOf = (users: Users["Service"], email: string) =>
+  Effect.flatMap(users.account(email), (account) =>
+    account === undefined
+      ? Effect.fail(refuse("not_found", "USER_NOT_FOUND", `no user has the e-mail address ${email}`))
+      : Effect.succeed(account.user.id),
+  )
+
+/** One line for each user, in columns divided by tabs: e-mail address, id, state, name. */
+export const listUsers = (input: Storage) =>
+  orExplain(
+    Effect.gen(function* () {
+      const all = yield* withUsers(input, ({ list }) => list)
+      for (const { disabled, email, id, name } of all) {
+        yield* Console.log([email ?? "-", id, disabled ? "disabled" : "enabled", name].join("\t"))
+      }
+    }),
+  )
+
+interface WithPassword extends Storage {
+  readonly email: string
+  readonly passwordStdin: boolean
+}
+
+/** Sets a password without the old one, and shows it when it was made up. */
+export const setPassword = (input: WithPassword) =>
+  orExplain(
+    Effect.gen(function* () {
+      const { password, shown } = yield* passwordOf(input.passwordStdin)
+      yield* withUsers(input, (users) =>
+        Effect.flatMap(idOf(users, input.email), (id) =>
+          users.setPassword(id, password, "by command; all sign-ins were ended"),
+        ),
+      )
+      yield* Console.log(`the password of ${input.email} is changed, and all sign-ins are ended`)
+      if (shown) yield* Console.log(`password (shown once): ${Redacted.value(password)}`)
+    }),
+  )
+
+/** Takes everything from a user, or gives it back. */
+export const setDisabled = (input: Storage & { readonly email: string }, disabled: boolean) =>
+  orExplain(
+    Effect.gen(function* () {
+      yield* withUsers(input, (users) =>
+        Effect.flatMap(idOf(users, input.email), (id) => users.setDisabled(id, disabled)),
+      )
+      yield* Console.log(
+        disabled
+          ? `${input.email} is disabled: signed out everywhere, and the keys are refused within 30 s`
+          : `${input.email} is enabled`,
+      )
     }),
   )

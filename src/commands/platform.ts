@@ -1,5 +1,5 @@
 /**
- * The platform's side on its own: `platform` serves it, `platform user add` makes somebody who can sign in. Every flag can be set
+ * The platform's side on its own: `platform` serves it, `platform user …` looks after who can sign in. Every flag can be set
  * in the environment too, which is where a connection string with a password belongs.
  */
 import { Config, Effect, Redacted } from "effect"
@@ -76,28 +76,51 @@ const serve = Command.make("platform", { ...storage, ...serving }, (input) =>
   Effect.flatMap(running, ({ servePlatform }) => servePlatform(input)),
 )
 
+const email = Flag.String("email").pipe(Flag.withDescription("the e-mail address that the user signs in with"))
+
+const passwordStdin = Flag.Boolean("password-stdin").pipe(
+  Flag.withDescription(`read the password from standard input; else it is ${PASSWORD}, or made up and shown`),
+  Flag.withDefault(false),
+)
+
 const addUser = Command.make(
   "add",
   {
     ...storage,
-    email: Flag.String("email").pipe(Flag.withDescription("what the user signs in with")),
+    email,
     name: Flag.String("name").pipe(Flag.withDescription("the e-mail address when not said"), Flag.optional),
     concurrency: Flag.Int("concurrency").pipe(
       Flag.withDescription("calls that may run at once"),
       Flag.withDefault(DEFAULT_CALL_CONCURRENCY),
     ),
-    passwordStdin: Flag.Boolean("password-stdin").pipe(
-      Flag.withDescription(`read the password from standard input; else it is ${PASSWORD}, or made up and shown`),
-      Flag.withDefault(false),
-    ),
+    passwordStdin,
   },
   (input) => Effect.flatMap(running, ({ addUser }) => addUser(input)),
 ).pipe(Command.withDescription("Make a user who can sign in to the dashboard"))
 
-/** `platform` and `platform user add`. */
+const listUsers = Command.make("list", storage, (input) =>
+  Effect.flatMap(running, ({ listUsers }) => listUsers(input)),
+).pipe(Command.withDescription("List the users"))
+
+const setPassword = Command.make("password", { ...storage, email, passwordStdin }, (input) =>
+  Effect.flatMap(running, ({ setPassword }) => setPassword(input)),
+).pipe(Command.withDescription("Set a new password, and end all sign-ins of the user"))
+
+const disable = Command.make("disable", { ...storage, email }, (input) =>
+  Effect.flatMap(running, ({ setDisabled }) => setDisabled(input, true)),
+).pipe(Command.withDescription("End a user's sign-ins at once, and refuse the user's keys within 30 s"))
+
+const enable = Command.make("enable", { ...storage, email }, (input) =>
+  Effect.flatMap(running, ({ setDisabled }) => setDisabled(input, false)),
+).pipe(Command.withDescription("Let a disabled user sign in again, and take the user's keys again"))
+
+/** `platform`, and `platform user` with `add`, `list`, `password`, `disable` and `enable`. */
 export const platform = serve.pipe(
   Command.withDescription("Serve the platform's side: users, businesses, API keys, sessions, and its REST API"),
   Command.withSubcommands([
-    Command.make("user").pipe(Command.withDescription("The platform's users"), Command.withSubcommands([addUser])),
+    Command.make("user").pipe(
+      Command.withDescription("The platform's users"),
+      Command.withSubcommands([addUser, listUsers, setPassword, disable, enable]),
+    ),
   ]),
 )

@@ -1,60 +1,125 @@
 /**
  * Who is signed in to the dashboard. A session is a random token that only the browser holds: the database has its digest.
- * It ends when its user signs out or is disabled, and at the latest after `SESSION_LIFETIME_MILLIS`.
+ * It ends when its user signs out, ends it from elsewhere, changes the password or is disabled, and at the latest after
+ * `SESSION_LIFETIME_MILLIS`. Where it was begun is kept as long as it is.
  */
-import { createHash, randomBytes } from "node:crypto"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { createHash, randomBytes, randomUUID } from "node:crypto"
+import { Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { toLines } from "./http/text.ts"
+import { type Refused, refuse } from "./model.ts"
 
 /** A working day. */
 export const SESSION_LIFETIME_MILLIS = 12 * 60 * 60_000
 const TOKEN_BYTES = 32
 
-/** Whose session it is. */
+/** The most of what a browser says of itself that is kept, in characters. */
+const MAX_USER_AGENT = 256
+/** last used is exact to this, in milliseconds */
+const MARKED_MILLIS = 60_000
+
+/** Whose session it is, and which. */
 export interface SignedInUser {
   readonly id: string
   readonly name: string
   readonly email: string
+  /** the id of the session, which opens nothing */
+  readonly signInId: string
+}
+
+/** A session as its user is shown it; times in milliseconds since 1970. */
+export interface SignInEntry {
+  readonly id: string
+  /** where it was begun from; empty when not known */
+  readonly address: string
+  /** what the browser said of itself; empty when nothing */
+  readonly userAgent: string
+  readonly createdAt: number
+  /** to the minute */
+  readonly lastUsedAt: number
+}
+
+export interface NewSession {
+  readonly userId: string
+  /** the user's when the password was proved: a session of an older one is over from its start */
+  readonly epoch: number
+  readonly address: string
+  readonly userAgent: string
 }
 
 export class DashboardSessions extends Context.Service<
   DashboardSessions,
   {
     /** A new session of a user who proved to be one: its token. */
-    readonly begin: (userId: string) => Effect.Effect<Redacted.Redacted<string>, DatabaseUnavailable>
-    /** Whose session this is; undefined when it is none, over, or its user disabled. */
+    readonly begin: (session: NewSession) => Effect.Effect<Redacted.Redacted<string>, DatabaseUnavailable>
+    /** Whose session this is; undefined when it is none, over, or its user disabled. Notes that it is used. */
     readonly find: (token: Redacted.Redacted<string>) => Effect.Effect<SignedInUser | undefined, DatabaseUnavailable>
     /** Ends a session; does nothing for one that is none. */
     readonly end: (token: Redacted.Redacted<string>) => Effect.Effect<void, DatabaseUnavailable>
+    /** The sessions of a user that are not over, newest first. */
+    readonly list: (userId: string) => Effect.Effect<ReadonlyArray<SignInEntry>, DatabaseUnavailable>
+    /** Ends one session of a user by its id. */
+    readonly endOne: (userId: string, id: string) => Effect.Effect<void, Refused | DatabaseUnavailable>
+    /** Ends all sessions of a user but one; answers how many there were. */
+    readonly endOthers: (userId: string, kept: string) => Effect.Effect<number, DatabaseUnavailable>
   }
 >()("voicegate/platform/DashboardSessions") {}
 
-interface Row {
+interface Found {
   readonly id: string
   readonly name: string
   readonly email: string | null
+  readonly session_id: string
+  readonly last_used_at: number
 }
+
+interface Row {
+  readonly id: string
+  readonly address: string
+  readonly user_agent: string
+  readonly created_at: number
+  readonly last_used_at: number
+}
+
+const showEntry = (row: Row): SignInEntry => ({
+  id: row.id,
+  address: row.address,
+  userAgent: row.user_agent,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+})
+
+/** Where a session was begun, for the audit trail. */
+const where = ({ address, created_at }: Row): string =>
+  `begun ${DateTime.formatIso(DateTime.makeUnsafe(created_at))}${address === "" ? "" : ` from ${address}`}`
 
 /** As with keys: 256 random bits need no slow hash, and a digest tells nothing by how long it takes to differ. */
 const digest = (token: Redacted.Redacted<string>): string =>
   createHash("sha256").update(Redacted.value(token)).digest("hex")
 
-export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient> = Layer.effect(
+export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient | Audit> = Layer.effect(
   DashboardSessions,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const audit = yield* Audit
     return DashboardSessions.of({
       begin: Effect.fnUntraced(
-        function* (userId) {
+        function* ({ address, epoch, userAgent, userId }) {
           const now = yield* Clock.currentTimeMillis
           const token = Redacted.make(randomBytes(TOKEN_BYTES).toString("base64url"))
           // What is over is tidied by whoever comes next.
           yield* sql`DELETE FROM dashboard_sessions WHERE expires_at <= ${now}`
           const row = {
+            id: randomUUID(),
             digest: digest(token),
             user_id: userId,
+            epoch,
+            address,
+            user_agent: toLines(userAgent.slice(0, MAX_USER_AGENT)),
             created_at: now,
+            last_used_at: now,
             expires_at: now + SESSION_LIFETIME_MILLIS,
           }
           yield* sql`INSERT INTO dashboard_sessions ${sql.insert(row)}`
@@ -66,15 +131,56 @@ export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient> =
 
       find: Effect.fnUntraced(function* (token) {
         const now = yield* Clock.currentTimeMillis
-        const [row] = yield* sql<Row>`
-          SELECT u.id, u.name, u.email FROM dashboard_sessions s JOIN users u ON u.id = s.user_id
+        const [row] = yield* sql<Found>`
+          SELECT u.id, u.name, u.email, s.id AS session_id, s.last_used_at
+          FROM dashboard_sessions s JOIN users u ON u.id = s.user_id AND u.sign_in_epoch = s.epoch
           WHERE s.digest = ${digest(token)} AND s.expires_at > ${now} AND u.disabled = 0`
-        return row && { id: row.id, name: row.name, email: row.email ?? "" }
+        if (row === undefined) return undefined
+        if (row.last_used_at <= now - MARKED_MILLIS) {
+          // Only a note.
+          yield* Effect.ignore(sql`UPDATE dashboard_sessions SET last_used_at = ${now}
+            WHERE digest = ${digest(token)} AND last_used_at <= ${now - MARKED_MILLIS}`)
+        }
+        return { id: row.id, name: row.name, email: row.email ?? "", signInId: row.session_id }
       }, orUnavailable),
 
       end: Effect.fnUntraced(function* (token) {
         yield* sql`DELETE FROM dashboard_sessions WHERE digest = ${digest(token)}`
       }, orUnavailable),
+
+      list: Effect.fnUntraced(function* (userId) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql<Row>`
+          SELECT s.id, s.address, s.user_agent, s.created_at, s.last_used_at
+          FROM dashboard_sessions s JOIN users u ON u.id = s.user_id AND u.sign_in_epoch = s.epoch
+          WHERE s.user_id = ${userId} AND s.expires_at > ${now} ORDER BY s.created_at DESC, s.id DESC`
+        return rows.map(showEntry)
+      }, orUnavailable),
+
+      endOne: Effect.fnUntraced(
+        function* (userId, id) {
+          const [row] =
+            yield* sql<Row>`DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND id = ${id} RETURNING *`
+          if (row === undefined)
+            return yield* refuse("not_found", "SIGN_IN_NOT_FOUND", "this sign-in has ended already")
+          yield* audit.record(userId, "user.sign_in_ended", id, where(row))
+        },
+        sql.withTransaction,
+        orUnavailable,
+      ),
+
+      endOthers: Effect.fnUntraced(
+        function* (userId, kept) {
+          const rows =
+            yield* sql<Row>`DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND id <> ${kept} RETURNING *`
+          if (rows.length > 0) {
+            yield* audit.record(userId, "user.other_sign_ins_ended", userId, `${rows.length} ended`)
+          }
+          return rows.length
+        },
+        sql.withTransaction,
+        orUnavailable,
+      ),
     })
   }),
 )

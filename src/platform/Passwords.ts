@@ -8,18 +8,19 @@ import { Effect, Redacted } from "effect"
 const COST = { N: 2 ** 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const DIGEST_BYTES = 32
-/** The shortest password taken, in characters (NIST SP 800-63B-4 for a sole factor: 15; with a limited sign-in 12 does). */
+/** The shortest password taken, in characters (NIST SP 800-63B-4 for a sole factor: 15; with guesses slowed 12 does). */
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 256
 
+/** Not interruptible: once begun it takes its core to the end, and whoever bounds it must see that. */
 const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: typeof COST): Effect.Effect<Buffer> =>
-  Effect.callback((resume) => {
+  Effect.callback<Buffer>((resume) => {
     const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
     // The same characters typed on different systems are the same password.
     scrypt(Redacted.value(password).normalize("NFKC"), salt, DIGEST_BYTES, options, (error, digest) => {
       resume(error === null ? Effect.succeed(digest) : Effect.die(error))
     })
-  })
+  }).pipe(Effect.uninterruptible)
 
 /** `scrypt$N$r$p$salt$digest`. */
 export const hashPassword = (password: Redacted.Redacted<string>): Effect.Effect<string> =>

@@ -133,6 +133,18 @@ onEachEngine("access", (engine) => {
     }),
   )
 
+  it.effect("refuses the keys of a user whom another process disabled, within 30 s", () =>
+    Effect.gen(function* () {
+      const { database, keys, users, who } = yield* started()
+      const other = yield* process(database)
+      yield* other.who(keys.all)
+      yield* users.setDisabled("u1", true)
+      assert.strictEqual(yield* codeOf(who(keys.all)), "USER_DISABLED")
+      yield* TestClock.adjust(FRESH_MILLIS)
+      assert.strictEqual(yield* codeOf(other.who(keys.all)), "USER_DISABLED")
+    }),
+  )
+
   it.effect("refuses a restricted key without businesses, with a foreign one, and a name or expiry that is none", () =>
     Effect.gen(function* () {
       const { apiKeys } = yield* started()

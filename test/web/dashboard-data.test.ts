@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { Audit } from "../../src/platform/Audit.ts"
 import { Calls } from "../../src/platform/Calls.ts"
 import * as DashboardSessions from "../../src/platform/DashboardSessions.ts"
 import * as Deliveries from "../../src/platform/Deliveries.ts"
@@ -13,11 +14,14 @@ import { WebSessions } from "../../src/platform/WebSessions.ts"
 import { onEachEngine, servicesOf } from "../platform/engines.ts"
 import { prepare } from "../platform/support.ts"
 
+const session = (userId: string, epoch = 0) => ({ userId, epoch, address: "192.0.2.1", userAgent: "" })
+
 onEachEngine("the dashboard's data", (engine) => {
   const given = <A, E>(
     effect: Effect.Effect<
       A,
       E,
+      | Audit
       | DashboardSessions.DashboardSessions
       | Deliveries.Deliveries
       | Running.Running
@@ -44,9 +48,10 @@ onEachEngine("the dashboard's data", (engine) => {
       Effect.gen(function* () {
         yield* prepare()
         const sessions = yield* DashboardSessions.DashboardSessions
-        const token = yield* sessions.begin("u1")
-        const other = yield* sessions.begin("u2")
-        const ada = { id: "u1", name: "Ada", email: "" }
+        const token = yield* sessions.begin(session("u1"))
+        const other = yield* sessions.begin(session("u2"))
+        const [entry] = yield* sessions.list("u1")
+        const ada = { id: "u1", name: "Ada", email: "", signInId: entry?.id }
         assert.deepStrictEqual(yield* sessions.find(token), ada)
         assert.isUndefined(yield* sessions.find(Redacted.make(`${Redacted.value(token)}x`)))
         const sql = yield* SqlClient.SqlClient
@@ -54,17 +59,82 @@ onEachEngine("the dashboard's data", (engine) => {
         yield* sessions.end(other)
         yield* sessions.end(other)
         assert.isUndefined(yield* sessions.find(other))
-        yield* (yield* Users).setDisabled("u1", true)
-        assert.isUndefined(yield* sessions.find(token))
-        yield* (yield* Users).setDisabled("u1", false)
         yield* TestClock.adjust(DashboardSessions.SESSION_LIFETIME_MILLIS - 1)
         assert.deepStrictEqual(yield* sessions.find(token), ada)
         yield* TestClock.adjust(1)
         assert.isUndefined(yield* sessions.find(token))
-        yield* sessions.begin("u1")
+        assert.deepStrictEqual(yield* sessions.list("u1"), [])
+        yield* sessions.begin(session("u1"))
         assert.lengthOf(yield* sql`SELECT * FROM dashboard_sessions`, 1)
       }),
     ),
+  )
+
+  it.effect("knows where a session was begun and when it was used, to the minute", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const sessions = yield* DashboardSessions.DashboardSessions
+        const userAgent = `Browser\u0000\ud800${"x".repeat(1_000)}`
+        const token = yield* sessions.begin({ ...session("u1"), address: "192.0.2.9", userAgent })
+        yield* TestClock.setTime(59_999)
+        yield* sessions.find(token)
+        const [entry] = yield* sessions.list("u1")
+        assert.deepInclude(entry, { address: "192.0.2.9", createdAt: 0, lastUsedAt: 0 })
+        assert.match(entry?.userAgent ?? "", /^Browser\ufffd\ufffdx+$/)
+        assert.lengthOf(entry?.userAgent ?? "", 256)
+        yield* TestClock.setTime(60_000)
+        yield* sessions.find(token)
+        assert.strictEqual((yield* sessions.list("u1"))[0]?.lastUsedAt, 60_000)
+      }),
+    ),
+  )
+
+  it.effect(
+    "ends all sessions of a user who is disabled or whose password is changed, but the one that changed it",
+    () =>
+      given(
+        Effect.gen(function* () {
+          yield* prepare()
+          const sessions = yield* DashboardSessions.DashboardSessions
+          const users = yield* Users
+          const audit = yield* Audit
+          const password = Redacted.make("a long enough password")
+          const eve = yield* users.create({ name: "Eve", email: "eve@example.test", password })
+          const account = Effect.flatMap(users.account("EVE@example.test"), (found) =>
+            found === undefined ? Effect.die("no account") : Effect.succeed(found),
+          )
+          const proved = yield* account
+          const begin = Effect.flatMap(account, ({ epoch }) => sessions.begin(session(eve.id, epoch)))
+          const [here, there] = [yield* begin, yield* begin]
+          const kept = (yield* sessions.find(here))?.signInId ?? ""
+          const next = Redacted.make("another long password")
+          const changed = yield* users.changePassword(proved, next, kept)
+          assert.notStrictEqual(changed.epoch, proved.epoch)
+          assert.isDefined(yield* sessions.find(here))
+          assert.isUndefined(yield* sessions.find(there))
+          // a sign-in that proved the old password, and begins only now, is over from its start
+          const late = yield* sessions.begin(session(eve.id, proved.epoch))
+          assert.isUndefined(yield* sessions.find(late))
+          // who read the old password cannot change the new one
+          const again = yield* Effect.flip(users.changePassword(proved, next, kept))
+          assert.deepInclude(again, { code: "PASSWORD_WRONG" })
+          yield* users.setPassword(eve.id, next, "by command")
+          assert.isUndefined(yield* sessions.find(here))
+          const last = yield* begin
+          yield* users.setDisabled(eve.id, true)
+          yield* users.setDisabled(eve.id, false)
+          assert.isUndefined(yield* sessions.find(last))
+          const actions = (yield* audit.list(eve.id, {})).items.map(({ action }) => action)
+          assert.sameMembers(actions, [
+            "user.created",
+            "user.password_changed",
+            "user.password_changed",
+            "user.disabled",
+            "user.enabled",
+          ])
+        }),
+      ),
   )
 
   it.effect("shows what runs, as it is counted against the account's limit, and nobody else's", () =>

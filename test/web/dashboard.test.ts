@@ -284,6 +284,70 @@ describe("API keys", () => {
   })
 })
 
+describe("the account", () => {
+  it("changes the password by keyboard alone, after saying what is wrong with it", async () => {
+    const tab = await signIn("#/account")
+    await heading(tab, "Account")
+    const next = "another long password"
+    const tabTo = async (label: string) => {
+      const here = "document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent"
+      for (let presses = 0; presses < 25 && (await tab.evaluate(here)) !== label; presses++)
+        await tab.keyboard.press("Tab")
+      expect(await tab.evaluate(here)).toBe(label)
+    }
+    const fill = async (label: string, text: string) => {
+      await tabTo(label)
+      await tab.keyboard.press("ControlOrMeta+A")
+      await tab.keyboard.type(text)
+    }
+    await tabTo("Change the password")
+    await tab.keyboard.press("Enter")
+    await tab.getByText("Enter your current password.").waitFor()
+    await tab.getByText("Enter at least 12 characters.").waitFor()
+    await fill("Current password", "wrong")
+    await fill("New password", next)
+    await fill("New password again", "something else")
+    await tab.keyboard.press("Enter")
+    await tab.getByText("This is not the same as the new password.").waitFor()
+    await fill("New password again", next)
+    await tab.keyboard.press("Enter")
+    await tab.getByRole("alert").getByText("The current password is not right.").waitFor()
+    expect(platform.state.password).toBe(PASSWORD)
+    // the keyboard is still in the last field
+    await tab.keyboard.press("Shift+Tab")
+    await tab.keyboard.press("Shift+Tab")
+    await fill("Current password", PASSWORD)
+    await tab.keyboard.press("Enter")
+    await announced(tab, "The password is changed. All other sign-ins have ended.")
+    expect(platform.state.password).toBe(next)
+    expect(await tab.getByLabel("Current password").inputValue()).toBe("")
+    await tab.getByText("Safari on iPhone").waitFor({ state: "detached" })
+  })
+
+  it("shows where it is signed in, ends one sign-in and all others, and never the one of this browser", async () => {
+    const [current, other] = platform.state.signIns
+    if (current === undefined || other === undefined) throw new Error("no sign-ins")
+    platform.state.signIns.push({ ...other, id: "sign-in-3", address: "198.51.100.9", userAgent: "curl/8" })
+    platform.state.signIns.push({ ...other, id: "sign-in-4", address: "198.51.100.10" })
+    const tab = await signIn("#/account")
+    const mine = tab.getByRole("row", { name: /This browser/ })
+    await mine.getByText("Chrome on Linux").waitFor()
+    await mine.getByText("192.0.2.7").waitFor()
+    expect(await mine.getByRole("button").count()).toBe(0)
+    await click(tab, "End the sign-in of Safari on iPhone at 2001:db8:1:2:3:4:5:6")
+    await dialog(tab, "End this sign-in?").waitFor()
+    await click(tab, "End sign-in")
+    await announced(tab, "The sign-in has ended.")
+    expect(platform.state.signIns.map(({ id }) => id)).toEqual(["sign-in-1", "sign-in-3", "sign-in-4"])
+    await tab.getByRole("row", { name: /A program/ }).waitFor()
+    await click(tab, "End all other sign-ins")
+    await click(tab, "End them")
+    await announced(tab, "2 sign-ins have ended.")
+    expect(platform.state.signIns.map(({ id }) => id)).toEqual(["sign-in-1"])
+    await tab.getByRole("button", { name: "End all other sign-ins" }).waitFor({ state: "detached" })
+  })
+})
+
 describe("a session that ends while the page is open", () => {
   it("is renewed over the form that was being filled in, and what was asked for is then done", async () => {
     const tab = await signIn()
@@ -490,7 +554,7 @@ describe("the page itself", () => {
     const tab = await signIn()
     await tab.setViewportSize({ width: 360, height: 740 })
     const overflow = () => tab.evaluate("document.documentElement.scrollWidth - innerWidth")
-    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "API Keys"]) {
+    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "Account", "API Keys"]) {
       await visit(tab, name)
       await heading(tab, name)
       await tab.locator(".state[role=status]").waitFor({ state: "detached" })
@@ -513,7 +577,7 @@ describe("the page itself", () => {
       )
     for (const colorScheme of ["light", "dark"] as const) {
       await tab.emulateMedia({ colorScheme })
-      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "API Keys"]) {
+      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "Account", "API Keys"]) {
         await visit(tab, name)
         await heading(tab, name)
         await tab.locator(".state[role=status]").waitFor({ state: "detached" })

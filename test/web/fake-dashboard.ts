@@ -24,6 +24,7 @@ import type {
   Delivery,
   LiveSession,
   Page,
+  SignInEntry,
   Transcript,
 } from "../../src/platform/http/dashboard/shapes.ts"
 
@@ -46,6 +47,8 @@ export interface State {
   readonly audit: Array<AuditEntry>
   /** every answer takes this long */
   delayMillis: number
+  password: string
+  readonly signIns: Array<SignInEntry>
   limit: number
 }
 
@@ -98,6 +101,27 @@ export const startFakeDashboard = async (options: {
     deliveries: [],
     audit: [],
     delayMillis: 0,
+    password: PASSWORD,
+    signIns: [
+      {
+        id: "sign-in-1",
+        address: "192.0.2.7",
+        userAgent:
+          "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+        createdAt: Date.now() - 3_600_000,
+        lastUsedAt: Date.now(),
+        current: true,
+      },
+      {
+        id: "sign-in-2",
+        address: "2001:db8:1:2:3:4:5:6",
+        userAgent:
+          "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1",
+        createdAt: Date.now() - 7_200_000,
+        lastUsedAt: Date.now() - 600_000,
+        current: false,
+      },
+    ],
     limit: 5,
   }
   const record = (action: string, subjectId: string, detail: string) =>
@@ -109,7 +133,7 @@ export const startFakeDashboard = async (options: {
       const cookie = yield* readCookie
       yield* Effect.sleep(state.delayMillis)
       if (cookie === undefined || !state.sessions.has(cookie)) return yield* new SignedOut()
-      return yield* Effect.provideService(handler, SignedIn, ADA)
+      return yield* Effect.provideService(handler, SignedIn, { ...ADA, signInId: "sign-in-1" })
     }),
   )
 
@@ -117,7 +141,7 @@ export const startFakeDashboard = async (options: {
     handlers.handleAll({
       signIn: Effect.fnUntraced(function* ({ payload }) {
         yield* Effect.sleep(state.delayMillis)
-        if (payload.email !== ADA.email || payload.password !== PASSWORD) {
+        if (payload.email !== ADA.email || payload.password !== state.password) {
           return yield* new SignInFailed({
             code: "SIGN_IN_FAILED",
             message: "the e-mail address or the password is wrong",
@@ -126,11 +150,34 @@ export const startFakeDashboard = async (options: {
         yield* setCookie(state.newSession(), false, 3_600_000)
         return ADA
       }),
-      whoAmI: () => Effect.map(SignedIn, (account) => account),
+      whoAmI: () => Effect.succeed(ADA),
       signOut: Effect.fnUntraced(function* () {
         state.sessions.delete((yield* readCookie) ?? "")
         yield* clearCookie(false)
       }),
+    }),
+  )
+
+  const account = HttpApiBuilder.group(DashboardApi, "account", (handlers) =>
+    handlers.handleAll({
+      changePassword: Effect.fnUntraced(function* ({ payload }) {
+        if (payload.current !== state.password) {
+          return yield* new Invalid({ code: "PASSWORD_WRONG", message: "the current password is not right" })
+        }
+        state.password = payload.next
+        state.signIns.splice(0, state.signIns.length, ...state.signIns.filter(({ current }) => current))
+      }),
+      signIns: () => Effect.sync(() => state.signIns),
+      endSignIn: Effect.fnUntraced(function* ({ params }) {
+        const { index } = yield* find(state.signIns, params.id, "sign-in")
+        state.signIns.splice(index, 1)
+      }),
+      endOtherSignIns: () =>
+        Effect.sync(() => {
+          const others = state.signIns.filter(({ current }) => !current)
+          state.signIns.splice(0, state.signIns.length, ...state.signIns.filter(({ current }) => current))
+          return { ended: others.length }
+        }),
     }),
   )
 
@@ -309,7 +356,7 @@ export const startFakeDashboard = async (options: {
     handlers.handleAll({ list: ({ query }) => Effect.sync(() => pageOf(state.audit, query)) }),
   )
 
-  const groups = Layer.mergeAll(session, keys, businesses, campaigns, conversations, deliveries, audit)
+  const groups = Layer.mergeAll(session, account, keys, businesses, campaigns, conversations, deliveries, audit)
   const api = HttpApiBuilder.layer(DashboardApi).pipe(Layer.provide(groups), Layer.provide([guard, sameOrigin, forms]))
 
   let server: Server | undefined

@@ -173,6 +173,21 @@ const longestCall = [
   `ALTER TABLE web_sessions ADD COLUMN ends_by BIGINT`,
 ]
 
+/**
+ * Sign-ins that their user can look at and end. A session counts while its epoch is the user's: adding one to the user's ends
+ * all of them. Those that are there are ended, since nobody knows where they came from.
+ */
+const signIns = [
+  `ALTER TABLE users ADD COLUMN sign_in_epoch INTEGER NOT NULL DEFAULT 0`,
+  `DELETE FROM dashboard_sessions`,
+  `ALTER TABLE dashboard_sessions ADD COLUMN id TEXT NOT NULL DEFAULT ''`,
+  `ALTER TABLE dashboard_sessions ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0`,
+  `ALTER TABLE dashboard_sessions ADD COLUMN address TEXT NOT NULL DEFAULT ''`,
+  `ALTER TABLE dashboard_sessions ADD COLUMN user_agent TEXT NOT NULL DEFAULT ''`,
+  `ALTER TABLE dashboard_sessions ADD COLUMN last_used_at BIGINT NOT NULL DEFAULT 0`,
+  `CREATE INDEX dashboard_sessions_of_user ON dashboard_sessions (user_id)`,
+]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -186,6 +201,7 @@ export const migrate = run({
     "1_first": step(first),
     "2_key_permissions": step(keyPermissions),
     "3_longest_call": step(longestCall),
+    "4_sign_ins": step(signIns),
   }),
   table: "migrations",
 })

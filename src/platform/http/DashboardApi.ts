@@ -30,13 +30,16 @@ import {
   Credentials,
   Delivery,
   DeliveryState,
+  Ended,
   KeyChange,
   Kind,
   Live,
   NewApiKey,
+  PasswordChange,
   page,
   pageQuery,
   Region,
+  SignInEntry,
   Transcript,
 } from "./dashboard/shapes.ts"
 import { Text } from "./text.ts"
@@ -45,8 +48,10 @@ import { refuseUnknown } from "./unknown-fields.ts"
 /** Below which path the API lies. */
 export const DASHBOARD_API_PATH = "/dashboard/api"
 
-/** Who is signed in. */
-export class SignedIn extends Context.Service<SignedIn, Account>()("voicegate/platform/dashboard/SignedIn") {}
+/** Who is signed in, and by which sign-in. */
+export class SignedIn extends Context.Service<SignedIn, Account & { readonly signInId: string }>()(
+  "voicegate/platform/dashboard/SignedIn",
+) {}
 
 /** Proves the session's cookie. */
 export class Session extends HttpApiMiddleware.Service<Session, { provides: SignedIn }>()(
@@ -76,6 +81,24 @@ const SessionGroup = HttpApiGroup.make("session").add(
   /** Ends the session here and on the platform; does nothing without one. */
   HttpApiEndpoint.delete("signOut", "/session", { success: HttpApiSchema.NoContent, error: Unavailable }),
 )
+
+const AccountGroup = HttpApiGroup.make("account")
+  .add(
+    /** Ends all other sign-ins. Guesses at the current password are slowed as those of a sign-in. */
+    HttpApiEndpoint.put("changePassword", "/account/password", {
+      payload: PasswordChange,
+      success: HttpApiSchema.NoContent,
+      error: [Invalid, TooManyAttempts],
+    }),
+    HttpApiEndpoint.get("signIns", "/account/sign-ins", { success: Schema.Array(SignInEntry) }),
+    HttpApiEndpoint.delete("endSignIn", "/account/sign-ins/:id", {
+      params: { id },
+      success: HttpApiSchema.NoContent,
+      error: NotFound,
+    }),
+    HttpApiEndpoint.post("endOtherSignIns", "/account/sign-ins/end-others", { success: Ended }),
+  )
+  .middleware(Session)
 
 const Keys = HttpApiGroup.make("keys")
   .add(
@@ -170,7 +193,7 @@ const Audit = HttpApiGroup.make("audit")
   .middleware(Session)
 
 export const DashboardApi = HttpApi.make("dashboard")
-  .add(SessionGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit)
+  .add(SessionGroup, AccountGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit)
   .annotateMerge(refuseUnknown)
   .middleware(Forms)
   .middleware(SameOrigin)

@@ -3,6 +3,7 @@ import type { JSX } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { api } from "./client.ts"
+import { AccountPage } from "./pages/Account.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Businesses } from "./pages/Businesses.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
@@ -96,14 +97,22 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
           ))}
         </nav>
         <main id="main" key={place}>
-          <PageOf name={shown.page} route={shown} />
+          <PageOf account={account} name={shown.page} route={shown} />
         </main>
       </div>
     </>
   )
 }
 
-const PageOf = ({ name, route }: { readonly name: PageName; readonly route: Route }): JSX.Element => {
+const PageOf = ({
+  account,
+  name,
+  route,
+}: {
+  readonly account: Account
+  readonly name: PageName
+  readonly route: Route
+}): JSX.Element => {
   switch (name) {
     case "keys":
       return <Keys />
@@ -121,5 +130,7 @@ const PageOf = ({ name, route }: { readonly name: PageName; readonly route: Rout
       return <Deliveries route={route} />
     case "audit":
       return <Audit route={route} />
+    case "account":
+      return <AccountPage account={account} />
   }
 }

@@ -1,7 +1,7 @@
 /** Which page is shown is in the address, behind the `#`: the back button works, and a reload stays where it was. */
 import { createStore } from "./store.ts"
 
-export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit"] as const
+export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
 export type PageName = (typeof PAGES)[number]
 
 export interface Route {

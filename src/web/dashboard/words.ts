@@ -9,6 +9,7 @@ export const titles: Readonly<Record<PageName, string>> = {
   live: "Live",
   webhooks: "Webhooks",
   audit: "Audit",
+  account: "Account",
 }
 
 export const failure = (failure: Failure): string => {

@@ -1,10 +1,23 @@
 /** What the services refuse, as failures of the dashboard's API; and what they hold, as the page is shown it. */
 import { Effect } from "effect"
+import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { DatabaseUnavailable } from "../../data/Database.ts"
 import type { Page, PageRequest } from "../../data/page.ts"
 import type { Business, ApiKey as Key, Refused, WebCampaign } from "../../model.ts"
-import { Conflict, Invalid, NotFound, Unavailable } from "./failures.ts"
+import { Conflict, Invalid, NotFound, TooManyAttempts, Unavailable } from "./failures.ts"
 import type * as Shapes from "./shapes.ts"
+
+/** Too many passwords wait to be checked. */
+export const tooMany = Effect.fnUntraced(function* (retryAfterSeconds: number) {
+  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(retryAfterSeconds))),
+  )
+  return yield* new TooManyAttempts({
+    code: "TOO_MANY_ATTEMPTS",
+    message: "too many passwords are being tried from here",
+    retryAfterSeconds,
+  })
+})
 
 interface Failures {
   readonly invalid: Invalid

@@ -1,14 +1,19 @@
-/** The cookie that holds a session of the dashboard: scripts cannot read it, and other sites' requests do not carry it. */
+/**
+ * The cookies of the dashboard: one holds a session, one marks a browser that has signed in before (`KnownBrowser`). Scripts cannot
+ * read them, and other sites' requests do not carry them.
+ */
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { KNOWN_MILLIS } from "../../KnownBrowser.ts"
 import { DASHBOARD_API_PATH } from "../DashboardApi.ts"
 
-const NAME = "voicegate_session"
+const SESSION = "voicegate_session"
+const BROWSER = "voicegate_browser"
 
-const write = (value: string, secure: boolean, maxAgeMillis: number) =>
+const write = (name: string, value: string, secure: boolean, maxAgeMillis: number) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.orDie(
-      HttpServerResponse.setCookie(response, NAME, value, {
+      HttpServerResponse.setCookie(response, name, value, {
         httpOnly: true,
         sameSite: "strict",
         secure,
@@ -21,11 +26,26 @@ const write = (value: string, secure: boolean, maxAgeMillis: number) =>
 /** What the request carries. */
 export const readCookie: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.map(
   HttpServerRequest.HttpServerRequest,
-  ({ cookies }) => cookies[NAME],
+  ({ cookies }) => cookies[SESSION],
 )
 
 /** @param secure whether the browser may send it over TLS only */
 export const setCookie = (token: string, secure: boolean, lifetimeMillis: number) =>
-  write(token, secure, lifetimeMillis)
+  write(SESSION, token, secure, lifetimeMillis)
 
-export const clearCookie = (secure: boolean) => write("", secure, 0)
+export const clearCookie = (secure: boolean) => write(SESSION, "", secure, 0)
+
+/** The mark of this browser, if it has one. */
+export const readMark: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ cookies }) => cookies[BROWSER],
+)
+
+/** It outlives signing out. */
+export const setMark = (mark: string, secure: boolean) => write(BROWSER, mark, secure, KNOWN_MILLIS)
+
+/** Whether a cookie may be sent over TLS only: where the platform is reached so by all, or by this request. */
+export const secureCookie = (
+  secureOrigin: boolean,
+): Effect.Effect<boolean, never, HttpServerRequest.HttpServerRequest> =>
+  Effect.map(HttpServerRequest.HttpServerRequest, ({ protocol }) => secureOrigin || protocol === "https")

@@ -3,8 +3,10 @@ import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import * as DashboardSessions from "../../DashboardSessions.ts"
 import * as Deliveries from "../../Deliveries.ts"
+import * as PasswordProof from "../../PasswordProof.ts"
 import * as Running from "../../Running.ts"
 import { DashboardApi } from "../DashboardApi.ts"
+import { account } from "./account.ts"
 import { forms, sameOrigin } from "./middleware.ts"
 import { page } from "./page.ts"
 import { audit, conversations, deliveries } from "./records.ts"
@@ -16,8 +18,10 @@ import { businesses, campaigns, keys } from "./things.ts"
  * @param options.secure whether browsers reach this platform over TLS, whatever its own connections say
  */
 export const dashboard = (options: { readonly page: string; readonly secure: boolean }) => {
+  const proof = PasswordProof.layer
   const groups = Layer.mergeAll(
-    sessionHandlers(options.secure),
+    account(options.secure).pipe(Layer.provide(proof)),
+    sessionHandlers(options.secure).pipe(Layer.provide(proof)),
     keys,
     businesses,
     campaigns,

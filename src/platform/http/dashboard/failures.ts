@@ -21,7 +21,7 @@ export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", said, {
 /** What is there already does not allow it. */
 export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", said, { httpApiStatus: 409 }) {}
 
-/** Too many wrong sign-ins from this address or for this account. */
+/** Too many passwords from this address, or from everywhere, wait to be checked. */
 export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()(
   "TooManyAttempts",
   { ...said, retryAfterSeconds: Schema.Int },

@@ -1,23 +1,14 @@
-/**
- * Signing in, staying so, signing out. Tries are counted by address and by account before a password is looked at, and few
- * are looked at together, since each costs as much as a password's digest must.
- */
-import { Clock, Effect, Layer, Option, Redacted, Semaphore } from "effect"
-import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+/** Signing in, staying so, signing out. */
+import { Effect, Layer, Option, Redacted } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { networkOf } from "../../Access.ts"
-import { type Left, makeBudget } from "../../Budgets.ts"
 import { DashboardSessions, SESSION_LIFETIME_MILLIS } from "../../DashboardSessions.ts"
-import { Users } from "../../Users.ts"
+import { makeMark } from "../../KnownBrowser.ts"
+import { PasswordProof } from "../../PasswordProof.ts"
 import { DashboardApi, Session, SignedIn } from "../DashboardApi.ts"
-import { unavailable } from "./answers.ts"
-import { clearCookie, readCookie, setCookie } from "./cookie.ts"
-import { SignedOut, SignInFailed, TooManyAttempts } from "./failures.ts"
-
-/** Tries of one address, or for one account, in a minute. */
-export const ATTEMPTS_PER_MINUTE = 10
-/** Passwords that are looked at together: each takes 32 MiB and a third of a second of one core. */
-const AT_ONCE = 2
+import { tooMany, unavailable } from "./answers.ts"
+import { clearCookie, readCookie, readMark, secureCookie, setCookie, setMark } from "./cookie.ts"
+import { SignedOut, SignInFailed } from "./failures.ts"
 
 /** Proves the cookie of every endpoint that is behind `Session`. */
 export const session = Layer.effect(
@@ -35,57 +26,37 @@ export const session = Layer.effect(
   ),
 )
 
-const tooMany = Effect.fnUntraced(function* ({ resetSeconds }: Left) {
-  yield* HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(resetSeconds))),
-  )
-  return yield* new TooManyAttempts({
-    code: "TOO_MANY_ATTEMPTS",
-    message: "too many tries to sign in",
-    retryAfterSeconds: resetSeconds,
-  })
-})
-
 /** @param secureOrigin whether browsers reach this platform over TLS, whatever its own connections say */
 export const sessionHandlers = (secureOrigin: boolean) =>
   HttpApiBuilder.group(
     DashboardApi,
     "session",
     Effect.fnUntraced(function* (handlers) {
-      const users = yield* Users
+      const proof = yield* PasswordProof
       const sessions = yield* DashboardSessions
-      const attempts = { address: makeBudget(ATTEMPTS_PER_MINUTE), account: makeBudget(ATTEMPTS_PER_MINUTE) }
-      const looking = yield* Semaphore.make(AT_ONCE)
-      const secure = Effect.map(
-        HttpServerRequest.HttpServerRequest,
-        ({ protocol }) => secureOrigin || protocol === "https",
-      )
+      const secure = secureCookie(secureOrigin)
       return handlers.handleAll({
         signIn: Effect.fnUntraced(function* ({ payload }) {
-          const now = yield* Clock.currentTimeMillis
-          const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
-          const address = networkOf(Option.getOrElse(remoteAddress, () => ""))
-          const uses = [
-            attempts.address.use(address, now),
-            attempts.account.use(payload.email.trim().toLowerCase(), now),
-          ]
-          const refused = uses.find(({ allowed }) => !allowed)
-          if (refused !== undefined) return yield* tooMany(refused)
-          const user = yield* looking
-            .withPermit(users.signIn(payload.email, Redacted.make(payload.password)))
+          const { headers, remoteAddress } = yield* HttpServerRequest.HttpServerRequest
+          const address = Option.getOrElse(remoteAddress, () => "")
+          const { epoch, passwordHash, user } = yield* proof
+            .signIn(payload.email, Redacted.make(payload.password), { address, mark: yield* readMark })
             .pipe(
-              Effect.mapError((error) =>
-                error._tag === "Refused"
-                  ? new SignInFailed({ code: error.code, message: error.message })
-                  : unavailable(error),
-              ),
+              Effect.catchTags({
+                Busy: ({ retryAfterSeconds }) => tooMany(retryAfterSeconds),
+                Refused: ({ code, message }) => Effect.fail(new SignInFailed({ code, message })),
+                DatabaseUnavailable: (error) => Effect.fail(unavailable(error)),
+              }),
             )
-          const token = yield* Effect.mapError(sessions.begin(user.id), unavailable)
+          const userAgent = headers["user-agent"] ?? ""
+          const begun = sessions.begin({ userId: user.id, epoch, address, userAgent })
+          const token = yield* Effect.mapError(begun, unavailable)
           yield* setCookie(Redacted.value(token), yield* secure, SESSION_LIFETIME_MILLIS)
+          yield* setMark(makeMark({ userId: user.id, passwordHash }), yield* secure)
           return { id: user.id, name: user.name, email: user.email ?? "" }
         }),
 
-        whoAmI: () => Effect.map(SignedIn, (user) => user),
+        whoAmI: () => Effect.map(SignedIn, ({ email, id, name }) => ({ id, name, email })),
 
         signOut: Effect.fnUntraced(function* () {
           const token = yield* readCookie

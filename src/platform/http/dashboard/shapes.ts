@@ -19,6 +19,28 @@ export const Credentials = Schema.Struct({
   password: Schema.String.check(Schema.isBetweenLength(1, 256)),
 })
 
+export const PasswordChange = Schema.Struct({
+  current: Schema.String.check(Schema.isBetweenLength(1, 256)),
+  next: Schema.String.check(Schema.isBetweenLength(1, 256)),
+})
+
+/** A sign-in that is not over. */
+export const SignInEntry = Schema.Struct({
+  id: Schema.String,
+  /** where it was begun from; empty when not known */
+  address: Schema.String,
+  /** what the browser said of itself; empty when nothing */
+  userAgent: Schema.String,
+  createdAt: Time,
+  /** to the minute */
+  lastUsedAt: Time,
+  /** whether it is the one that asks */
+  current: Schema.Boolean,
+})
+export type SignInEntry = typeof SignInEntry.Type
+
+export const Ended = Schema.Struct({ ended: Schema.Int })
+
 /** All businesses of the user, or the listed ones. Restricted to none is refused at creation. */
 export const KeyScope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("Unrestricted") }),

@@ -1,0 +1,57 @@
+/** Handlers of the account's own page: its password, and where it is signed in. */
+import { Effect, Redacted } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { DashboardSessions } from "../../DashboardSessions.ts"
+import { makeMark } from "../../KnownBrowser.ts"
+import { PasswordProof } from "../../PasswordProof.ts"
+import { Users } from "../../Users.ts"
+import { DashboardApi, SignedIn } from "../DashboardApi.ts"
+import { saying, tooMany, unavailable } from "./answers.ts"
+import { secureCookie, setMark } from "./cookie.ts"
+import { Invalid } from "./failures.ts"
+
+/** @param secureOrigin whether browsers reach this platform over TLS, whatever its own connections say */
+export const account = (secureOrigin: boolean) =>
+  HttpApiBuilder.group(
+    DashboardApi,
+    "account",
+    Effect.fnUntraced(function* (handlers) {
+      const users = yield* Users
+      const sessions = yield* DashboardSessions
+      const proof = yield* PasswordProof
+      return handlers.handleAll({
+        changePassword: Effect.fnUntraced(function* ({ payload }) {
+          const { email, signInId } = yield* SignedIn
+          const proved = yield* proof.confirm(email, Redacted.make(payload.current)).pipe(
+            Effect.catchTags({
+              Busy: ({ retryAfterSeconds }) => tooMany(retryAfterSeconds),
+              Refused: ({ code, message }) => Effect.fail(new Invalid({ code, message })),
+              DatabaseUnavailable: (error) => Effect.fail(unavailable(error)),
+            }),
+          )
+          const changed = yield* saying("invalid")(users.changePassword(proved, Redacted.make(payload.next), signInId))
+          // The mark of this browser ended with the old password.
+          if (changed.passwordHash !== null) {
+            const mark = makeMark({ userId: changed.user.id, passwordHash: changed.passwordHash })
+            yield* setMark(mark, yield* secureCookie(secureOrigin))
+          }
+        }),
+
+        signIns: () =>
+          Effect.gen(function* () {
+            const { id, signInId } = yield* SignedIn
+            const all = yield* sessions.list(id)
+            return all.map((each) => ({ ...each, current: each.id === signInId }))
+          }).pipe(saying()),
+
+        endSignIn: ({ params }) =>
+          Effect.flatMap(SignedIn, ({ id }) => sessions.endOne(id, params.id)).pipe(saying("not_found")),
+
+        endOtherSignIns: () =>
+          Effect.flatMap(SignedIn, ({ id, signInId }) => sessions.endOthers(id, signInId)).pipe(
+            Effect.map((ended) => ({ ended })),
+            saying(),
+          ),
+      })
+    }),
+  )
