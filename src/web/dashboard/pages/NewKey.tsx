@@ -125,7 +125,7 @@ export const NewKey = ({
           <Choice
             type="checkbox"
             label="Allow user management requests"
-            hint="Opens everything at and below /user: your account, its billing and its usage. Leave it off for keys that run agents and calls."
+            hint="Extends the permissions to everything at and below /user: your account, its billing and its usage. Leave it off for keys that run agents and calls."
             checked={userManagement}
             onChange={({ currentTarget }) => setUserManagement(currentTarget.checked)}
           />
