@@ -120,6 +120,8 @@ export const demo = (wanted: number) =>
             ConsoleToken: consoleToken,
             RateLimitHourly: 500,
             RateLimitDaily: 1000,
+            // all tabs have one address here, and two talk while others wait
+            RateLimitConcurrency: 20,
           },
           Server: { Host: "127.0.0.1", Port: port },
         })
