@@ -99,6 +99,18 @@ export interface SettingsTree {
   readonly Server: {
     readonly Host: string
     readonly Port: number
+    /** names that `Host` may have, in lower case and without port; undefined is any */
+    readonly AllowedHosts: ReadonlyArray<string> | undefined
+    /** open connections of an address (IPv6 by /64), trusted proxies apart; 0 is no limit */
+    readonly MaxConnectionsPerAddress: number
+    /** where the documents that describe the wire are served */
+    readonly Docs: "public" | "private" | "off"
+    readonly Metrics: "public" | "private" | "off"
+    /** where what is private is served */
+    readonly PrivateHost: string
+    readonly PrivatePort: number
+    /** as AllowedHosts, for the private port */
+    readonly PrivateHosts: ReadonlyArray<string> | undefined
   }
 }
 

@@ -11,7 +11,7 @@
 // Without Effect
 
 export { type Client, createGate, type Gate, type GateOptions, type LogEntry } from "./embedded/createGate.ts"
-export type { Handler, UpgradeHandler } from "./embedded/mount.ts"
+export type { Handler, PrivateHandler, UpgradeHandler } from "./embedded/mount.ts"
 export type {
   LaunchRefusal,
   LeaveResult,

@@ -58,6 +58,7 @@ interface Serving extends Storage {
   readonly publicWebSocketOrigin: Option.Option<string>
   readonly privateWebhooks: boolean
   readonly trustedProxy: ReadonlyArray<IpNetwork.IpNetwork>
+  readonly allowedHost: ReadonlyArray<string>
   readonly requestsPerMinute: number
   readonly startsPerMinute: number
   readonly idleSeconds: number
@@ -74,6 +75,7 @@ export const servePlatform = (input: Serving) =>
         privateWebhooks: input.privateWebhooks,
         trustedProxies: input.trustedProxy,
         idleSeconds: input.idleSeconds,
+        allowedHosts: input.allowedHost,
         limits: { requestsPerMinute: input.requestsPerMinute, startsPerMinute: input.startsPerMinute },
         ...(Option.isSome(input.publicWebSocketOrigin) && { publicWebSocketOrigin: input.publicWebSocketOrigin.value }),
       }

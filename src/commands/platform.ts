@@ -54,6 +54,12 @@ const serving = {
     ),
     Flag.atLeast(0),
   ),
+  allowedHost: Flag.String("allowed-host").pipe(
+    Flag.withDescription(
+      "a name that a request's Host may have, without port, or *; may be repeated; on loopback those of this machine when absent",
+    ),
+    Flag.atLeast(0),
+  ),
   requestsPerMinute: Flag.Int("requests-per-minute").pipe(
     Flag.withDescription("of one key; 0 is no limit"),
     Flag.withDefault(DEFAULT_LIMITS.requestsPerMinute),

@@ -17,8 +17,9 @@ export const server = (options: Listeners.Options = {}) =>
 
 const announce = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { url } = yield* Server.GateServer
+    const { privateUrl, url } = yield* Server.GateServer
     const { Campaigns, IpIntel } = yield* Settings
+    if (privateUrl !== undefined) yield* Effect.logInfo(`What is private is served at ${privateUrl}`)
     yield* Effect.logInfo(
       `voicegate listens at ${url} for ${Campaigns.map((campaign) => campaign.name).join(", ")}; addresses are checked by ${IpIntel.Provider}`,
     )

@@ -10,7 +10,7 @@ import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import * as Log from "../log.ts"
 import { layerFrom } from "../settings/load.ts"
-import { type Handler, makeMount, normalizeBasePath, type UpgradeHandler } from "./mount.ts"
+import { type Handler, makeMount, normalizeBasePath, type PrivateHandler, type UpgradeHandler } from "./mount.ts"
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
 
@@ -38,6 +38,11 @@ export interface GateOptions {
 export interface Gate {
   /** Serves the gate's HTTP: `app.use("/voice", gate.handler)`, or a request listener of a node server. */
   readonly handler: Handler
+  /**
+   * Serves what `Server.Docs` and `Server.Metrics` call private, for a server of the host that only its own people reach:
+   * `createServer(gate.privateHandler).listen(9090, "127.0.0.1")`. The gate itself listens nowhere.
+   */
+  readonly privateHandler: PrivateHandler
   /** Serves its WebSockets: `server.on("upgrade", gate.upgrade)`. */
   readonly upgrade: UpgradeHandler
   /** Runs a session request, with the body that a browser would send, through the gate. */
@@ -135,7 +140,7 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
     Effect.repeat({ while: () => inFlight > 0 }),
     Effect.timeoutOption(DRAIN_MILLIS),
   )
-  const { handler, upgrade } = makeMount(listeners, basePath, {
+  const { handler, privateHandler, upgrade } = makeMount(listeners, basePath, {
     isClosed: () => closing !== undefined,
     onRequest: (response) => {
       if (response.destroyed) return
@@ -148,6 +153,7 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
 
   return {
     handler,
+    privateHandler,
     upgrade,
     request,
     initiateWebSession: ({ DynamicVariables, RegionId, WebCampaignId }, client) =>

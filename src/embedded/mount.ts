@@ -15,6 +15,9 @@ import { isOwnUpgrade, type Listeners, refuseUpgrade, write } from "../http/list
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
+/** A request listener of node:http for what is private; everything else it answers with 404. */
+export type PrivateHandler = (request: IncomingMessage, response: ServerResponse) => void
+
 /**
  * A listener of a node server's `upgrade`. Answers what is for the gate and says whether it did. What is not is left to the
  * server's other listeners, and refused only when there are none, since nobody would ever close it.
@@ -44,7 +47,7 @@ export const makeMount = (
     /** hears of every response that the gate will give */
     readonly onRequest: (response: ServerResponse) => void
   },
-): { readonly handler: Handler; readonly upgrade: UpgradeHandler } => ({
+): { readonly handler: Handler; readonly privateHandler: PrivateHandler; readonly upgrade: UpgradeHandler } => ({
   handler: (request, response, next) => {
     const stripped = strippedPath(request)
     if (stripped !== "" && stripped.toLowerCase() !== basePath.toLowerCase()) {
@@ -59,6 +62,11 @@ export const makeMount = (
     if (state.isClosed()) return write(response, closed)
     state.onRequest(response)
     listeners.request(request, response)
+  },
+  privateHandler: (request, response) => {
+    if (state.isClosed()) return write(response, closed)
+    state.onRequest(response)
+    listeners.privateRequest(request, response)
   },
   upgrade(request, socket, head) {
     if (state.isClosed() && isOwnUpgrade(basePath, request)) {

@@ -95,5 +95,16 @@ export interface GateSettings {
   readonly Server?: {
     readonly Host?: Text
     readonly Port?: Amount
+    /** names that a request's `Host` may have, or `*`; any when absent, unless `Host` is a loopback address */
+    readonly AllowedHosts?: Texts
+    /** of no effect here: the connections are the host's own */
+    readonly MaxConnectionsPerAddress?: Amount
+    /** `public` (when absent), `private` (served by `gate.privateHandler` alone) or `off`: `/docs` and `/openapi.json` */
+    readonly Docs?: Text
+    /** the same for `/metrics` */
+    readonly Metrics?: Text
+    /** of no effect here, as the next: the host listens where it likes */
+    readonly PrivateHost?: Text
+    readonly PrivatePort?: Amount
   }
 }

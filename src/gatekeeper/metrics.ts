@@ -108,6 +108,12 @@ export const webhooks = (result: string): Metric.Counter<number> =>
     { result },
   )
 
+/** Connections that were closed at once, since their address had as many as it may. */
+export const connectionsRefused = Metric.counter("voicegate_connections_refused_total", {
+  description: "Connections closed because their address had too many",
+  incremental: true,
+})
+
 const gauge = (name: string, description: string) => (campaign: string) =>
   Metric.withAttributes(Metric.gauge(name, { description }), { campaign })
 

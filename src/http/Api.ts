@@ -147,6 +147,10 @@ export const Operations = HttpApiGroup.make("Operations").add(
 /** What the router serves. */
 export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(Operations)
 
+/** What any of them may answer before it looks at the request further. */
+const EVERYWHERE =
+  "Any request may also be answered 421 `host_not_allowed`: its `Host` is no name of this gate (`Server.AllowedHosts`)."
+
 /** All of the wire, for the documents. */
 export const Documented = HttpApi.make("voicegate")
   .add(Requests)
@@ -158,6 +162,6 @@ export const Documented = HttpApi.make("voicegate")
     OpenApi.annotations({
       title: "voicegate",
       version: "1",
-      description: "The gatekeeper between a browser's voice widget and a voice-agent platform.",
+      description: `The gatekeeper between a browser's voice widget and a voice-agent platform. ${EVERYWHERE}`,
     }),
   )

@@ -1,9 +1,12 @@
 /**
+/**
  * One line of the log for every request: its id, method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
- * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many.
+ * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many. How many
+ * lines refusals may take is bounded (`refusal-bound.ts`), and what is left out is counted.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import { type Form, line } from "../log.ts"
+import { makeRefusalBound } from "./refusal-bound.ts"
 
 export interface Entry {
   /** the request's id; empty where there is none */
@@ -17,6 +20,8 @@ export interface Entry {
 }
 
 const FLUSH_MILLIS = 250
+/** How often it is written how many refusals were left out, if any were. */
+const COUNT_MILLIS = 1_000
 /** So many characters are written at once, so that lines do not grow old in memory when there are many. */
 const FLUSH_LENGTH = 16_384
 
@@ -63,6 +68,13 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
         }
         return `${upToSecond}${String(rest).padStart(3, "0")}Z`
       }
+      const bound = makeRefusalBound()
+      const countLeftOut = (): void => {
+        const count = bound.takeLeftOut()
+        if (count > 0) {
+          lines += line(form, timeAt(clock.currentTimeMillisUnsafe()), "info", "refusals left out", { count })
+        }
+      }
       const writeOut = (): void => {
         if (lines === "") return
         const all = lines
@@ -71,11 +83,14 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
       }
       const flush = Effect.sync(writeOut)
       yield* flush.pipe(Effect.delay(FLUSH_MILLIS), Effect.forever, Effect.forkScoped)
-      yield* Effect.addFinalizer(() => flush)
+      yield* Effect.sync(countLeftOut).pipe(Effect.delay(COUNT_MILLIS), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(countLeftOut), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),
         write: ({ address, id, method, millis, outcome, path, status }) => {
-          const time = timeAt(clock.currentTimeMillisUnsafe())
+          const now = clock.currentTimeMillisUnsafe()
+          if ((status >= 400 || status === 0) && !bound.admits(address, now)) return
+          const time = timeAt(now)
           const fields = { id, method, path: shown(path), status, outcome, address, millis }
           // the one line that is written for every request: its texts hold nothing that `line` would escape further
           lines +=

@@ -13,11 +13,14 @@ import { trustedProxies } from "../ip-intel/client-address.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
+import { makeHostCheck } from "../serving/hosts.ts"
+import { admitPipelined } from "../serving/pipelining.ts"
 import { atEndOfTurn } from "../turn.ts"
 import { AccessLog, isQuiet } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
 import { makeAskLimit } from "./ask-limit.ts"
 import { consoleRoutes } from "./console/routes.ts"
+import { makeDocuments } from "./documents.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
 import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
@@ -33,12 +36,27 @@ export class Listeners extends Context.Service<
     readonly request: (request: IncomingMessage, response: ServerResponse) => void
     /** Answers an upgrade that is for the gate, and says whether it did; any other is left as it is. */
     readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+    /** Answers what `Server.Docs` and `Server.Metrics` call private, and nothing else. */
+    readonly privateRequest: (request: IncomingMessage, response: ServerResponse) => void
+    /** Writes a line to the access log for what was refused before it came here. */
+    readonly logRefusal: (refusal: Refused) => void
     /** Makes readiness say no, while everything is still served. */
     readonly unready: Effect.Effect<void>
     /** Says that the gate is going away: readiness turns false, and open channels are told to come back elsewhere. */
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Listeners") {}
+
+/** Something that was refused before it reached the listeners, for the access log. */
+export interface Refused {
+  /** of what could be read as a request */
+  readonly request?: IncomingMessage
+  /** the socket's, where there is no request that tells more */
+  readonly address?: string
+  /** 0 when nothing was answered */
+  readonly status: number
+  readonly outcome: string
+}
 
 const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
 const REQUEST_PATH = "/api/session/request"
@@ -110,7 +128,7 @@ export interface Options {
   readonly routes?: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }
 
-/** The listeners over a gate; reads `Security.AllowedOrigins` and `Security.TrustedProxies`. */
+/** The listeners over a gate; reads `Security.AllowedOrigins`, `Security.TrustedProxies` and `Server`. */
 export const layer = ({
   basePath = "",
   routes: more = Layer.empty,
@@ -118,7 +136,7 @@ export const layer = ({
   Layer.effect(
     Listeners,
     Effect.gen(function* () {
-      const { Security } = yield* Settings
+      const { Security, Server } = yield* Settings
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
       const log = yield* AccessLog
@@ -131,6 +149,7 @@ export const layer = ({
       const looks = makeAskLimit(Security.StatusPerMinute)
       const acts = makeAskLimit(Security.StatusPerMinute)
       const guesses = makeAskLimit(Security.StatusPerMinute)
+      const isOwnHost = makeHostCheck(Server.AllowedHosts)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
       // a router of its own, built anew, whatever routers there are in the application around it
@@ -161,6 +180,29 @@ export const layer = ({
           }
           reply(internalError)
         })
+      }
+
+      const documents = yield* makeDocuments((response, error) => {
+        run(Effect.logError("A document could not be prepared", Cause.die(error)))
+        write(response, internalError)
+      })
+
+      const logRefusal = ({ address = "", outcome, request, status }: Refused): void =>
+        log.write({
+          id: request === undefined ? "" : requestIdOf(request),
+          method: request?.method ?? "",
+          path: request === undefined ? "" : pathOf(request),
+          status,
+          outcome,
+          address: (request === undefined ? undefined : callerOf(request, trusted)) ?? address,
+          millis: 0,
+        })
+
+      /** Whether a request may be answered; else its connection is closed, since too many stand on it unanswered. */
+      const admits = (request: IncomingMessage, response: ServerResponse): boolean => {
+        const admission = admitPipelined(request, response)
+        if (admission === "refuse") logRefusal({ request, status: 429, outcome: "too_many_pipelined" })
+        return admission === "take"
       }
 
       let lastOrigin = ""
@@ -217,7 +259,30 @@ export const layer = ({
       }
 
       return Listeners.of({
+        logRefusal,
+        privateRequest: (request, response) => {
+          if (!admits(request, response)) return
+          const began = log.now()
+          const path = pathOf(request)
+          const id = requestIdOf(request)
+          response.setHeader("x-request-id", id)
+          if (!isQuiet(path)) {
+            response.on("close", () =>
+              log.write({
+                id,
+                method: request.method ?? "",
+                path,
+                status: response.statusCode,
+                outcome: "private",
+                address: callerOf(request, trusted) ?? "",
+                millis: log.now() - began,
+              }),
+            )
+          }
+          if (!documents.private(path, request, response)) write(response, refusals.notFound)
+        },
         request: (request, response) => {
+          if (!admits(request, response)) return
           const path = pathOf(request)
           const { method = "" } = request
           const id = requestIdOf(request)
@@ -241,6 +306,7 @@ export const layer = ({
           }
 
           const origin = request.headers.origin
+          const ownHost = isOwnHost(request.headers.host)
           const verdict = judgeOrigin(origin, request.headers.host)
           if (verdict === "cross" && origin !== undefined) cors = corsOf(origin)
 
@@ -251,6 +317,7 @@ export const layer = ({
                 written(result?.outcome ?? "")
               })
             }
+            if (!ownHost) return last(refusals.host)
             return verdict === "foreign" ? last(refusals.origin) : sessionRequest(request, address, id, last)
           }
 
@@ -262,8 +329,13 @@ export const layer = ({
           // others may write the headers from here on
           request.headers["x-request-id"] = id
           response.setHeader("x-request-id", id)
+          if (!ownHost) return reply(refusals.host)
           if (serveStatic(path, request, response)) {
             outcome = "script"
+            return
+          }
+          if (documents.public(path, request, response)) {
+            outcome = "document"
             return
           }
           const routedPath = plain(path)
@@ -305,15 +377,21 @@ export const layer = ({
           const path = pathOf(request)
           const address = callerOf(request, trusted) ?? ""
           const ticket = EVENTS_PATH.exec(path)?.[1]
-          if (ticket === undefined && path !== HUB_PATH) {
-            refuseUpgrade(socket)
+          const refuse = (refusal: Answer): void => {
+            refuseUpgrade(socket, refusal)
+            logRefusal({ request, status: refusal.status, outcome: refusal.outcome })
+          }
+          if (!isOwnHost(request.headers.host)) {
+            refuse(refusals.host)
+          } else if (ticket === undefined && path !== HUB_PATH) {
+            refuse(refusals.upgradeRequired)
           } else if (judgeOrigin(request.headers.origin, request.headers.host) === "foreign") {
-            refuseUpgrade(socket, refusals.origin)
+            refuse(refusals.origin)
           } else {
             socket.on("error", () => socket.destroy())
             const refusal = ticket === undefined ? undefined : tooManyGuesses(address)
             if (refusal !== undefined) {
-              writeRaw(socket, refusal)
+              refuse(refusal)
               return true
             }
             const upgraded =
@@ -322,7 +400,7 @@ export const layer = ({
                 : push.upgrade(request, socket, head, ticket, address)
             answer(upgraded, requestIdOf(request), (result) => {
               const refused = guessed(address, result)
-              if (refused !== undefined) writeRaw(socket, refused)
+              if (refused !== undefined) refuse(refused)
             })
           }
           return true

@@ -1,13 +1,11 @@
-/** Everything that is not on the path of every request: tickets, webhooks, health, metrics and documents, on Effect's router. */
+/** Everything that is neither on the path of every request nor a document: tickets, webhooks and health, on Effect's router. */
 import { IncomingMessage } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApi, HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
-import { PrometheusMetrics } from "effect/observability"
+import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import { Documented, Routed } from "./Api.ts"
 import { type Answer, problem, refusals } from "./answer.ts"
-import { docsHeaders } from "./docs-headers.ts"
 import { Routes } from "./routes.ts"
 
 /** How the access log names what the router answered. */
@@ -54,12 +52,6 @@ const operations = HttpApiBuilder.group(Routed, "Operations", (handlers) =>
   ),
 )
 
-const documents = HttpRouter.add(
-  "GET",
-  "/openapi.json",
-  Effect.sync(() => HttpServerResponse.jsonUnsafe(OpenApi.fromApi(Documented))),
-)
-
 /** The methods of every documented path, to tell a wrong method from a wrong path. */
 const methods: ReadonlyArray<{ readonly path: RegExp; readonly allowed: string }> = (() => {
   const byPath = new Map<string, Array<string>>()
@@ -90,30 +82,8 @@ const fallback = HttpRouter.add(
   ),
 )
 
-/** The rendered description is three megabytes of script, so it is read when somebody asks for it. */
-const docs = HttpRouter.use((router) =>
-  Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    const page = yield* Effect.cached(
-      Effect.gen(function* () {
-        const own = yield* HttpRouter.make
-        const rendered = HttpApiScalar.layer(Documented, {
-          path: "/docs",
-          scalar: { withDefaultFonts: false },
-        }).pipe(Layer.provide(docsHeaders))
-        yield* Layer.buildWithScope(Layer.provide(rendered, Layer.succeed(HttpRouter.HttpRouter, own)), scope)
-        return own.asHttpEffect()
-      }),
-    )
-    yield* router.add("GET", "/docs", Effect.orDie(Effect.flatten(page)))
-  }),
-)
-
 /** All routes of the router, with their node adapter's services. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Routes> = Layer.mergeAll(
   HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations])),
-  docs,
-  PrometheusMetrics.layerHttp(),
-  documents,
   fallback,
 ).pipe(Layer.provide(NodeHttpServer.layerHttpServices))

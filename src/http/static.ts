@@ -1,15 +1,12 @@
 /**
- * The widget's scripts, at any gate: public, the same for every page, with a strong ETag (RFC 9110 §8.8.3) of their
- * content. Read once, at the start; a gate that was never built has none.
+ * The widget's scripts, at any gate: public, the same for every page. Read once, at the start; a gate that was never built has
+ * none.
  */
-import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
-import { constants, gzip } from "node:zlib"
 import { Context, Effect } from "effect"
-import { header } from "./incoming.ts"
+import { asksForDocument, type Document, makeDocument, sendDocument } from "../serving/documents.ts"
 
 /** The built pages. Here, because what is bundled knows only how deep below `dist` it is: one level. */
 export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
@@ -30,62 +27,29 @@ const HEADERS = {
   "access-control-allow-origin": "*",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
-  vary: "Accept-Encoding",
 }
-
-interface Variant {
-  readonly body: Buffer
-  readonly headers: Readonly<Record<string, string>>
-}
-
-interface File {
-  readonly plain: Variant
-  readonly gzipped: Variant
-}
-
-const variant = (body: Buffer, encoding: Readonly<Record<string, string>>): Variant => ({
-  body,
-  headers: { ...HEADERS, ...encoding, etag: `"${createHash("sha256").update(body).digest("base64url")}"` },
-})
 
 const read = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name: string) {
   const contents = directories.map((directory) =>
     Effect.option(Effect.tryPromise(() => readFile(new URL(name, directory)))),
   )
   const body = (yield* Effect.all(contents)).find((content) => content._tag === "Some")?.value
-  if (body === undefined) return undefined
-  const gzipped = yield* Effect.promise(() => promisify(gzip)(body, { level: constants.Z_BEST_COMPRESSION }))
-  return { plain: variant(body, {}), gzipped: variant(gzipped, { "content-encoding": "gzip" }) }
+  return body === undefined ? undefined : yield* Effect.promise(() => makeDocument(body, HEADERS))
 })
-
-/** Whether this request's answer may be compressed (RFC 9110 §12.5.3). */
-const takesGzip = (request: IncomingMessage): boolean =>
-  /(?:^|,)\s*gzip\s*(?:,|$|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i.test(header(request, "accept-encoding") ?? "")
-
-const send = (request: IncomingMessage, response: ServerResponse, { body, headers }: Variant): void => {
-  const known = (header(request, "if-none-match") ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
-  const { etag = "" } = headers
-  if (known.includes(etag) || known.includes("*")) {
-    response.writeHead(304, headers).end()
-    return
-  }
-  response.writeHead(200, { ...headers, "content-length": body.length })
-  response.end(request.method === "HEAD" ? undefined : body)
-}
 
 /** Answers a request for one of the scripts, and says whether it was one. */
 export const makeStatic: Effect.Effect<(path: string, request: IncomingMessage, response: ServerResponse) => boolean> =
   Effect.gen(function* () {
     const directories = yield* WidgetFiles
-    const files = new Map<string, File>()
+    const files = new Map<string, Document>()
     for (const [path, name] of Object.entries(FILES)) {
       const file = yield* read(directories, name)
       if (file !== undefined) files.set(path, file)
     }
     return (path, request, response) => {
       const file = files.get(path)
-      if (file === undefined || (request.method !== "GET" && request.method !== "HEAD")) return false
-      send(request, response, takesGzip(request) ? file.gzipped : file.plain)
+      if (file === undefined || !asksForDocument(request)) return false
+      sendDocument(request, response, file)
       return true
     }
   })

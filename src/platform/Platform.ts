@@ -11,6 +11,7 @@ import { HttpIncomingMessage, HttpMiddleware, HttpRouter, HttpServer, type HttpS
 import { HttpApiBuilder } from "effect/http-api"
 import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
+import { loopbackNames } from "../serving/hosts.ts"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
 import { DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
@@ -54,6 +55,11 @@ export interface Options {
   readonly idleSeconds?: number
   /** `DEFAULT_LIMITS` when absent */
   readonly limits?: Access.Limits
+  /**
+   * the names that a request's `Host` may have, without port, or `*`; when absent those of this machine where it listens on
+   * loopback and trusts no proxy, else any
+   */
+  readonly allowedHosts?: ReadonlyArray<string>
   /** the proxies whose X-Forwarded-For is believed; none when absent */
   readonly trustedProxies?: ReadonlyArray<IpNetwork.IpNetwork>
 }
@@ -75,6 +81,22 @@ export type StartError =
   | SqlError.SqlError
   | VaultKeyInvalid
 
+/**
+ * The names that `Host` may have; undefined is any. On loopback without a proxy all callers are programs of this machine, which
+ * call it by its own names.
+ */
+const hostsOf = (
+  host: string,
+  { allowedHosts = [], publicWebSocketOrigin, trustedProxies = [] }: Options,
+): ReadonlyArray<string> | undefined => {
+  if (allowedHosts.length > 0)
+    return allowedHosts.includes("*") ? undefined : allowedHosts.map((name) => name.toLowerCase())
+  const names = loopbackNames(host)
+  if (names === undefined || trustedProxies.length > 0) return undefined
+  const reached = URL.parse(publicWebSocketOrigin ?? "")?.hostname
+  return reached === undefined ? names : [...names, reached]
+}
+
 /** The running platform, and its services, by which users, businesses and keys are made. */
 export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Services, StartError> => {
   const origin = Effect.map(HttpServer.HttpServer, ({ address }) =>
@@ -91,12 +113,13 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     businesses,
     users,
   ).pipe(Layer.provide(middleware))
-  const api = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(groups))
+  const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(groups))
   const people = dashboard({
     page: options.dashboardPage ?? fileURLToPath(new URL("../web/dashboard", import.meta.url)),
     secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,
   })
-  const server = Server.layer({ host: options.host ?? "127.0.0.1", port: options.port ?? 0 })
+  const host = options.host ?? "127.0.0.1"
+  const server = Server.layer({ host, port: options.port ?? 0 }, hostsOf(host, options))
   const privateWebhooks = options.privateWebhooks ?? false
   const services = Services.layer({
     database: options.database ?? Redacted.make("sqlite::memory:"),

@@ -99,6 +99,17 @@ export const host: Kind<string> = kind(
   Schema.String.check(Schema.makeFilter((name) => isIp(name) || (NAME.test(name) && !/^[\d.]+$/.test(name)))),
 )
 
+/** What a `Host` header names, in lower case and without a port; IPv6 in brackets, as it stands there. Or `*`. */
+export const allowedHost: Kind<string> = kind(
+  "a host name or address without scheme, port and path, such as gate.example, or *; one a list item",
+  parsed(Schema.String, (given) => {
+    const name = given.toLowerCase()
+    const bare = name.replace(/^\[(.*)\]$/, "$1")
+    if (ipaddr.IPv6.isValid(bare) && !bare.includes("%")) return new URL(`http://[${bare}]`).hostname
+    return name === "*" || isIp(name) || (NAME.test(name) && !/^[\d.]+$/.test(name)) ? name : undefined
+  }),
+)
+
 /** An http(s) address without credentials, query and fragment; with exactly one slash at its end. */
 export const baseUrl: Kind<string> = kind(
   "an http or https URL without user, query and fragment",

@@ -5,6 +5,7 @@
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
 import type { IpProvider, SettingsTree } from "../Settings.ts"
+import { loopbackNames } from "../serving/hosts.ts"
 import { readCampaigns } from "./campaigns.ts"
 import { parseConnectionString } from "./connection-string.ts"
 import { type Flat, flatten } from "./flat.ts"
@@ -82,6 +83,23 @@ const networkLookups = (read: Reader, ofAll: number): number => {
 const isLoopback = (host: string): boolean =>
   host.toLowerCase() === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback")
 
+/**
+ * The names that `Host` may have; undefined is any. On loopback without a proxy all callers are programs of this machine, which
+ * call it by its own names. A proxy passes on the name that its callers know, which is not known here.
+ */
+const allowedHosts = (
+  read: Reader,
+  host: string,
+  { AllowedOrigins, TrustedProxies }: SettingsTree["Security"],
+): ReadonlyArray<string> | undefined => {
+  const path = "Server.AllowedHosts"
+  const given = read.many(S[path].kind, path)
+  if (read.has(path)) return given.includes("*") ? undefined : [...new Set(given)]
+  const own = loopbackNames(host)
+  if (own === undefined || TrustedProxies.length > 0) return undefined
+  return [...new Set([...own, ...AllowedOrigins.flatMap((origin) => URL.parse(origin)?.hostname ?? [])])]
+}
+
 const warn = (tree: SettingsTree, warnings: Array<string>): void => {
   const { IpIntel, Security, Server } = tree
   for (const { name, BaseUrl } of tree.Campaigns) {
@@ -129,6 +147,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
   const StoreConnectionString = store(read)
   const address = read.one(S["IpIntel.BaseUrl"].kind, "IpIntel.BaseUrl")
   const Host = value("Server.Host")
+  const PrivateHost = value("Server.PrivateHost")
   const WebhookApiToken = read.many(S["Security.WebhookApiToken"].kind, "Security.WebhookApiToken")
   const WebhookSigningSecret = read.many(S["Security.WebhookSigningSecret"].kind, "Security.WebhookSigningSecret")
   const exposure = exposureOf(read, Host, place)
@@ -178,9 +197,21 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       MaxCallMinutes: value("Queue.MaxCallMinutes"),
       MaxTicketBytes: value("Queue.MaxTicketBytes"),
     },
-    Server: { Host, Port: value("Server.Port") },
+    Server: {
+      Host,
+      Port: value("Server.Port"),
+      // after all settings that it depends on
+      AllowedHosts: undefined,
+      MaxConnectionsPerAddress: value("Server.MaxConnectionsPerAddress"),
+      Docs: value("Server.Docs"),
+      Metrics: value("Server.Metrics"),
+      PrivateHost,
+      PrivatePort: value("Server.PrivatePort"),
+      PrivateHosts: loopbackNames(PrivateHost),
+    },
   }
-  return Campaigns === undefined ? undefined : { ...rest, Campaigns }
+  const AllowedHosts = allowedHosts(read, Host, rest.Security)
+  return Campaigns === undefined ? undefined : { ...rest, Campaigns, Server: { ...rest.Server, AllowedHosts } }
 }
 
 /** Reads and checks settings from a file's JSON and the environment. */

@@ -53,6 +53,8 @@ const list = <A>(kind: Kinds.Kind<A>, otherwise: string, description: string): S
 const seconds = Kinds.wholeNumber(1, 3600)
 const calls = Kinds.wholeNumber(0, 1_000_000)
 
+const PLACE = Kinds.oneOf(["public", "private", "off"])
+
 /** What a campaign has, below `VoiceAiPlatform` and below `VoiceAiPlatform.Campaigns.{name}`. */
 export const CAMPAIGN_SETTINGS = {
   ApiSecretToken: required(Kinds.platformKey, "the platform's API key"),
@@ -147,6 +149,28 @@ export const SETTINGS = {
   ),
   "Server.Host": withDefault(Kinds.host, "0.0.0.0", "address to listen on"),
   "Server.Port": withDefault(Kinds.wholeNumber(0, 65_535), 8080, "port to listen on; 0 is any free one"),
+  "Server.AllowedHosts": list(
+    Kinds.allowedHost,
+    "names of this machine and of Security.AllowedOrigins on loopback without Security.TrustedProxies, else *",
+    "names that a request's Host may have, or * for any",
+  ),
+  "Server.MaxConnectionsPerAddress": withDefault(
+    Kinds.wholeNumber(0, 1_000_000),
+    256,
+    "open connections of an address (IPv6 /64) that is no trusted proxy; 0 is no limit",
+  ),
+  "Server.Docs": withDefault(
+    PLACE,
+    "public",
+    "where /docs and /openapi.json are: public, private (Server.PrivatePort), off",
+  ),
+  "Server.Metrics": withDefault(PLACE, "public", "where /metrics is: public, private (Server.PrivatePort), off"),
+  "Server.PrivateHost": withDefault(Kinds.host, "127.0.0.1", "address of the private port"),
+  "Server.PrivatePort": withDefault(
+    Kinds.wholeNumber(0, 65_535),
+    8081,
+    "port of what is private; nothing listens there while nothing is",
+  ),
 } as const
 
 /** One line of the table of settings. */

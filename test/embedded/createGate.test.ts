@@ -147,7 +147,16 @@ describe("creating a gate", () => {
         MaxCallMinutes: "",
         MaxTicketBytes: "",
       },
-      Server: { Host: "", Port: "" },
+      Server: {
+        Host: "",
+        Port: "",
+        AllowedHosts: "",
+        MaxConnectionsPerAddress: "",
+        Docs: "",
+        Metrics: "",
+        PrivateHost: "",
+        PrivatePort: "",
+      },
     }
     const paths = (value: object, prefix: string): ReadonlyArray<string> =>
       Object.entries(value).flatMap(([name, inner]) => {

@@ -64,7 +64,7 @@ it.live("a port that somebody has already is a failure that names the settings",
     const gate = gateLayer(world, {}, { push: layerLocal })
     const taken = Layer.effect(
       Settings,
-      Effect.map(Settings, (settings) => ({ ...settings, Server: { Host: "127.0.0.1", Port: port } })),
+      Effect.map(Settings, (settings) => ({ ...settings, Server: { ...settings.Server, Port: port } })),
     )
     const app = Server.layer.pipe(Layer.provide(taken), Layer.provide(Listeners.layer()), Layer.provide(gate))
     const error = yield* Effect.flip(Effect.scoped(Layer.build(app)))

@@ -4,6 +4,7 @@ import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
+import { SERVER } from "../support/settings.ts"
 
 export const KEY = "k3y-that-must-not-leak"
 
@@ -58,7 +59,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       TrustedProxies: [],
     },
     Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1, MaxTicketBytes: 8192 },
-    Server: { Host: "127.0.0.1", Port: 0 },
+    Server: SERVER,
   })
 
 /** A store of values only; `isDown` makes every call fail. */

@@ -9,6 +9,7 @@ import { Users } from "../../src/platform/Users.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
 import type { SessionConfig } from "../../src/Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../src/Settings.ts"
+import { SERVER } from "../support/settings.ts"
 
 export const campaign = (fields: Partial<Campaign>): Campaign => ({
   name: "default",
@@ -62,7 +63,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       MaxCallMinutes: 120,
       MaxTicketBytes: 8192,
     },
-    Server: { Host: "127.0.0.1", Port: 0 },
+    Server: SERVER,
   }
   return Layer.succeed(Settings, tree)
 }

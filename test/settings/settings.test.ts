@@ -98,7 +98,17 @@ describe("the smallest settings", () => {
           MaxCallMinutes: 120,
           MaxTicketBytes: 8192,
         },
-        Server: { Host: "0.0.0.0", Port: 8080 },
+        Server: {
+          Host: "0.0.0.0",
+          Port: 8080,
+          AllowedHosts: undefined,
+          MaxConnectionsPerAddress: 256,
+          Docs: "public",
+          Metrics: "public",
+          PrivateHost: "127.0.0.1",
+          PrivatePort: 8081,
+          PrivateHosts: ["localhost", "127.0.0.1", "[::1]"],
+        },
       },
     )
   })

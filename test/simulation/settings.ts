@@ -1,6 +1,7 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
 import type { SettingsTree } from "../../src/Settings.ts"
+import { SERVER } from "../support/settings.ts"
 import type { Plan } from "./plan.ts"
 
 export const settingsOf = (plan: Plan): SettingsTree => ({
@@ -54,5 +55,5 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     MaxCallMinutes: plan.callMinutes,
     MaxTicketBytes: 8192,
   },
-  Server: { Host: "127.0.0.1", Port: 0 },
+  Server: SERVER,
 })

@@ -43,9 +43,10 @@ export interface Given {
   readonly IpIntel?: Parts
   readonly Security?: Parts
   readonly Queue?: Parts
+  readonly Server?: Parts
 }
 
-export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, VoiceAiPlatform = {} }: Given) =>
+export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, Server = {}, VoiceAiPlatform = {} }: Given) =>
   Layer.effect(
     Settings,
     Effect.fromResult(
@@ -65,7 +66,8 @@ export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, VoiceAi
         Queue,
         // whoever trusts a proxy needs a webhook secret
         Security: "TrustedProxies" in Security ? { WebhookApiToken: "token-behind-a-proxy", ...Security } : Security,
-        Server: { Host: "127.0.0.1", Port: 0 },
+        // tests forge Host, which is what they are about
+        Server: { Host: "127.0.0.1", Port: 0, AllowedHosts: "*", ...Server },
       }),
     ).pipe(
       Effect.map(({ tree }) => tree),

@@ -1,7 +1,20 @@
 /** Settings for tests of a concern: a complete tree with these parts in it, checked as an operator's would be. */
 import { Effect, Layer } from "effect"
-import { Settings } from "../../src/Settings.ts"
+import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
+
+/** Where a gate listens that nobody reaches over HTTP, or only a test does. */
+export const SERVER: SettingsTree["Server"] = {
+  Host: "127.0.0.1",
+  Port: 0,
+  AllowedHosts: undefined,
+  MaxConnectionsPerAddress: 0,
+  Docs: "public",
+  Metrics: "public",
+  PrivateHost: "127.0.0.1",
+  PrivatePort: 0,
+  PrivateHosts: undefined,
+}
 
 export interface Parts {
   readonly Security?: Readonly<Record<string, unknown>>

@@ -19,6 +19,7 @@ import {
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
 import { makeTally } from "../../tally.ts"
+import { AccessLog } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
@@ -41,6 +42,7 @@ const COOKIE = "voicegate_hub"
 interface Peer {
   readonly ws: WebSocket
   readonly caller: string
+  readonly address: string
   readonly browser: string | undefined
   heard: number
   shaken: boolean
@@ -71,6 +73,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     const gatekeeper = yield* Gatekeeper
     const channel = yield* PushChannel
     const clock = yield* Clock.Clock
+    const log = yield* AccessLog
     const memory = yield* makeHubMemory
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
@@ -175,7 +178,19 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         onFailure: (error) =>
           Effect.andThen(
             answer(error.message),
-            Effect.sync(() => fail(peer, error.message)),
+            Effect.sync(() => {
+              fail(peer, error.message)
+              const { outcome, status } = failed(error, basePath)
+              log.write({
+                id: "",
+                method: "REGISTER",
+                path: "/sessionHub",
+                status,
+                outcome,
+                address: peer.address,
+                millis: 0,
+              })
+            }),
           ),
       })
     }
@@ -225,6 +240,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
         const peer: Peer = {
           ws,
           caller,
+          address,
           browser: cookieOf(request),
           heard: clock.currentTimeMillisUnsafe(),
           shaken: false,

@@ -1,20 +1,37 @@
-/** The page that describes the API: it may run the script that stands in it, and reach its own origin, and nothing else. */
+/** The page that describes the API, and the description itself: prepared when somebody asks first, and sent as they are then. */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiScalar } from "effect/http-api"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { OpenApi } from "effect/http-api"
+import { renderApiPage } from "../../serving/api-page.ts"
+import { answerWith, type Document, makeDocument, preparedOnce } from "../../serving/documents.ts"
 import { Api } from "./Api.ts"
 
-const HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
+const described = (): Promise<Document> =>
+  makeDocument(Buffer.from(JSON.stringify(OpenApi.fromApi(Api))), {
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-cache",
+  })
+
+const serve = (path: "/docs" | "/openapi.json", prepare: () => Promise<Document>) => {
+  const prepared = preparedOnce(prepare)
+  return HttpRouter.add(
+    "GET",
+    path,
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const document = yield* Effect.promise(async () => prepared())
+      const { body, headers } = answerWith(
+        { "accept-encoding": request.headers["accept-encoding"], "if-none-match": request.headers["if-none-match"] },
+        document,
+      )
+      return body === undefined
+        ? HttpServerResponse.empty({ status: 304, headers })
+        : HttpServerResponse.uint8Array(body, { headers, contentType: headers["content-type"] ?? "" })
+    }),
+  )
 }
 
-export const docs: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpApiScalar.layer(Api, {
-  path: "/docs",
-  // they would come from elsewhere
-  scalar: { withDefaultFonts: false },
-}).pipe(
-  Layer.provide(HttpRouter.middleware((handler) => Effect.map(handler, HttpServerResponse.setHeaders(HEADERS))).layer),
+export const docs: Layer.Layer<never, never, HttpRouter.HttpRouter> = Layer.merge(
+  serve("/docs", () => renderApiPage(Api)),
+  serve("/openapi.json", described),
 )

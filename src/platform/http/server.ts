@@ -3,10 +3,14 @@
  * connection that is left: node itself would wait for ever for one that never sent a request, and for an upgrade whose client
  * went away before it was answered.
  */
-import { createServer, type Server } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
+import { GuardedServer } from "../../serving/guarded-server.ts"
+import { makeHostCheck } from "../../serving/hosts.ts"
+import { admitPipelined } from "../../serving/pipelining.ts"
+import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
 
 /** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
@@ -14,9 +18,30 @@ const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCh
 /** How long clients have for the answer or the close that they were sent when the platform stops. */
 export const GOODBYE_MILLIS = 1_000
 
+/** How long an answer may stand without a byte of it being read, before the connection is closed. */
+const UNREAD_MILLIS = 60_000
+
+const HOST_NOT_ALLOWED = JSON.stringify(
+  failure("HOST_NOT_ALLOWED", "the host must be a name of this platform (--allowed-host)"),
+)
+
+/** Looks at a request before anything is done for it; says whether it may go on. */
+const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (admitPipelined(request, response) !== "take") return false
+    if (isOwnHost(request.headers.host)) return true
+    response.writeHead(421, { "content-type": "application/json", "cache-control": "no-store" }).end(HOST_NOT_ALLOWED)
+    return false
+  }
+}
+
 /** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
-const makeServer = (): Server => {
-  const server = createServer(PATIENCE)
+const makeServer = (isOwnHost: (host: string | undefined) => boolean): Server => {
+  const server = new GuardedServer(PATIENCE, {
+    request: makeGuard(isOwnHost),
+    upgrade: ({ headers }) => isOwnHost(headers.host),
+  })
+  server.timeout = UNREAD_MILLIS
   server.on("request", (_request, response) => {
     // a connection kept alive turns idle only when its answer is out
     response.once("close", () => {
@@ -43,11 +68,18 @@ const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void>
     ),
   )
 
-/** Listens on an address, port 0 for any that is free. What it serves is ended first: sessions last for hours. */
-export const layer = (address: { readonly host: string; readonly port: number }) =>
+/**
+ * Listens on an address, port 0 for any that is free. What it serves is ended first: sessions last for hours.
+ *
+ * @param allowedHosts the names that `Host` may have, in lower case and without port; any when undefined
+ */
+export const layer = (
+  address: { readonly host: string; readonly port: number },
+  allowedHosts: ReadonlyArray<string> | undefined,
+) =>
   Layer.unwrap(
     Effect.sync(() => {
-      const server = makeServer()
+      const server = makeServer(makeHostCheck(allowedHosts))
       const sockets = makeSessionSockets()
       const connections = new Set<Socket>()
       server.on("connection", (connection) => {
