@@ -28,7 +28,8 @@ describe("Host", () => {
         const json = { "content-type": "application/json" }
         for (const host of [`localhost:${port}`, "127.0.0.1", `[::1]:${port}`, "Shop.Example"]) {
           const answer = yield* rawCall(port, { method: "POST", path: REQUEST, headers: { ...json, host } }, "{}")
-          assert.include([200, 202], answer.status, host)
+          // an address has only so many tickets
+          assert.include([200, 202, 429], answer.status, host)
         }
         const before = world.initiated.length
         for (const host of [

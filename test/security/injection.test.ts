@@ -56,8 +56,8 @@ describe("the access log", { timeout: 60_000 }, () => {
         assert.isAbove(lines.length, BREAKS.length)
         for (const line of lines) {
           const entry: Record<string, unknown> = JSON.parse(line)
-          const counted = entry.outcome === "refusals_left_out"
-          assert.deepStrictEqual(Object.keys(entry), counted ? ["time", "outcome", "count"] : ENTRY, line)
+          const counted = entry.message === "refusals left out"
+          assert.deepStrictEqual(Object.keys(entry), counted ? ["time", "level", "message", "count"] : ENTRY, line)
           assert.notStrictEqual(entry.outcome, "forged", line)
           // nothing that a terminal would obey
           assert.notMatch(line, /[\p{Cc}\p{Zl}\p{Zp}]/u)
