@@ -240,7 +240,7 @@ const textsIn = (ast: SchemaAST.AST, path: string): ReadonlyArray<readonly [stri
 }
 
 /** Where text is judged by something else: a password is never stored, secrets of webhooks are judged by `webhooks/rules.ts`. */
-const JUDGED_ELSEWHERE = /\.(password|headers\.\*|signingSecret|secret|value|currentPassword|newPassword)$/
+const JUDGED_ELSEWHERE = /(\.(password|headers\.\*|signingSecret|secret|value)|^changePassword\.(current|next))$/
 
 describe("what callers send", () => {
   for (const [name, read] of [
