@@ -9,6 +9,7 @@
  * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
 import { Context, Effect, Layer, Metric, Result } from "effect"
+import { CallerNames } from "./CallerNames.ts"
 import type { Admission, FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
 import { callerGroup } from "./gatekeeper/caller-group.ts"
@@ -25,7 +26,7 @@ import { makeTickets } from "./gatekeeper/tickets.ts"
 import { makeUnchecked } from "./gatekeeper/unchecked.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "./IpIntel.ts"
-import { limitKey } from "./ip-intel/address.ts"
+import { limitKey, networkKey } from "./ip-intel/address.ts"
 import { BLOCKABLE } from "./ip-intel/facts.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
@@ -149,6 +150,7 @@ export const layer: Layer.Layer<
     const sessionIds = yield* makeSessionIds(steps)
     const launch = yield* makeLaunch(steps, sessionIds)
     const tickets = yield* makeTickets(campaigns, steps, launch)
+    const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
       Effect.andThen(Metric.update(metrics.blocked[reason], 1), Effect.fail(blocked(reason)))
@@ -173,7 +175,7 @@ export const layer: Layer.Layer<
       forbidden.length === 0
         ? Effect.void
         : Effect.flatMap(
-            limiter.refusal(limitKey(address)),
+            limiter.refusal(names.of(limitKey(address))),
             (refused): Effect.Effect<void, Blocked | RateLimited> =>
               refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judged) : Effect.fail(refused),
           )
@@ -184,9 +186,9 @@ export const layer: Layer.Layer<
      */
     const enter = ({ campaign, config }: Validated, address: string): Effect.Effect<Started, RequestError> => {
       const where = at(campaign)
-      const caller = limitKey(address)
+      const caller = names.of(limitKey(address))
       const ticket = campaigns.newTicket(campaign, secret())
-      const stored: StoredConfig = { ...config, from: callerGroup(address) }
+      const stored: StoredConfig = { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) }
       const lost = <E extends { readonly _tag: string }>(error: E): Effect.Effect<never, E> =>
         error._tag === "StoreUnavailable"
           ? Effect.andThen(refund(caller, ticket), Effect.fail(error))
@@ -220,7 +222,8 @@ export const layer: Layer.Layer<
         const validated = validate(campaigns, settings.Queue, body)
         if (Result.isFailure(validated)) return Effect.fail(validated.failure)
         const asked = validated.success
-        const checked = Effect.flatMap(checkAddress(address), () => enter(asked, address))
+        const named = Effect.flatMap(checkAddress(address), () => enter(asked, address))
+        const checked = names.ready === undefined ? named : Effect.andThen(names.ready, named)
         return asked.ticket === undefined
           ? checked
           : Effect.flatMap(tickets.rejoin(asked.ticket), (again) =>
@@ -256,4 +259,4 @@ export const layer: Layer.Layer<
       operator,
     })
   }),
-)
+).pipe(Layer.provide(CallerNames.layer))

@@ -4,6 +4,7 @@
  */
 import { Context, type Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
+import { CallerNames } from "./CallerNames.ts"
 import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./ip-intel/facts.ts"
 import { make } from "./ip-intel/make.ts"
 import type { Settings } from "./Settings.ts"
@@ -30,5 +31,5 @@ export class IpIntel extends Context.Service<
 >()("voicegate/IpIntel") {
   /** The provider that the settings name, behind caches, time-out, circuit breaker and lookup budget. */
   static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> =
-    Layer.effect(IpIntel, make)
+    Layer.effect(IpIntel, make).pipe(Layer.provide(CallerNames.layer))
 }

@@ -96,6 +96,10 @@ export interface SettingsTree {
     /** bytes of UTF-8: the most text that a caller may choose for one ticket */
     readonly MaxTicketBytes: number
   }
+  readonly Privacy: {
+    /** how callers' addresses are stored, logged and shown */
+    readonly Addresses: "plain" | "hashed"
+  }
   readonly Server: {
     readonly Host: string
     readonly Port: number

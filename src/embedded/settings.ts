@@ -92,6 +92,10 @@ export interface GateSettings {
     readonly MaxTicketBytes?: Amount
   }
   /** where the host listens: the gate does not listen itself, but a loopback address allows webhooks without proof */
+  readonly Privacy?: {
+    /** how callers' addresses are stored and logged: `plain` (when absent), or `hashed` with a key that changes every week */
+    readonly Addresses?: Text
+  }
   readonly Server?: {
     readonly Host?: Text
     readonly Port?: Amount

@@ -5,6 +5,7 @@
  * lines refusals may take is bounded (`refusal-bound.ts`), and what is left out is counted.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import type { CallerNames } from "../CallerNames.ts"
 import { type Form, line } from "../log.ts"
 import { makeRefusalBound } from "./refusal-bound.ts"
 
@@ -47,6 +48,12 @@ export interface AccessLogService {
 export const AccessLog = Context.Reference<AccessLogService>("voicegate/http/AccessLog", {
   defaultValue: () => ({ now: () => 0, write: () => {} }),
 })
+
+/** The same log, with callers by the names that they have in what is stored. */
+export const withNames = (log: AccessLogService, names: CallerNames["Service"]): AccessLogService =>
+  names.ready === undefined
+    ? log
+    : { now: log.now, write: (entry) => log.write({ ...entry, address: names.shown(entry.address) }) }
 
 /** Paths that machines ask for all the time, which nobody looks for in a log. */
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"

@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
+import { CallerNames } from "../CallerNames.ts"
 import type { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { PushChannel } from "../PushChannel.ts"
@@ -16,7 +17,7 @@ import type { Store } from "../Store.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { admitPipelined } from "../serving/pipelining.ts"
 import { atEndOfTurn } from "../turn.ts"
-import { AccessLog, isQuiet } from "./access-log.ts"
+import { AccessLog, isQuiet, withNames } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
 import { makeAskLimit } from "./ask-limit.ts"
 import { consoleRoutes } from "./console/routes.ts"
@@ -139,7 +140,8 @@ export const layer = ({
       const { Security, Server } = yield* Settings
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
-      const log = yield* AccessLog
+      const names = yield* CallerNames
+      const log = withNames(yield* AccessLog, names)
       const push = yield* makePush(basePath)
       const hub = yield* makeHub(basePath)
       const serveStatic = yield* makeStatic
@@ -409,4 +411,4 @@ export const layer = ({
         drain: Effect.andThen(routed.drain, channel.drain),
       })
     }),
-  ).pipe(Layer.provide(Routes.layer(basePath)))
+  ).pipe(Layer.provide([Routes.layer(basePath), CallerNames.layer]))

@@ -4,6 +4,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { HttpClient } from "effect/http"
+import { CallerNames } from "../CallerNames.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { parseAddress } from "./address.ts"
@@ -55,7 +56,7 @@ export const make: Effect.Effect<
     readonly probe: Effect.Effect<void, IpIntelFailed>
   },
   IpIntelSetupError,
-  Settings | Store | HttpClient.HttpClient | Scope.Scope
+  Settings | Store | CallerNames | HttpClient.HttpClient | Scope.Scope
 > = Effect.gen(function* () {
   const { IpIntel: settings } = yield* Settings
   const client = yield* HttpClient.HttpClient
@@ -72,7 +73,7 @@ export const make: Effect.Effect<
         apiKey: settings.ApiKey,
         baseUrl: settings.BaseUrl,
       })
-      const remote = yield* makeRemote(provider, settings, yield* Store)
+      const remote = yield* makeRemote(provider, settings, yield* Store, yield* CallerNames)
       return {
         provider: remote.name,
         lookup: forPublic(remote),

@@ -11,6 +11,7 @@
 import { Clock, Effect, Fiber, Option, Schema, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { LRUCache } from "lru-cache"
+import type { CallerNames } from "../CallerNames.ts"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { type Address, parseAddress } from "./address.ts"
@@ -25,7 +26,7 @@ const FAILURES_TO_OPEN = 5
 const OPEN_FOR = "30 seconds"
 
 /**
- * What the store keeps under `vg:ip:<provider>:<IPv4 address or IPv6 /64>`; `at` is when it was looked up, in milliseconds since 1970. Values
+ * What the store keeps under `vg:ip:<provider>:<IPv4 address or IPv6 /64, or its hash>`; `at` is when it was looked up, in milliseconds since 1970. Values
  * without `v` are of older versions, which kept what was not known as clean: they are passed over.
  */
 const Cached = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(2), facts: IpFacts, at: Schema.Finite }))
@@ -50,6 +51,7 @@ export const makeRemote = Effect.fnUntraced(function* (
     "CacheDays" | "LookupsPerMinute" | "NetworkLookupsPerMinute" | "TimeoutMillis"
   >,
   store: Store["Service"],
+  names: CallerNames["Service"],
 ): Effect.fn.Return<Remote, never, Scope.Scope> {
   const { name } = provider
   const fail = failing(name)
@@ -71,7 +73,8 @@ export const makeRemote = Effect.fnUntraced(function* (
     max: PROCESS_CACHE_ADDRESSES,
   })
   const inFlight = new Map<string, Fiber.Fiber<IpFacts, IpIntelFailed>>()
-  const storeKey = (key: string) => `vg:ip:${name}:${key}`
+  const storeKey = (key: string) => `vg:ip:${name}:${names.of(key)}`
+  const named = names.ready ?? Effect.void
 
   const uncached = (address: string) =>
     Effect.timeoutOrElse(provider.lookup(address), {
@@ -125,7 +128,10 @@ export const makeRemote = Effect.fnUntraced(function* (
     )
 
   const fromStore = (key: string): Effect.Effect<IpFacts | undefined> =>
-    store.get(storeKey(key)).pipe(
+    Effect.andThen(
+      named,
+      Effect.suspend(() => store.get(storeKey(key))),
+    ).pipe(
       Effect.map((text) => {
         const cached = Option.getOrUndefined(decodeCached(text))
         if (cached === undefined) return undefined
@@ -133,7 +139,7 @@ export const makeRemote = Effect.fnUntraced(function* (
         // an instance whose clock is ahead cannot make its facts outlive ours
         const expiresAt = Math.min(cached.at, now) + ttlOf(cached.facts)
         if (expiresAt <= now) return undefined
-        inProcess.set(key, { facts: cached.facts, expiresAt })
+        inProcess.set(names.of(key), { facts: cached.facts, expiresAt })
         return cached.facts
       }),
       Effect.catchTag("StoreUnavailable", () => Effect.undefined),
@@ -144,10 +150,11 @@ export const makeRemote = Effect.fnUntraced(function* (
     if (ttl <= 0) return Effect.void
     const at = clock.currentTimeMillisUnsafe()
     const keptFor = ttlOf(facts)
-    inProcess.set(key, { facts, expiresAt: at + keptFor })
-    return store
-      .set(storeKey(key), encodeCached({ v: 2, facts, at }), keptFor)
-      .pipe(Effect.ignore, Effect.forkIn(scope), Effect.asVoid)
+    inProcess.set(names.of(key), { facts, expiresAt: at + keptFor })
+    return Effect.andThen(
+      named,
+      Effect.suspend(() => store.set(storeKey(key), encodeCached({ v: 2, facts, at }), keptFor)),
+    ).pipe(Effect.ignore, Effect.forkIn(scope), Effect.asVoid)
   }
 
   const resolve = Effect.fnUntraced(function* (address: Address): Effect.fn.Return<IpFacts, IpIntelFailed> {
@@ -185,7 +192,7 @@ export const makeRemote = Effect.fnUntraced(function* (
       Effect.suspend(() => {
         const address = parseAddress(text)
         if (address === undefined) return fail("rejected", "cannot be asked for what is no address")
-        const known = inProcess.get(address.factsKey)
+        const known = inProcess.get(names.of(address.factsKey))
         return known !== undefined && known.expiresAt > clock.currentTimeMillisUnsafe()
           ? Effect.succeed(known.facts)
           : single(address)

@@ -18,7 +18,7 @@ export interface Given {
 export type Flat = ReadonlyMap<string, Given>
 
 /** The environment variables below these are the gate's; a name there that is no setting is a mistake. */
-const ROOTS = ["voiceaiplatform", "ipintel", "security", "queue", "server", "storeconnectionstring"]
+const ROOTS = ["voiceaiplatform", "ipintel", "security", "queue", "privacy", "server", "storeconnectionstring"]
 
 const keyOf = (path: ReadonlyArray<string>): string => path.join(".").toLowerCase()
 

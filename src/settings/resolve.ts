@@ -197,6 +197,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
       MaxCallMinutes: value("Queue.MaxCallMinutes"),
       MaxTicketBytes: value("Queue.MaxTicketBytes"),
     },
+    Privacy: { Addresses: value("Privacy.Addresses") },
     Server: {
       Host,
       Port: value("Server.Port"),

@@ -147,6 +147,11 @@ export const SETTINGS = {
     8192,
     "the most a request's variables, metadata and identifier may be together, in bytes of UTF-8",
   ),
+  "Privacy.Addresses": withDefault(
+    Kinds.oneOf(["plain", "hashed"]),
+    "plain",
+    "how callers' addresses are stored and logged: plain, or hashed with a key that changes every week",
+  ),
   "Server.Host": withDefault(Kinds.host, "0.0.0.0", "address to listen on"),
   "Server.Port": withDefault(Kinds.wholeNumber(0, 65_535), 8080, "port to listen on; 0 is any free one"),
   "Server.AllowedHosts": list(

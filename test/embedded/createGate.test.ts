@@ -147,6 +147,7 @@ describe("creating a gate", () => {
         MaxCallMinutes: "",
         MaxTicketBytes: "",
       },
+      Privacy: { Addresses: "" },
       Server: {
         Host: "",
         Port: "",

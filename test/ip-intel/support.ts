@@ -59,6 +59,7 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       TrustedProxies: [],
     },
     Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1, MaxTicketBytes: 8192 },
+    Privacy: { Addresses: "plain" },
     Server: SERVER,
   })
 

@@ -63,6 +63,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
       MaxCallMinutes: 120,
       MaxTicketBytes: 8192,
     },
+    Privacy: { Addresses: "plain" },
     Server: SERVER,
   }
   return Layer.succeed(Settings, tree)

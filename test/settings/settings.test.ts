@@ -98,6 +98,7 @@ describe("the smallest settings", () => {
           MaxCallMinutes: 120,
           MaxTicketBytes: 8192,
         },
+        Privacy: { Addresses: "plain" },
         Server: {
           Host: "0.0.0.0",
           Port: 8080,

@@ -55,5 +55,6 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
     MaxCallMinutes: plan.callMinutes,
     MaxTicketBytes: 8192,
   },
+  Privacy: { Addresses: "plain" },
   Server: SERVER,
 })

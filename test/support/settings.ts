@@ -19,9 +19,10 @@ export const SERVER: SettingsTree["Server"] = {
 export interface Parts {
   readonly Security?: Readonly<Record<string, unknown>>
   readonly Queue?: Readonly<Record<string, unknown>>
+  readonly Privacy?: Readonly<Record<string, unknown>>
 }
 
-export const settingsWith = ({ Queue = {}, Security = {} }: Parts = {}): Layer.Layer<Settings> =>
+export const settingsWith = ({ Privacy = {}, Queue = {}, Security = {} }: Parts = {}): Layer.Layer<Settings> =>
   Layer.effect(
     Settings,
     Effect.fromResult(
@@ -36,6 +37,7 @@ export const settingsWith = ({ Queue = {}, Security = {} }: Parts = {}): Layer.L
           MaxConcurrency: 1,
         },
         Server: { Host: "127.0.0.1" },
+        Privacy,
         Queue,
         Security,
       }),

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { CallerNames } from "../../CallerNames.ts"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
@@ -48,19 +49,22 @@ export const handlers = HttpApiBuilder.group(
     const { Security } = yield* Settings
     const trusted = trustedProxies(Security.TrustedProxies)
     const wrongTokens = makeWrongTokens()
+    const names = yield* CallerNames
+    const named = Effect.ignore(names.ready ?? Effect.void)
 
-    /** The address of who may; or the answer for who may not. */
+    /** The address of who may, as it is shown; or the answer for who may not. */
     const authorize = Effect.fnUntraced(function* (request: IncomingMessage): Effect.fn.Return<string, Answer> {
       const address = callerOf(request, trusted)
       if (address === undefined) return yield* Effect.fail(refusals.noAddress)
+      yield* named
       const given = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
       if (given === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
       if (!equal(given, Redacted.value(Security.ConsoleToken))) {
-        const line = wrongTokens.note(limitKey(address), yield* Clock.currentTimeMillis)
+        const line = wrongTokens.note(names.of(limitKey(address)), yield* Clock.currentTimeMillis)
         if (line !== undefined) yield* Effect.logWarning(line)
         return yield* Effect.fail(unauthorized)
       }
-      return address
+      return names.shown(address)
     })
 
     /** Answers who may. */
