@@ -1,16 +1,12 @@
 /**
- * Which coarse group of callers an address belongs to: its network (the /24 of IPv4, the /48 of IPv6) as one of 65,536
- * numbers. Nearly always two networks differ in it, and it names none: some 250 of IPv4 share each number, so that it may
- * be kept with a ticket where addresses may not.
+ * Which coarse group of callers a network belongs to: one of 65,536 numbers. Nearly always two networks differ in it, and it names
+ * none: some 250 of IPv4 share each number, so that it may be kept with a ticket where addresses may not.
  */
-import { parseAddress } from "../ip-intel/address.ts"
-
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-export const callerGroup = (address: string): string => {
-  const known = parseAddress(address)
-  const network = known === undefined ? address : known.networkKey || known.limitKey
+/** The group of a network (the /24 of IPv4, the /48 of IPv6), or of its name where addresses are hashed. */
+export const callerGroup = (network: string): string => {
   // FNV-1a, folded to 16 bits
   let hash = FNV_OFFSET
   for (let i = 0; i < network.length; i++) hash = Math.imul(hash ^ network.charCodeAt(i), FNV_PRIME)
