@@ -78,7 +78,7 @@ describe("voicegate check", () => {
       { baseUrl },
       {
         StoreConnectionString: redis.url,
-        VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.all),
+        VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.gate),
         VoiceAiPlatform__BusinessId: "b1",
         VoiceAiPlatform__WebCampaignId: "c1",
         IpIntel__BaseUrl: provider.origin,
@@ -159,7 +159,11 @@ describe("voicegate check", () => {
       [{ VoiceAiPlatform__DefaultRegionId: "mars" }, "DefaultRegionId"],
       [{ VoiceAiPlatform__BaseUrl: base.replace("/v1", "/v2") }, "BaseUrl"],
       [{ VoiceAiPlatform__BaseUrl: base.replace("/api/v1", "/docs") }, "BaseUrl"],
-      [{ VoiceAiPlatform__BusinessId: "no-such-business" }, "BusinessId"],
+      // A key that is restricted to other businesses is told nothing of this one.
+      [
+        { VoiceAiPlatform__BusinessId: "no-such-business", VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.all) },
+        "BusinessId",
+      ],
     ] as const) {
       const { code, output } = await check({ ...good, ...wrong })
       assert.strictEqual(code, 1, output)

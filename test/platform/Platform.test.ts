@@ -79,7 +79,7 @@ describe("the local platform", () => {
   it.live("greets in text and says back the caller's bytes a second later, in their order", () =>
     Effect.gen(function* () {
       const { keys, client } = yield* running()
-      const api = yield* client(keys.all)
+      const api = yield* client(keys.gate)
       const { webSocketUrl } = yield* api.initiate(sessionConfig(), "a")
       const { socket, frames } = yield* open(webSocketUrl)
       yield* until(() => frames.length === 1)
@@ -102,7 +102,7 @@ describe("the local platform", () => {
   it.effect("opens a session's WebSocket once, and only by its token", () =>
     Effect.gen(function* () {
       const { keys, client } = yield* running()
-      const api = yield* client(keys.all)
+      const api = yield* client(keys.gate)
       const { webSocketUrl } = yield* api.initiate(sessionConfig(), "a")
       assert.include(yield* Effect.flip(open(`${webSocketUrl}x`)), "401")
       assert.include(yield* Effect.flip(open(webSocketUrl.replace(/\?.*/, ""))), "401")
@@ -153,7 +153,7 @@ describe("the local platform", () => {
         return { status: index === 1 ? 500 : 200, body: "{}" }
       })
       const { keys, client } = yield* running({ url: receiver.url, headers: {} })
-      const api = yield* client(keys.all)
+      const api = yield* client(keys.gate)
       const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       socket.terminate()
       // Ten times as fast as real time: still far slower than the receiver answers.

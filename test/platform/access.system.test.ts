@@ -163,7 +163,7 @@ onEachEngine("access", (engine) => {
       assert.strictEqual(yield* make(["b1"], { name: " " }), "NAME_INVALID")
       assert.strictEqual(yield* make(["b1"], { permissions: [] }), "PERMISSIONS_REQUIRED")
       assert.strictEqual(yield* make(["b1"], { expiresAt: 1_000 }), "EXPIRY_INVALID")
-      assert.lengthOf(yield* apiKeys.list("u1"), 4)
+      assert.lengthOf(yield* apiKeys.list("u1"), 5)
     }),
   )
 
@@ -171,7 +171,7 @@ onEachEngine("access", (engine) => {
     Effect.gen(function* () {
       const { apiKeys, audit, database, keys } = yield* started()
       const listed = yield* apiKeys.list("u1")
-      assert.lengthOf(listed, 4)
+      assert.lengthOf(listed, 5)
       const entries = yield* audit.list("u1", {})
       const dump = yield* Effect.promise(() => engine.dump(database))
       assert.include(dump, "api_key.created")

@@ -96,11 +96,13 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
     name: "Web",
     ...(sessionEnded && { sessionEnded }),
   })
-  const make = (userId: string, key: Omit<NewKey, "permissions">) =>
+  const make = (userId: string, key: Omit<NewKey, "permissions"> & Partial<Pick<NewKey, "permissions">>) =>
     Effect.map(apiKeys.create(userId, { permissions: PERMISSIONS, ...key }), ({ secret }) => secret)
   const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })
   const unrestricted = { type: "Unrestricted" as const }
   const keys = {
+    /** what a gate needs, and no more */
+    gate: yield* make("u1", { name: "gate", scope: restricted("b1"), permissions: ["start"] }),
     all: yield* make("u1", { name: "all", scope: unrestricted }),
     users: yield* make("u1", { name: "users", scope: unrestricted, userManagement: true }),
     restricted: yield* make("u1", { name: "restricted", scope: restricted("b2") }),
