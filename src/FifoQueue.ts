@@ -2,7 +2,8 @@
  * Slots and waiting tickets of a campaign, over the store.
  *
  * Guarantees, on every store and with any number of instances: leases never exceed the slots; tickets are called in the
- * order of acceptance and no newcomer passes one who waits; one opened slot calls one ticket, once; ends of sessions are
+ * order of acceptance, except that a network at its share of the slots is passed over while another one waits, and no newcomer
+ * passes one who waits; one opened slot calls one ticket, once; ends of sessions are
  * idempotent; an answer for an old lease touches nothing; what a dead process held is freed by its deadline, by anybody's
  * sweep. Every operation is one atomic step of the store.
  */
@@ -128,6 +129,8 @@ export interface Newcomer {
   readonly id: string
   /** the rate limiter's key */
   readonly caller: string
+  /** whose share of slots and places the ticket counts to; empty for none. Without blanks */
+  readonly network: string
   /** the caller holds a concurrent unit until the ticket is over */
   readonly holds: boolean
   /** comes back at its start */
@@ -217,6 +220,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     // whoever is connected is seen again by the next tick, and only then can begin to be absent
     const seenMillis = graceMillis + TICK_MILLIS
     const callMillis = settings.MaxCallMinutes * 60_000
+    const share = settings.NetworkShare
 
     const keys = new Map<string, ReadonlyArray<string>>()
     const keysFor = (campaign: string): ReadonlyArray<string> => {
@@ -235,7 +239,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     ): Asked<A> => ({
       script,
       keys,
-      args: [now, at.slots, at.instance, INSTANCE_CHANNEL, windowMillis, ...args],
+      args: [now, share < 1 ? `${at.slots} ${share}` : at.slots, at.instance, INSTANCE_CHANNEL, windowMillis, ...args],
       read: (reply) => {
         const [result, signals = [], settlements = []] = list(reply)
         return {
@@ -262,7 +266,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       keys?: ReadonlyArray<string>,
     ): Step<A> => Effect.flatMap(store.now, (now) => run(asking(script, at, now, args(now), read, keys)))
 
-    const admitting = (at: At, { caller, data, holds, id }: Newcomer, now: number): Asked<Admission> =>
+    const admitting = (at: At, { caller, data, holds, id, network }: Newcomer, now: number): Asked<Admission> =>
       asking(
         admit,
         at,
@@ -274,6 +278,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           now + START_LEASE_MILLIS,
           caller === "" ? "" : (holds ? "+" : "-") + caller,
           data,
+          network,
         ],
         admissionOf,
       )

@@ -187,6 +187,9 @@ export const layer: Layer.Layer<
     const enter = ({ campaign, config }: Validated, address: string): Effect.Effect<Started, RequestError> => {
       const where = at(campaign)
       const caller = names.of(limitKey(address))
+      // without its `.0/24` or `::/48`, which would be stored with every ticket
+      const short = networkKey(address).slice(0, -5)
+      const network = short === "" ? "" : names.of(short)
       const ticket = campaigns.newTicket(campaign, secret())
       const stored: StoredConfig = { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) }
       const lost = <E extends { readonly _tag: string }>(error: E): Effect.Effect<never, E> =>
@@ -211,7 +214,7 @@ export const layer: Layer.Layer<
             })
         }
       }
-      const newcomer = { id: ticket, caller, holds: limiter.holds, data: JSON.stringify(stored) }
+      const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
       return Effect.uninterruptible(
         Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: lost, onSuccess: decide }),
       )

@@ -90,6 +90,8 @@ export interface SettingsTree {
   }
   readonly Queue: {
     readonly MaxLength: number
+    /** of the slots, and of the free places of a queue that is half full, for one network; above 0, 1 is no limit */
+    readonly NetworkShare: number
     readonly DisconnectGraceSeconds: number
     readonly StartWindowSeconds: number
     readonly MaxCallMinutes: number

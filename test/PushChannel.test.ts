@@ -243,7 +243,7 @@ describe("two instances over one store", () => {
           instance: Context.get(channel, PushChannel).address,
         })
         expect(at(a).instance).not.toBe(at(b).instance)
-        const ticket = (id: string) => ({ id, caller: "", holds: false, data: "{}" })
+        const ticket = (id: string) => ({ id, caller: "", holds: false, network: "", data: "{}" })
         const admitted = yield* queue.admit(at(a), ticket("live"))
         expect(admitted.result._tag).toBe("starting")
         if (admitted.result._tag !== "starting") return

@@ -25,11 +25,12 @@ const data = JSON.stringify({
   audio: {},
 })
 
-/** Own arguments of the n-th newcomer: id, caller, configuration. */
+/** Own arguments of the n-th newcomer: id, caller, configuration, network. */
 const newcomer = (n: number): ReadonlyArray<string> => [
   `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`,
   `+${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
   data,
+  `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`,
 ]
 
 /** Lets so many wait, by the gate's own script. */
@@ -44,7 +45,7 @@ const fill = async (redis: RedisServer, count: number): Promise<void> => {
         const many = Math.min(MOST, count - from)
         const [[id = "", ...own] = [], ...others] = Array.from({ length: many }, (_, k) => newcomer(from + k))
         const now = Date.now()
-        const shared = [now, 0, "instance", "vg:i:", 30_000, id, 10_000_000, now + 3_600_000, now + 30_000]
+        const shared = [now, "0 0.25", "instance", "vg:i:", 30_000, id, 10_000_000, now + 3_600_000, now + 30_000]
         pipeline.evalsha(sha, keys.length, ...keys, ...shared, ...own, ...others.flat())
         from += many
       }

@@ -85,6 +85,8 @@ export interface GateSettings {
   }
   readonly Queue?: {
     readonly MaxLength?: Amount
+    /** of slots and scarce places for one network while others wait, 0.25 when absent; 1 is no limit */
+    readonly NetworkShare?: Amount
     readonly DisconnectGraceSeconds?: Amount
     readonly StartWindowSeconds?: Amount
     readonly MaxCallMinutes?: Amount

@@ -1,14 +1,17 @@
-import { script } from "./step.ts"
+import { script, type Ticket } from "./step.ts"
 
 /** How many arguments `admit` has. */
-export const ADMIT_ARGS = 11
+export const ADMIT_ARGS = 12
 
 /**
  * Admits newcomers: to a slot while one is free and nobody waits, else to the end of the queue, else not at all. While an
  * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served.
  *
- * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration; then id,
- * caller and configuration of each further newcomer
+ * From the moment when half of the places are taken, a network that has as many places as its share of those still free gets no
+ * further one: for it the queue is full. So no number of requests of one network takes the last places from the others.
+ *
+ * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration · 12 network, or
+ * empty; then id, caller, configuration and network of each further newcomer
  * Result of each `['starting', lease]` · `['waiting', position, length, average ms]` · `['full', length, average ms]`
  * · `['draining']`; what the whole step signals and owes is said with the first
  */
@@ -16,36 +19,64 @@ export const admit = script(
   "admit",
   `
 local longest, present, deadline = tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9])
-local ids, callers, datas = {ARGV[6]}, {ARGV[10]}, {ARGV[11]}
-for a = 12, #ARGV, 3 do
+local ids, callers, datas, networks = {ARGV[6]}, {ARGV[10]}, {ARGV[11]}, {ARGV[12]}
+for a = 13, #ARGV, 4 do
   local n = #ids + 1
-  ids[n], callers[n], datas[n] = ARGV[a], ARGV[a + 1], ARGV[a + 2]
+  ids[n], callers[n], datas[n], networks[n] = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
 end
 call_next()
 local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg')
 local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0')
 local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[3] == '1'
--- the first of them find slots, the next places, the rest nothing
+-- the first of them find slots, others places, the rest nothing
 local starting = 0
 if length == 0 and not closed then starting = math.min(#ids, math.max(0, slots - held)) end
-local waiting = math.min(#ids - starting, math.max(0, longest - length))
-if draining then starting, waiting = 0, 0 end
+if draining then starting = 0 end
+local counts, fields = {}, {}
+for n = starting + 1, #ids do
+  local network = networks[n]
+  if network ~= '' and not counts[network] then
+    counts[network] = 0
+    fields[#fields + 1] = 'w' .. network
+  end
+end
+if #fields > 0 and not draining then
+  local found = call('HMGET', NETWORKS, unpack(fields))
+  for f = 1, #fields do counts[string.sub(fields[f], 2)] = tonumber(found[f] or '0') end
+end
+local waits, waiting, changed = {}, 0, {}
+for n = starting + 1, #ids do
+  local network, taken = networks[n], length + waiting
+  local free = longest - taken
+  local crowded = network ~= '' and share < 1 and taken >= free and counts[network] >= share_of(free)
+  if not draining and free > 0 and not crowded then
+    waits[n], waiting = true, waiting + 1
+    if network ~= '' then
+      counts[network] = counts[network] + 1
+      changed[network] = counts[network]
+    end
+  end
+end
 local seq = 0
 if starting + waiting > 0 then seq = call('HINCRBY', META, 'seq', starting + waiting) - starting - waiting end
-local accepted = ',"0","' .. int(now) .. '"]'
+local accepted = ',"0","' .. int(now) .. '"'
 local results, records, data, line, seen = {}, {}, {}, {}, {}
 for n = 1, #ids do
   local id = ids[n]
   if draining then
     results[n] = {{'draining'}}
   elseif n <= starting then
-    local t = {'w', int(seq + n), '0', '', callers[n], '0', int(now)}
+    seq = seq + 1
+    local t = {'w', int(seq), '0', '', callers[n], '0', int(now)}
+    if networks[n] ~= '' then t[8] = networks[n] end
     reserve(id, t, 's', deadline)
     call('HSET', DATA, id, datas[n])
     results[n] = {{'starting', t[3]}}
-  elseif n <= starting + waiting then
-    local place, m = int(seq + n), #line + 1
-    records[m], records[m + 1] = id, '["w","' .. place .. '","0","",' .. cjson.encode(callers[n]) .. accepted
+  elseif waits[n] then
+    seq = seq + 1
+    local place, m = int(seq), #line + 1
+    local network = networks[n] == '' and ']' or ',"' .. networks[n] .. '"]'
+    records[m], records[m + 1] = id, '["w","' .. place .. '","0","",' .. cjson.encode(callers[n]) .. accepted .. network
     data[m], data[m + 1] = id, datas[n]
     line[m], line[m + 1] = place, id
     seen[m], seen[m + 1] = present, id
@@ -60,6 +91,12 @@ if #line > 0 then
   call('HSET', DATA, unpack(data))
   call('ZADD', WAITING, unpack(line))
   call('ZADD', PRESENCE, unpack(seen))
+  local flat = {}
+  for network, n in pairs(changed) do
+    flat[#flat + 1] = 'w' .. network
+    flat[#flat + 1] = n
+  end
+  if #flat > 0 then call('HSET', NETWORKS, unpack(flat)) end
 end
 results[1][2], results[1][3] = signals, settlements
 return results
@@ -71,22 +108,33 @@ return results
     const deadline = Number(s.arg(3))
     const caller = s.arg(4)
     const data = s.arg(5)
+    const network = s.arg(6)
     s.callNext()
     if (s.num("draining") === 1) return s.reply(["draining"])
     const length = s.db.zcard(s.waiting)
-    const seq = (): string => String(s.db.hincrby(s.meta, "seq", 1))
+    const newcomer = (): Ticket => {
+      const seq = String(s.db.hincrby(s.meta, "seq", 1))
+      const t: Ticket = ["w", seq, "0", "", caller, "0", String(s.now)]
+      if (network !== "") t[7] = network
+      return t
+    }
     if (length === 0 && s.db.zcard(s.leases) < s.slots && !s.resting() && !s.paused()) {
-      const lease = s.reserve(id, ["w", seq(), "0", "", caller, "0", String(s.now)], "s", deadline)
+      const lease = s.reserve(id, newcomer(), "s", deadline)
       s.db.hset(s.data, id, data)
       return s.reply(["starting", lease])
     }
-    if (length >= longest) return s.reply(["full", length, s.num("avg")])
-    const place = seq()
-    s.save(id, ["w", place, "0", "", caller, "0", String(s.now)])
+    const free = longest - length
+    const crowded =
+      network !== "" &&
+      s.share < 1 &&
+      length >= free &&
+      Number(s.db.hget(s.networks, `w${network}`) ?? "0") >= s.shareOf(free)
+    if (free <= 0 || crowded) return s.reply(["full", length, s.num("avg")])
+    const t = newcomer()
+    s.save(id, t)
     s.db.hset(s.data, id, data)
-    s.db.zadd(s.waiting, Number(place), id)
-    s.db.zadd(s.presence, present, id)
+    s.wait(id, t, present)
     return s.reply(["waiting", length + 1, length + 1, s.num("avg")])
   },
-  { own: [5, 9, 10], times: [0, 7, 8] },
+  { own: [5, 9, 10, 11], times: [0, 7, 8] },
 )

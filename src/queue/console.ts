@@ -5,7 +5,7 @@
  * Tickets go out under a short hash: their ids are their bearers' credentials. An action names a ticket by its place
  * (`seq`), a slot by its lease and deadline: both are never given twice, so what has changed meanwhile is not touched.
  *
- * KEYS 1 to 10 as in `step.ts` · 11 trail (zset: what operators did, by a counter)
+ * KEYS 1 to 12 as in `step.ts` · 13 trail (zset: what operators did, by a counter)
  */
 import { createHash } from "node:crypto"
 import type { Reply, Script } from "../Store.ts"
@@ -24,7 +24,7 @@ export const operatorKeysOf = (campaign: string): ReadonlyArray<string> => {
 }
 
 const prelude = `
-local TRAIL = KEYS[11]
+local TRAIL = KEYS[13]
 local function hash(id) return string.sub(redis.sha1hex(id), 1, ${HASH_LENGTH}) end
 local function page(command, key, first, most, ...)
   -- an end of -1 would mean all of them
@@ -44,7 +44,7 @@ class Operation extends Step {
 
   constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
     super(db, keys, args)
-    this.trail = keys[10] ?? ""
+    this.trail = keys[12] ?? ""
   }
 
   hash(id: string): string {
@@ -62,7 +62,7 @@ class Operation extends Step {
 
 const operation = (name: string, lua: string, memory: (step: Operation) => Reply): Script => ({
   ...script(`operator.${name}`, prelude + lua, () => []),
-  numberOfKeys: 11,
+  numberOfKeys: 13,
   memory: (db, keys, args) => memory(new Operation(db, keys, args)),
 })
 
@@ -153,7 +153,7 @@ return reply({result})
 /**
  * Calls the oldest waiting ticket to a free slot now, whether the campaign rests or is paused.
  *
- * ARGV 6 who · Result `['called', hash]` · `['no_slot']` · `['nobody']` · `['more']`: absent tickets were cleared, ask again
+ * ARGV 6 who · Result `['called', hash]` · `['no_slot']` · `['nobody']` · `['more']`: there are more to look at, ask again
  */
 export const callOne = operation(
   "call",
@@ -199,9 +199,9 @@ if not id then
   note(who, 'remove', '#' .. seq, 'gone')
   return reply({'gone', '-'})
 end
-call('ZREM', WAITING, id)
-call('ZREM', PRESENCE, id)
-finish(id, load(id), 'X')
+local t = load(id)
+unwait(id, t)
+finish(id, t, 'X')
 note(who, 'remove', hash(id), 'removed')
 call_next()
 return reply({'removed', hash(id)})
@@ -214,8 +214,7 @@ return reply({'removed', hash(id)})
       s.note(s.arg(0), "remove", `#${s.arg(1)}`, "gone")
       return s.reply(["gone", "-"])
     }
-    s.db.zrem(s.waiting, id)
-    s.db.zrem(s.presence, id)
+    s.unwait(id, t)
     s.finish(id, t, "X")
     s.note(s.arg(0), "remove", s.hash(id), "removed")
     s.callNext()
@@ -240,7 +239,7 @@ for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, deadline, deadline)) do
     if was == 'l' then
       over(id, t, 'X')
     else
-      free(id)
+      free(id, t)
       finish(id, t, 'X')
     end
     note(who, 'end', hash(id), 'ended_' .. was)
@@ -260,7 +259,7 @@ return reply({'gone', '-'})
       if (was === "l") {
         s.over(id, t, "X")
       } else {
-        s.free(id)
+        s.free(id, t)
         s.finish(id, t, "X")
       }
       s.note(who, "end", s.hash(id), `ended_${was}`)

@@ -61,10 +61,9 @@ if not t then return reply({'unknown'}) end
 if t[1] == 's' or t[1] == 'l' then return reply({'busy'}) end
 local waited = t[1] == 'w'
 if t[1] == 'w' then
-  call('ZREM', WAITING, id)
-  call('ZREM', PRESENCE, id)
+  unwait(id, t)
 elseif t[1] == 'c' then
-  free(id)
+  free(id, t)
 else
   return reply({'over', t[1]})
 end
@@ -79,10 +78,9 @@ return reply({'left'})
     if (t[0] === "s" || t[0] === "l") return s.reply(["busy"])
     const waited = t[0] === "w"
     if (waited) {
-      s.db.zrem(s.waiting, id)
-      s.db.zrem(s.presence, id)
+      s.unwait(id, t)
     } else if (t[0] === "c") {
-      s.free(id)
+      s.free(id, t)
     } else {
       return s.reply(["over", t[0]])
     }

@@ -18,7 +18,7 @@ if t[1] == 's' then return reply({'busy'}) end
 if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
 if tonumber(call('ZSCORE', LEASES, id) or '0') < now and not away() then
-  free(id)
+  free(id, t)
   finish(id, t, 'M', 'missed')
   call_next()
   return reply({'over', 'M'})
@@ -37,7 +37,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
     if (t[0] !== "c") return s.reply(["over", t[0]])
     if ((s.db.zscore(s.leases, id) ?? 0) < s.now && !s.away()) {
-      s.free(id)
+      s.free(id, t)
       s.finish(id, t, "M", "missed")
       s.callNext()
       return s.reply(["over", "M"])
@@ -170,7 +170,7 @@ export const release = script(
 local id, lease, kind, present, first, longest = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
 local t = load(id)
 if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
-free(id)
+free(id, t)
 if kind == 'failed' or kind == 'refused' then
   finish(id, t, 'F', kind == 'failed' and 'refund' or nil)
   call_next()
@@ -178,8 +178,7 @@ if kind == 'failed' or kind == 'refused' then
 end
 t[1] = 'w'
 save(id, t)
-call('ZADD', WAITING, t[2], id)
-call('ZADD', PRESENCE, present, id)
+wait(id, t, present)
 if not resting() then
   local n = 1
   if kind == 'capacity' then n = math.min(call('HINCRBY', META, 'restn', 1), 20) end
@@ -191,7 +190,7 @@ return reply(place(id))
     const id = s.arg(0)
     const t = s.load(id)
     if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
-    s.free(id)
+    s.free(id, t)
     const kind = s.arg(2)
     if (kind === "failed" || kind === "refused") {
       s.finish(id, t, "F", kind === "failed" ? "refund" : "release")
@@ -200,8 +199,7 @@ return reply(place(id))
     }
     t[0] = "w"
     s.save(id, t)
-    s.db.zadd(s.waiting, Number(t[1]), id)
-    s.db.zadd(s.presence, Number(s.arg(3)), id)
+    s.wait(id, t, Number(s.arg(3)))
     if (!s.resting()) {
       const n = kind === "capacity" ? Math.min(s.db.hincrby(s.meta, "restn", 1), 20) : 1
       s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))

@@ -2,11 +2,22 @@
  * What every script of the queue shares: the keys of a campaign, a ticket's record, and the moves that more than one
  * script makes. Lua and TypeScript are twins, written line by line alike.
  *
+ * Networks (IPv6 /48, IPv4 /24): a network that holds its share of the slots is passed over while a ticket of a network below
+ * its share waits. `call_up_to` finds who is called without looking at the same ticket twice:
+ *   - every waiting ticket is in `waiting`, whether it was passed over or not: there its position is its rank;
+ *   - waiting tickets up to the place `passed` (meta) were looked at and are in `passed` (the sorted set), sorted by network;
+ *     a ticket that comes back to a place before it joins them; whoever stops waiting leaves both;
+ *   - called is the oldest in `passed` whose network is below its share, else the first after `passed` whose network is below
+ *     its share, those before it being passed over, else the oldest of all: a free slot is never kept from the only ones who wait.
+ * Whatever is in `passed` is older than what was not looked at, so that no network is added while one of it may be called, and
+ * there are never more networks in it than held their share at one time: at most `slots / share of the slots`.
+ *
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
  *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
- *                       `draining` are 1 while an operator has them on
+ *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
+ *                       were looked at
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -16,9 +27,11 @@
  *   8 over      zset    session ids that have ended, by time: what tells a repeat or an early webhook
  *   9 forget    zset    terminal ids by the time when they are forgotten
  *  10 settle    zset    `refund|release|missed id caller` that the rate limiter has still to carry out, by time
+ *  11 passed    zset    `network seq id` of waiting tickets that were looked at, all with score 0; seq has 16 digits
+ *  12 networks  hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
  *
- * ARGV 1 now (ms) · 2 slots · 3 this instance · 4 prefix of the instances' channels · 5 start window (ms), then the
- * script's own.
+ * ARGV 1 now (ms) · 2 slots, and behind a blank a network's share of them (absent: 1, no limit) · 3 this instance · 4 prefix of
+ * the instances' channels · 5 start window (ms), then the script's own.
  *
  * Reply: `[result, signals, settlements]`. A signal `[id, kind, value]` tells a ticket's connection to look; it is
  * published by the script where another instance holds the connection, and returned where this one does or nobody does.
@@ -37,15 +50,16 @@ export const UNATTENDED_MILLIS = 5_000
 
 /** How long the end of a session is remembered. */
 export const OVER_MILLIS = 24 * 3_600_000
-/** At most so many absent tickets are cleared in one step; the rest follows in the next. */
+/** At most so many tickets are cleared as absent or passed over in one step; the rest follows in the next. */
 export const CLEAR_LIMIT = 200
 
 /**
- * `[state, seq, lease, instance, caller, since, accepted]`: state is one of `w` waiting, `c` called, `s` starting, `l`
+ * `[state, seq, lease, instance, caller, since, accepted, network]`: state is one of `w` waiting, `c` called, `s` starting, `l`
  * live, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X` removed by an
  * operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
  * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, accepted
- * when the ticket came (ms; records of older versions have none).
+ * when the ticket came (ms); network is the caller's network, absent where it has none. Records of older versions have neither
+ * of the last two.
  */
 export type Ticket = [
   state: string,
@@ -55,12 +69,19 @@ export type Ticket = [
   caller: string,
   since: string,
   accepted?: string,
+  network?: string,
 ]
+
+/** A network's share of slots or free places: at least one, and all of them with a share of 1. */
+export const shareOf = (share: number, of: number): number => (share >= 1 ? of : Math.max(1, Math.floor(share * of)))
 
 const prelude = `
 local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local LEASES, SESSIONS, OVER, FORGET, SETTLE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local now, slots, self, channel, window = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+local PASSED, NETWORKS = KEYS[11], KEYS[12]
+local now, self, channel, window = tonumber(ARGV[1]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+local slots, share = string.match(ARGV[2], '^(%S+) ?(.*)$')
+slots, share = tonumber(slots), tonumber(share) or 1
 local call = redis.call
 local signals, settlements = {}, {}
 local function int(n) return string.format('%.0f', n) end
@@ -92,13 +113,36 @@ local function finish(id, t, state, kind)
   end
   if state ~= 'L' then notify(id, t, 'ended', state) end
 end
-local function free(id) call('ZREM', LEASES, id) end
+local function share_of(n)
+  if share >= 1 then return n end
+  return math.max(1, math.floor(share * n))
+end
+local function count(field, by)
+  if call('HINCRBY', NETWORKS, field, by) < 1 then call('HDEL', NETWORKS, field) end
+end
+local function passed_as(id, t) return string.format('%s %016.0f %s', t[8] or '', tonumber(t[2]), id) end
+local function wait(id, t, present)
+  call('ZADD', WAITING, t[2], id)
+  call('ZADD', PRESENCE, present, id)
+  if t[8] then count('w' .. t[8], 1) end
+  if tonumber(t[2]) <= num(META, 'passed') then call('ZADD', PASSED, 0, passed_as(id, t)) end
+end
+local function unwait(id, t)
+  call('ZREM', WAITING, id)
+  call('ZREM', PRESENCE, id)
+  call('ZREM', PASSED, passed_as(id, t))
+  if t[8] then count('w' .. t[8], -1) end
+end
+local function free(id, t)
+  call('ZREM', LEASES, id)
+  if t[8] then count('h' .. t[8], -1) end
+end
 local function rested()
   call('HDEL', META, 'rest')
   call('HDEL', META, 'restn')
 end
 local function over(id, t, state)
-  free(id)
+  free(id, t)
   call('HINCRBY', META, 'live', -1)
   local data = call('HGET', DATA, id)
   if data then
@@ -120,6 +164,7 @@ local function reserve(id, t, state, deadline)
   t[6] = int(now)
   save(id, t)
   call('ZADD', LEASES, int(deadline), id)
+  if t[8] then count('h' .. t[8], 1) end
 end
 local function resting() return num(META, 'rest') > now end
 local function away()
@@ -128,20 +173,51 @@ local function away()
 end
 local function unattended() return away() or num(META, 'mercy') > now end
 local function paused() return num(META, 'paused') == 1 end
+local function below(network) return network == '' or num(NETWORKS, 'h' .. network) < share_of(slots) end
+local function oldest_passed()
+  local from, oldest, first = '', nil, nil
+  while true do
+    local member = call('ZRANGEBYLEX', PASSED, '(' .. from, '+', 'LIMIT', 0, 1)[1]
+    if not member then return oldest end
+    local network, seq, id = string.match(member, '^(%S*) (%d+) (.*)$')
+    if not call('ZSCORE', WAITING, id) then
+      -- an instance of a version without this index has called it
+      call('ZREM', PASSED, member)
+    else
+      if (not first or seq < first) and below(network) then oldest, first = id, seq end
+      -- behind all of this network: a blank comes before an exclamation mark, and both before what networks are written with
+      from = network .. '!'
+    end
+  end
+end
 local last_called
 local function call_up_to(most)
-  local cleared, called = 0, 0
+  local looked, called = 0, 0
   while called < most and call('ZCARD', LEASES) < slots do
-    local id = call('ZRANGE', WAITING, 0, 0)[1]
+    local id = share < 1 and oldest_passed() or nil
+    local t, over_share = nil, false
+    if not id and share < 1 then
+      id = call('ZRANGEBYSCORE', WAITING, int(num(META, 'passed') + 1), '+inf', 'LIMIT', 0, 1)[1]
+      if id then
+        t = load(id)
+        over_share = not below(t[8] or '')
+      end
+    end
+    if not id then id = call('ZRANGE', WAITING, 0, 0)[1] end
     if not id then return 0 end
-    if cleared == ${CLEAR_LIMIT} then return 1 end
-    local t, seen = load(id), tonumber(call('ZSCORE', PRESENCE, id) or '0')
-    call('ZREM', WAITING, id)
-    call('ZREM', PRESENCE, id)
+    if looked == ${CLEAR_LIMIT} then return 1 end
+    t = t or load(id)
+    local seen = tonumber(call('ZSCORE', PRESENCE, id) or '0')
     if seen < now and not unattended() then
-      cleared = cleared + 1
+      looked = looked + 1
+      unwait(id, t)
       finish(id, t, 'A')
+    elseif over_share then
+      looked = looked + 1
+      call('HSET', META, 'passed', t[2])
+      call('ZADD', PASSED, 0, passed_as(id, t))
     else
+      unwait(id, t)
       reserve(id, t, 'c', now + window)
       notify(id, t, 'called', int(now + window) .. ' ' .. t[3])
       called, last_called = called + 1, id
@@ -159,6 +235,12 @@ end
 local function reply(result) return {result, signals, settlements} end
 `
 
+/** The names of a campaign's keys, in the order of `KEYS`. */
+const QUEUE_KEYS: ReadonlyArray<string> = [
+  ...["meta", "tickets", "data", "waiting", "presence", "leases"],
+  ...["sessions", "over", "forget", "settle", "passed", "networks"],
+]
+
 /** The twin of the prelude. */
 export class Step {
   readonly db: MemoryDb
@@ -172,8 +254,11 @@ export class Step {
   readonly overs: string
   readonly forget: string
   readonly settle: string
+  readonly passed: string
+  readonly networks: string
   readonly now: number
   readonly slots: number
+  readonly share: number
   readonly self: string
   readonly channel: string
   readonly window: number
@@ -195,8 +280,12 @@ export class Step {
     this.overs = key(8)
     this.forget = key(9)
     this.settle = key(10)
+    this.passed = key(11)
+    this.networks = key(12)
     this.now = Number(args[0])
-    this.slots = Number(args[1])
+    const [slots, share = "1"] = (args[1] ?? "").split(" ")
+    this.slots = Number(slots)
+    this.share = Number(share)
     this.self = args[2] ?? ""
     this.channel = args[3] ?? ""
     this.window = Number(args[4])
@@ -240,8 +329,35 @@ export class Step {
     if (state !== "L") this.notify(id, t, "ended", state)
   }
 
-  free(id: string): void {
+  shareOf(n: number): number {
+    return shareOf(this.share, n)
+  }
+
+  count(field: string, by: number): void {
+    if (this.db.hincrby(this.networks, field, by) < 1) this.db.hdel(this.networks, field)
+  }
+
+  private passedAs(id: string, t: Ticket): string {
+    return `${t[7] ?? ""} ${t[1].padStart(16, "0")} ${id}`
+  }
+
+  wait(id: string, t: Ticket, present: number): void {
+    this.db.zadd(this.waiting, Number(t[1]), id)
+    this.db.zadd(this.presence, present, id)
+    if (t[7] !== undefined) this.count(`w${t[7]}`, 1)
+    if (Number(t[1]) <= this.num("passed")) this.db.zadd(this.passed, 0, this.passedAs(id, t))
+  }
+
+  unwait(id: string, t: Ticket): void {
+    this.db.zrem(this.waiting, id)
+    this.db.zrem(this.presence, id)
+    this.db.zrem(this.passed, this.passedAs(id, t))
+    if (t[7] !== undefined) this.count(`w${t[7]}`, -1)
+  }
+
+  free(id: string, t: Ticket): void {
     this.db.zrem(this.leases, id)
+    if (t[7] !== undefined) this.count(`h${t[7]}`, -1)
   }
 
   rested(): void {
@@ -250,7 +366,7 @@ export class Step {
   }
 
   over(id: string, t: Ticket, state: string): void {
-    this.free(id)
+    this.free(id, t)
     this.db.hincrby(this.meta, "live", -1)
     const data = this.db.hget(this.data, id)
     if (data !== undefined) {
@@ -275,6 +391,7 @@ export class Step {
     t[5] = String(this.now)
     this.save(id, t)
     this.db.zadd(this.leases, deadline, id)
+    if (t[7] !== undefined) this.count(`h${t[7]}`, 1)
     return t[2]
   }
 
@@ -295,23 +412,57 @@ export class Step {
     return this.num("paused") === 1
   }
 
-  /** Calls waiting tickets to free slots, at most so many; 1 when absent ones were cleared and there are more to look at. */
+  private below(network: string): boolean {
+    return network === "" || Number(this.db.hget(this.networks, `h${network}`) ?? "0") < this.shareOf(this.slots)
+  }
+
+  private oldestPassed(): string | undefined {
+    let oldest: string | undefined
+    let first: string | undefined
+    let from = ""
+    for (;;) {
+      const member = this.db.zlexAfter(this.passed, from)
+      if (member === undefined) return oldest
+      const [network = "", seq = ""] = member.split(" ", 2)
+      const id = member.slice(network.length + seq.length + 2)
+      if (this.db.zscore(this.waiting, id) === undefined) {
+        this.db.zrem(this.passed, member)
+        continue
+      }
+      if ((first === undefined || seq < first) && this.below(network)) {
+        oldest = id
+        first = seq
+      }
+      from = `${network}!`
+    }
+  }
+
+  /** Calls waiting tickets to free slots, at most so many; 1 when it has looked at its most and there are more to look at. */
   callUpTo(most: number): number {
-    let cleared = 0
+    let looked = 0
     let called = 0
     while (called < most && this.db.zcard(this.leases) < this.slots) {
-      const id = this.db.zat(this.waiting, 0)
-      if (id === undefined) return 0
-      if (cleared === CLEAR_LIMIT) return 1
-      const t = this.load(id)
+      let id = this.share < 1 ? this.oldestPassed() : undefined
+      let overShare = false
+      if (id === undefined && this.share < 1) {
+        id = this.db.zrangebyscore(this.waiting, this.num("passed") + 1, Number.POSITIVE_INFINITY, 1)[0]
+        overShare = id !== undefined && !this.below(this.load(id)?.[7] ?? "")
+      }
+      id ??= this.db.zat(this.waiting, 0)
+      const t = id === undefined ? undefined : this.load(id)
+      if (id === undefined || t === undefined) return 0
+      if (looked === CLEAR_LIMIT) return 1
       const seen = this.db.zscore(this.presence, id) ?? 0
-      this.db.zrem(this.waiting, id)
-      this.db.zrem(this.presence, id)
-      if (t === undefined) continue
       if (seen < this.now && !this.unattended()) {
-        cleared++
+        looked++
+        this.unwait(id, t)
         this.finish(id, t, "A")
+      } else if (overShare) {
+        looked++
+        this.db.hset(this.meta, "passed", t[1])
+        this.db.zadd(this.passed, 0, this.passedAs(id, t))
       } else {
+        this.unwait(id, t)
         this.reserve(id, t, "c", this.now + this.window)
         this.notify(id, t, "called", `${this.now + this.window} ${t[2]}`)
         called++
@@ -342,7 +493,7 @@ export const script = (
   joins?: Pick<NonNullable<Script["joins"]>, "own" | "times">,
 ): Script => ({
   name: `queue.${name}`,
-  numberOfKeys: 10,
+  numberOfKeys: QUEUE_KEYS.length,
   ...(joins === undefined ? {} : { joins: { ...joins, ownKeys: 0 } }),
   lua: `-- voicegate queue.${name}\n${prelude}${lua}`,
   memory: (db, keys, args) => memory(new Step(db, keys, args)),
@@ -351,7 +502,5 @@ export const script = (
 /** All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. */
 export const keysOf = (campaign: string): ReadonlyArray<string> => {
   const tag = `vg:{${encodeURIComponent(campaign)}}:`
-  return ["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "over", "forget", "settle"].map(
-    (name) => tag + name,
-  )
+  return QUEUE_KEYS.map((name) => tag + name)
 }

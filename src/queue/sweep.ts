@@ -33,15 +33,15 @@ for _, id in ipairs(expired) do
   if t[1] == 'l' then
     over(id, t, 'R')
   else
-    free(id)
+    free(id, t)
     if t[1] == 'c' then finish(id, t, 'M', 'missed') else finish(id, t, 'F', 'refund') end
   end
 end
 local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(absent) do
-  call('ZREM', WAITING, id)
-  call('ZREM', PRESENCE, id)
-  finish(id, load(id), 'A')
+  local t = load(id)
+  unwait(id, t)
+  finish(id, t, 'A')
 end
 local forgotten = call('ZRANGEBYSCORE', FORGET, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(forgotten) do
@@ -74,7 +74,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
       if (t[0] === "l") {
         s.over(id, t, "R")
       } else {
-        s.free(id)
+        s.free(id, t)
         if (t[0] === "c") s.finish(id, t, "M", "missed")
         else s.finish(id, t, "F", "refund")
       }
@@ -82,9 +82,9 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     const absent = s.unattended() ? [] : db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of absent) {
       const t = s.load(id)
-      db.zrem(s.waiting, id)
-      db.zrem(s.presence, id)
-      if (t !== undefined) s.finish(id, t, "A")
+      if (t === undefined) continue
+      s.unwait(id, t)
+      s.finish(id, t, "A")
     }
     const forgotten = db.zrangebyscore(s.forget, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of forgotten) {

@@ -49,6 +49,18 @@ export const wholeNumber = (minimum: number, maximum: number): Kind<number> =>
     ),
   )
 
+/** Up to 1, with at most four decimal places. */
+export const fraction = (minimum: number): Kind<number> =>
+  kind(
+    `a number from ${minimum} to 1, such as 0.25`,
+    pattern(/^(?:[01]|[01]?\.\d{1,4})$/).pipe(
+      Schema.decodeTo(
+        Schema.Number.check(Schema.isBetween({ minimum, maximum: 1 })),
+        SchemaTransformation.numberFromString,
+      ),
+    ),
+  )
+
 const FLAGS = new Map([
   ["true", true],
   ["1", true],

@@ -192,6 +192,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
     },
     Queue: {
       MaxLength: value("Queue.MaxLength"),
+      NetworkShare: value("Queue.NetworkShare"),
       DisconnectGraceSeconds: value("Queue.DisconnectGraceSeconds"),
       StartWindowSeconds: value("Queue.StartWindowSeconds"),
       MaxCallMinutes: value("Queue.MaxCallMinutes"),

@@ -139,6 +139,11 @@ export const SETTINGS = {
   "Security.AllowedOrigins": list(Kinds.origin, "none", "origins of pages that may use the gate, or *"),
   "Security.TrustedProxies": list(Kinds.proxies, "none", "addresses and CIDRs, loopback, private"),
   "Queue.MaxLength": withDefault(Kinds.wholeNumber(0, 10_000_000), 10_000, "tickets that may wait in a campaign"),
+  "Queue.NetworkShare": withDefault(
+    Kinds.fraction(0.01),
+    0.25,
+    "of slots and scarce places for one network (IPv6 /48, IPv4 /24) while others wait; 1 is no limit",
+  ),
   "Queue.DisconnectGraceSeconds": withDefault(seconds, 30, "how long a place outlives its connection"),
   "Queue.StartWindowSeconds": withDefault(seconds, 30, "how long a called ticket may take to start"),
   "Queue.MaxCallMinutes": withDefault(Kinds.wholeNumber(1, 1440), 120, "the longest call; its slot is reclaimed then"),

@@ -97,6 +97,11 @@ export class MemoryDb {
     return (this.zset(key)?.range(min, max, limit, offset) ?? []).map((e) => e.member)
   }
 
+  /** `ZRANGEBYLEX key (member + LIMIT 0 1` of a set whose scores are all 0: the first member behind this one. */
+  zlexAfter(key: string, member: string): string | undefined {
+    return this.zset(key)?.after(0, member)
+  }
+
   /** `ZCOUNT key min +inf`, inclusive. */
   zcountFrom(key: string, min: number): number {
     return this.zset(key)?.countFrom(min) ?? 0

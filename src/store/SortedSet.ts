@@ -110,6 +110,13 @@ export class SortedSet {
     return found
   }
 
+  /** The first member behind this one, which need not be in the set. */
+  after(score: number, member: string): string | undefined {
+    const entry: Entry = { score, member }
+    const run = this.runs[firstIndex(this.runs, (each) => before(entry, each.at(-1) ?? entry))]
+    return run?.[firstIndex(run, (each) => before(entry, each))]?.member
+  }
+
   /** How many members have `min <= score`. */
   countFrom(min: number): number {
     const from = firstIndex(this.runs, (run) => (run.at(-1)?.score ?? 0) >= min)

@@ -118,7 +118,7 @@ describe("the twins of every script", () => {
       return s.reply(["starting", lease])
     })
     const impatient = wrongly(queue.admit, (db, keys, args) =>
-      db.zcard(keys[LEASES] ?? "") < Number(args[1])
+      db.zcard(keys[LEASES] ?? "") < Number.parseInt(args[1] ?? "", 10)
         ? ignorant.memory(db, keys, args)
         : queue.admit.memory(db, keys, args),
     )
@@ -150,12 +150,26 @@ describe("the twins of every script", () => {
       return reply
     })
     const heedless = wrongly(queue.callOne, (db, keys, [now = "", slots = "", ...args]) =>
-      queue.callOne.memory(db, keys, [now, String(Number(slots) + 1), ...args]),
+      queue.callOne.memory(db, keys, [now, slots.replace(/^\d+/, (count) => String(Number(count) + 1)), ...args]),
     )
     finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
       "invariants",
       "Redis",
     ])
+
+    const blind = (right: Script): Script =>
+      wrongly(right, (db, keys, [now = "", slots = "", ...args]) =>
+        right.memory(db, keys, [now, slots.replace(/ .*/, ""), ...args]),
+      )
+    const blinded = {
+      ...queue,
+      ...{ admit: blind(queue.admit), start: blind(queue.start), release: blind(queue.release) },
+      ...{ end: blind(queue.end), leave: blind(queue.leave), sweep: blind(queue.sweep) },
+    }
+    finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
+
+    const lavish = wrongly(queue.admit, (db, keys, args) => queue.admit.memory(db, keys, args.with(11, "")))
+    finds("an admission that counts no network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), ["Redis"])
 
     const blunt = wrongly(queue.endLease, (db, keys, [...args]) => {
       const [id] = db.zrangebyscore(keys[LEASES] ?? "", Number(args[7]), Number(args[7]), 1)

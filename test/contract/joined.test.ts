@@ -29,7 +29,7 @@ interface Call {
 /** Puts a field of the campaign's record, as an operator or a full platform would. KEYS those of a queue · ARGV field, value */
 const put: Script = {
   name: "test.put",
-  numberOfKeys: 10,
+  numberOfKeys: 12,
   lua: "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) and 0",
   memory: (db, [meta = ""], [field = "", value = ""]) => {
     db.hset(meta, field, value)
@@ -72,6 +72,7 @@ describe("calls that travel together", () => {
           const value = field === "rest" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
           for (const store of [memory, redis]) yield* run(store, put, { keys, args: [field, value] })
           const slots = random.below(9)
+          const share = random.pick([0.25, 0.5, 1])
           const longest = random.pick([0, 3, 10, 1_000])
           const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
             const id = `t${ids.length}`
@@ -79,10 +80,11 @@ describe("calls that travel together", () => {
             const own = [
               random.pick(["", "+192.0.2.1", "-2001:db8::/64"]),
               JSON.stringify({ n: id, quote: '"\u00e9"' }),
+              random.pick(["", "a", "b", "b"]),
             ]
             return {
               keys,
-              args: [NOW + round, slots, "i1", "vg:i:", 30_000, id, longest, NOW + 5, NOW + 9, ...own],
+              args: [NOW + round, `${slots} ${share}`, "i1", "vg:i:", 30_000, id, longest, NOW + 5, NOW + 9, ...own],
             }
           })
           calls += batch.length
@@ -152,17 +154,32 @@ describe("calls that travel together", () => {
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
           const slots = random.below(6)
+          const share = random.pick([0.25, 0.5, 1])
           const longest = random.pick([3, 10, 1_000])
           const answer = random.pick(["brief", ""])
           const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
             const id = `t${ids.length}`
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
+            const network = random.pick(["", "a", "b", "b"])
             return {
               keys: [logOf(caller), ...campaign],
               args: [
                 ...[now, id, ...limits, answer],
-                ...[now, slots, "i1", "vg:i:", 30_000, id, longest, now + 5, now + 9, `+${caller}`, `{"n":"${id}"}`],
+                ...[
+                  now,
+                  `${slots} ${share}`,
+                  "i1",
+                  "vg:i:",
+                  30_000,
+                  id,
+                  longest,
+                  now + 5,
+                  now + 9,
+                  `+${caller}`,
+                  `{"n":"${id}"}`,
+                  network,
+                ],
               ],
             }
           })

@@ -8,6 +8,7 @@ import { operator } from "./queue/console.ts"
 import { registry } from "./queue/console-registry.ts"
 import { deadlines } from "./queue/deadlines.ts"
 import { queueTest } from "./queue/harness.ts"
+import { networks } from "./queue/networks.ts"
 import { presence } from "./queue/presence.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
@@ -19,6 +20,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   sessions(test)
   capacity(test)
   presence(test)
+  networks(test)
   deadlines(test)
   signals(test)
   operator(test)

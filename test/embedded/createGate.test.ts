@@ -142,6 +142,7 @@ describe("creating a gate", () => {
       },
       Queue: {
         MaxLength: "",
+        NetworkShare: "",
         DisconnectGraceSeconds: "",
         StartWindowSeconds: "",
         MaxCallMinutes: "",

@@ -121,7 +121,7 @@ describe("the sweep", () => {
       const limiter = yield* RateLimiter
       // what a process leaves that dies while it asks the platform
       yield* limiter.take(CALLER, "orphan")
-      yield* queue.admit(at, { id: "orphan", caller: CALLER, holds: false, data: "{}" })
+      yield* queue.admit(at, { id: "orphan", caller: CALLER, holds: false, network: "", data: "{}" })
       const next = yield* enqueue(caller(1))
       expect(yield* remaining()).toBe(19)
       yield* TestClock.adjust("30 seconds")

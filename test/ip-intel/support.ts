@@ -58,7 +58,14 @@ export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<
       AllowedOrigins: [],
       TrustedProxies: [],
     },
-    Queue: { MaxLength: 1, DisconnectGraceSeconds: 1, StartWindowSeconds: 1, MaxCallMinutes: 1, MaxTicketBytes: 8192 },
+    Queue: {
+      MaxLength: 1,
+      NetworkShare: 0.25,
+      DisconnectGraceSeconds: 1,
+      StartWindowSeconds: 1,
+      MaxCallMinutes: 1,
+      MaxTicketBytes: 8192,
+    },
     Privacy: { Addresses: "plain" },
     Server: SERVER,
   })

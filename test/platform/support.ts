@@ -58,6 +58,7 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
     },
     Queue: {
       MaxLength: 10,
+      NetworkShare: 0.25,
       DisconnectGraceSeconds: 30,
       StartWindowSeconds: 30,
       MaxCallMinutes: 120,

@@ -93,6 +93,7 @@ describe("the smallest settings", () => {
         },
         Queue: {
           MaxLength: 10000,
+          NetworkShare: 0.25,
           DisconnectGraceSeconds: 30,
           StartWindowSeconds: 30,
           MaxCallMinutes: 120,

@@ -11,6 +11,8 @@ import type { World } from "./world.ts"
 /** How long a caller waits before it tries again what a failing gate did not do (ms). */
 const RETRY_MILLIS = 700
 const MOST_CONNECTS = 6
+/** Callers come from so many networks. */
+const NETWORKS = 3
 const MOST_STARTS = 6
 
 export class Caller {
@@ -29,7 +31,7 @@ export class Caller {
   constructor(world: World, plan: Arrive) {
     this.world = world
     this.plan = plan
-    this.address = `203.0.113.${plan.address}`
+    this.address = `198.20.${plan.address % NETWORKS}.${plan.address}`
   }
 
   /** A gate that is up: this one, or the next. */

@@ -5,6 +5,7 @@
 import { START_LEASE_MILLIS, TICK_MILLIS } from "../../src/FifoQueue.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
+import { crowded } from "../support/queue-invariants.ts"
 import type { QueueState, Record } from "../support/queue-probe.ts"
 
 /** One script as it was carried out. */
@@ -24,6 +25,7 @@ export interface Carried {
   /** the ids of sessions whose end was told before this step */
   readonly ended: ReadonlySet<string>
   readonly maxLength: number
+  readonly share: number
   readonly graceMillis: number
   readonly windowMillis: number
   readonly callMillis: number
@@ -111,7 +113,7 @@ const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<
 
 /** The answer agrees with what was done. */
 const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<string>): void => {
-  const { after, args, maxLength, name, result, slots } = step
+  const { after, args, maxLength, name, result, share, slots } = step
   const said = String(result[0])
   const own = moves.get(args[0] ?? "")
   const expect = (when: boolean, what: string): void => {
@@ -126,7 +128,20 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
       if (own !== "-s") {
         expect(others > 0 || resting || after.leases.size >= slots, "I7: a slot was free and nobody waited")
       }
-      if (own === undefined) expect(others >= maxLength, `only ${others} wait`)
+      const network = args[6] ?? ""
+      if (own === undefined) {
+        expect(others >= maxLength || crowded(after, network, maxLength, share), `only ${others} wait`)
+      } else if (own === "-w") {
+        // as it was without the newcomer
+        const tickets = new Map(after.tickets)
+        const waiting = new Map(after.waiting)
+        tickets.delete(args[0] ?? "")
+        waiting.delete(args[0] ?? "")
+        expect(
+          !crowded({ ...after, tickets, waiting }, network, maxLength, share),
+          `${network} had its share of places`,
+        )
+      }
       break
     }
     case "start":

@@ -105,6 +105,9 @@ export const faults: ReadonlyArray<Planted> = [
     name: "no sweep wakes anybody",
     script: tampered("sweep", (db, s) => ({
       zat: (key, rank) => (key === s.waiting ? undefined : db.zat(key, rank)),
+      zlexAfter: () => undefined,
+      zrangebyscore: (key, min, max, limit, offset) =>
+        key === s.waiting ? [] : db.zrangebyscore(key, min, max, limit, offset),
     })),
   },
   {
@@ -112,6 +115,10 @@ export const faults: ReadonlyArray<Planted> = [
     script: everywhere((name) =>
       tampered(name, (db, s) => ({
         zat: (key) => db.zat(key, key === s.waiting ? db.zcard(key) - 1 : 0),
+        zrangebyscore: (key, min, max, limit, offset) => {
+          const found = db.zrangebyscore(key, min, max, key === s.waiting ? Number.POSITIVE_INFINITY : limit, offset)
+          return key === s.waiting ? found.slice(-1) : found
+        },
       })),
     ),
   },
@@ -138,7 +145,8 @@ export const faults: ReadonlyArray<Planted> = [
     script: queue("end", (s, real) => {
       const repeated = s.args.some((session) => s.db.zscore(s.overs, session) !== undefined)
       const oldest = s.db.zat(s.leases, 0)
-      if (repeated && oldest !== undefined) s.free(oldest)
+      const held = oldest === undefined ? undefined : s.load(oldest)
+      if (repeated && oldest !== undefined && held !== undefined) s.free(oldest, held)
       return real()
     }),
   },
@@ -313,6 +321,38 @@ export const faults: ReadonlyArray<Planted> = [
   {
     name: "the longest queue is no limit",
     script: replaced("queue.admit", (real) => (db, keys, args) => real(db, keys, args.with(6, "1000000"))),
+  },
+  {
+    name: "a network beyond its share is called while another waits",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        hget: (key, field) => (key === s.networks && field.startsWith("h") ? undefined : db.hget(key, field)),
+      })),
+    ),
+  },
+  {
+    name: "whoever was passed over is forgotten while others wait",
+    script: everywhere((name) => tampered(name, () => ({ zlexAfter: () => undefined }))),
+  },
+  {
+    name: "a slot stays empty because all who wait are of one network",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zat: (key, rank) => (key === s.waiting ? undefined : db.zat(key, rank)),
+      })),
+    ),
+  },
+  {
+    name: "a network takes all places",
+    script: tampered("admit", (db, s) => ({
+      hget: (key, field) => (key === s.networks && field.startsWith("w") ? undefined : db.hget(key, field)),
+    })),
+  },
+  {
+    name: "a slot that was given back is still its network's",
+    script: tampered("end", (db, s) => ({
+      hincrby: (key, field, by) => (key === s.networks && by < 0 ? 1 : db.hincrby(key, field, by)),
+    })),
   },
 ]
 

@@ -12,6 +12,8 @@ export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
 export interface Life {
   readonly gate: Gate
   readonly request: string
+  /** of the caller; empty for none */
+  readonly network: string
   /** the order of acceptance */
   readonly place: number
   /** when it was last seen */
@@ -54,10 +56,11 @@ export class Ledger {
   }
 
   /** An admission was carried out; it may have found the queue full. */
-  admitted(gate: Gate, id: string, data: string): void {
+  admitted(gate: Gate, id: string, data: string, network: string): void {
     this.lives.set(id, {
       gate,
       request: requestOf(data),
+      network,
       place: this.lives.size,
       signed: this.world.kernel.now,
       terminal: undefined,
@@ -72,8 +75,16 @@ export class Ledger {
     this.taken.set(token, { keys, gate })
   }
 
-  /** Keeps the record: who was called before whom, and how each ended. */
-  record(before: QueueState, after: QueueState): void {
+  /** Whether the network of a ticket holds its share of the slots, by what the ledger knows of networks. */
+  private atShare(ticket: string, { leases }: QueueState, slots: number): boolean {
+    const network = this.lives.get(ticket)?.network ?? ""
+    const held = [...leases.keys()].filter((id) => this.lives.get(id)?.network === network).length
+    const share = this.world.plan.networkShare
+    return network !== "" && share < 1 && held >= Math.max(1, Math.floor(share * slots))
+  }
+
+  /** Keeps the record: who was called before whom, and how each ended. `slots` as the step assumed them. */
+  record(before: QueueState, after: QueueState, slots: number): void {
     const { world } = this
     for (const [id, { state }] of after.tickets) {
       const life = this.lives.get(id)
@@ -83,7 +94,11 @@ export class Ledger {
       }
       if (life === undefined || was === state) continue
       if ((was === "w" && state === "c") || (was === undefined && state === "s")) {
-        const passed = [...after.waiting.keys()].filter((other) => (this.lives.get(other)?.place ?? 0) < life.place)
+        const passed = [...after.waiting.keys()].filter(
+          (other) =>
+            (this.lives.get(other)?.place ?? 0) < life.place &&
+            (was === undefined || !this.atShare(other, after, slots)),
+        )
         if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
         life.calledAt = world.kernel.now
       }

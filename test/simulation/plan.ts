@@ -2,7 +2,7 @@
  * A history before it is played: the settings and a list of actions, each of which may be left out without touching the
  * others. `planOf(seed)` invents one.
  */
-import { Chance } from "./chance.ts"
+import { Chance, keyed } from "./chance.ts"
 
 /** What the platform makes of one start. Times in ms. */
 export interface PlatformScript {
@@ -89,6 +89,8 @@ export interface Plan {
   /** read from the platform, and so subject to change */
   readonly slotsFromPlatform: boolean
   readonly maxLength: number
+  /** a network's share of slots and scarce places */
+  readonly networkShare: number
   readonly graceSeconds: number
   readonly windowSeconds: number
   readonly callMinutes: number
@@ -221,6 +223,7 @@ export const planOf = (seed: number): Plan => {
     concurrent: chance.pick(0, 0, 1, 2),
     hourly: chance.pick(0, 0, 3),
     status: chance.pick("truth", "unknown", "fails"),
+    networkShare: keyed(seed, "share") % 4 === 0 ? 1 : 0.34,
     millis,
     actions,
   }

@@ -50,6 +50,7 @@ export const settingsOf = (plan: Plan): SettingsTree => ({
   },
   Queue: {
     MaxLength: plan.maxLength,
+    NetworkShare: plan.networkShare,
     DisconnectGraceSeconds: plan.graceSeconds,
     StartWindowSeconds: plan.windowSeconds,
     MaxCallMinutes: plan.callMinutes,

@@ -22,6 +22,7 @@ const CORNERS = [
   ...["end released", "end repeat", "end unknown", "end wc"],
   ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
   ...["sweep cM", "sweep sF", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
+  ...["end passes over", "sweep passes over"],
   ...["attach waiting", "attach called", "attach starting", "attach live", "attach over"],
 ]
 

@@ -65,9 +65,9 @@ export class Watch {
       done()
       return
     }
-    gate.slots = Number(args[1])
+    gate.slots = slotsOf(args)
     const own = args.slice(5)
-    if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "")
+    if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "", own[6] ?? "")
     if (name === "bind") for (const session of own.slice(4)) this.sessions.add(session)
     if (name === "attach" || name === "release") this.ledger.sign(own[0] ?? "")
     this.look((after, raw) => {
@@ -100,7 +100,7 @@ export class Watch {
     const before = this.state
     const { result, settlements, signals } = left(reply)
     const now = Number(args[0])
-    const slots = Number(args[1])
+    const slots = slotsOf(args)
     if (name === "sweep" && result.length > 5 && list(result[5]).length > 0) this.saw("sweep owed")
     if (name === "audit" && result.length > 0) this.saw("audit asks")
     if (["start", "bind", "release", "end", "leave", "admit", "attach"].includes(name)) this.saw(`${name} ${result[0]}`)
@@ -110,7 +110,7 @@ export class Watch {
     this.raw = raw
     this.state = after
     const swept = name === "sweep" && result[0] === 0
-    const change = { before, after, now, slots, swept }
+    const change = { before, after, now, slots, share: plan.networkShare, swept }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
@@ -124,6 +124,7 @@ export class Watch {
       away: this.away(now),
       ended: this.ended,
       maxLength: plan.maxLength,
+      share: plan.networkShare,
       graceMillis: plan.graceSeconds * 1000,
       windowMillis: plan.windowSeconds * 1000,
       callMillis: plan.callMinutes * 60_000,
@@ -140,7 +141,8 @@ export class Watch {
     }
     if (changed) {
       this.changes++
-      this.ledger.record(before, after)
+      this.ledger.record(before, after, slots)
+      if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
         if (state === "A" && before.tickets.get(id)?.state === "w") this.promises.abandoned(id)
       }
@@ -182,6 +184,9 @@ export class Watch {
     else world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settle.size} settlements`)
   }
 }
+
+/** A script's slots; a network's share stands behind them. */
+const slotsOf = (args: ReadonlyArray<string>): number => Number((args[1] ?? "").split(" ")[0])
 
 /** A state in a few words. */
 const summary = (state: QueueState): string => {

@@ -260,7 +260,7 @@ describe("the store on Redis", () => {
         yield* store.subscribe("vg:i:there", (message) => heard.push(message.split(" ").slice(0, 2).join(" ")))
         for (let n = 0; n < 12; n++) {
           const at = { campaign: `campaign ${n}`, slots: 1, instance: "here" }
-          const ticket = { caller: `10.0.0.${n}`, holds: true, data: "" }
+          const ticket = { caller: `10.0.0.${n}`, holds: true, network: "", data: "" }
           assert.lengthOf(yield* limiter.take(ticket.caller, "a"), 3)
           assert.strictEqual((yield* Effect.flip(limiter.take(ticket.caller, "b")))._tag, "RateLimited")
           yield* limiter.refund(ticket.caller, "a")

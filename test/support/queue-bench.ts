@@ -17,6 +17,7 @@ import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { signalOf } from "../../src/queue/replies.ts"
 import { keysOf } from "../../src/queue/step.ts"
 import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
+import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { eventually } from "./process.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
@@ -49,6 +50,7 @@ export const OPERATOR = "192.0.2.9"
 export interface Caller {
   readonly caller?: string
   readonly holds?: boolean
+  readonly network?: string
   readonly data?: string
 }
 
@@ -58,6 +60,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   const queue = yield* FifoQueue
   const here = `here-${randomUUID()}`
   const there = `there-${randomUUID()}`
+  const share = (yield* Settings).Queue.NetworkShare
   let slots = initialSlots
   let instance = here
   const at = (): At => ({ campaign, slots, instance })
@@ -92,7 +95,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   ) {
     const now = yield* store.now
     const stepped = yield* taken
-    const change = { before: state, after: yield* read, now, slots, swept: swept(stepped.result), refused }
+    const change = { before: state, after: yield* read, now, slots, share, swept: swept(stepped.result), refused }
     state = change.after
     assert.deepStrictEqual(violations(change), [])
 
@@ -143,9 +146,9 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     /** the tickets that the last step called, wherever that was said */
     called: () => [...last.signals, ...last.published].filter((s) => s.kind._tag === "called").map((s) => s.ticket),
 
-    admit: (id: string, { caller = "", holds = false, data = `data of ${id}` }: Caller = {}) => {
+    admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
       tickets.add(id)
-      return step(queue.admit(at(), { id, caller, holds, data }))
+      return step(queue.admit(at(), { id, caller, holds, network, data }))
     },
     start: (id: string) => step(queue.start(at(), id)),
     bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
@@ -182,7 +185,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     audit: (ageMillis: number, claimMillis: number) =>
       Effect.tap(queue.audit(at(), ageMillis, claimMillis), () =>
         Effect.map(read, (after) => {
-          assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, swept: false }), [])
+          assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, share, swept: false }), [])
           state = after
         }),
       ),
@@ -215,7 +218,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     begin,
     /** steps that look at nothing, for many tickets */
     unchecked: {
-      admit: (id: string) => queue.admit(at(), { id, caller: "", holds: false, data: "" }),
+      admit: (id: string, network = "") => queue.admit(at(), { id, caller: "", holds: false, network, data: "" }),
       touch: (all: ReadonlyArray<string>) => Effect.map(queue.touch(at(), all), ({ result }) => result),
       look: (pages: Pages) => Effect.map(queue.operator.look(at(), pages), ({ result }) => result),
       turn: (action: Switch) => queue.operator.turn(at(), OPERATOR, action),

@@ -2,7 +2,7 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
  * answer with what is wrong, in words; nothing when all is well.
  */
-import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+import { RETENTION_MILLIS, shareOf } from "../../src/queue/step.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
 const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
@@ -32,6 +32,8 @@ export const EMPTY: QueueState = {
   over: new Map(),
   forget: new Map(),
   settle: new Map(),
+  passed: new Set(),
+  networks: new Map(),
 }
 
 const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
@@ -79,6 +81,28 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     }
   }
 
+  // a network has exactly the tickets that it is counted with
+  const networks = new Map<string, number>()
+  for (const { network, state: s } of state.tickets.values()) {
+    const field = (s === "w" ? "w" : "h") + network
+    if (network !== "" && (s === "w" || HOLDING.has(s))) networks.set(field, (networks.get(field) ?? 0) + 1)
+  }
+  const written = (counts: ReadonlyMap<string, number>): string =>
+    [...counts]
+      .map(([field, count]) => `${field}=${count}`)
+      .toSorted()
+      .join(" ")
+  if (written(state.networks) !== written(networks)) {
+    wrong.push(`networks: [${written(state.networks)}] for [${written(networks)}]`)
+  }
+  // whoever waits at a place that was looked at is found by their network, and nobody else
+  const passed = [...state.tickets]
+    .filter(([, { seq, state: s }]) => s === "w" && seq <= (state.meta.get("passed") ?? 0))
+    .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)
+  if (passed.toSorted().join() !== [...state.passed].toSorted().join()) {
+    wrong.push(`passed: [${[...state.passed].join(", ")}] for [${passed.join(", ")}]`)
+  }
+
   const seqs = new Set<number>()
   const leases = new Set<string>()
   for (const [id, ticket] of state.tickets) {
@@ -102,6 +126,8 @@ export interface Change {
   readonly after: QueueState
   readonly now: number
   readonly slots: number
+  /** a network's share of the slots; 1 is no limit */
+  readonly share: number
   /** the step was a sweep that left nothing to another one */
   readonly swept: boolean
   /** the step was the failing of a start whose caller gets nothing back */
@@ -120,6 +146,48 @@ const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string,
 const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
   [...after.tickets].filter(([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "-"))
 
+/**
+ * I2: called is the oldest whose network holds less than its share of the slots, and where all who wait are of networks at their
+ * share, the oldest. Whoever is let in without waiting passes nobody at all. `taken` are the slots that the step gave.
+ */
+const order = (
+  { after, before, share, slots }: Change,
+  taken: ReadonlyArray<readonly [string, Record]>,
+): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const most = shareOf(share, slots)
+  const held = new Map<string, number>()
+  const takenIds = new Set(taken.map(([id]) => id))
+  for (const [id, { network, state }] of after.tickets) {
+    if (HOLDING.has(state) && !takenIds.has(id)) held.set(network, (held.get(network) ?? 0) + 1)
+  }
+  // who came in this step waits since its end
+  const line = new Map(
+    [...after.waiting, ...taken.map(([id, { seq }]) => [id, seq] as const)].filter(([id]) => before.tickets.has(id)),
+  )
+  const networkOf = (id: string): string => after.tickets.get(id)?.network ?? ""
+  const below = (id: string): boolean => networkOf(id) === "" || share >= 1 || (held.get(networkOf(id)) ?? 0) < most
+  // in the order in which they were called, which is that of their leases
+  for (const [id, { network, seq }] of taken.toSorted(([, a], [, b]) => Number(a.lease) - Number(b.lease))) {
+    const newcomer = !before.tickets.has(id)
+    const among = newcomer || ![...line.keys()].some(below) ? () => true : below
+    for (const [other, place] of line) {
+      if (other !== id && place < seq && among(other)) wrong.push(`I2: ${id} passed ${other}`)
+    }
+    if (!newcomer && !among(id)) wrong.push(`I2: ${id} was called beyond the share of its network`)
+    line.delete(id)
+    held.set(network, (held.get(network) ?? 0) + 1)
+  }
+  return wrong
+}
+
+/** Whether a network has as many places as it may have of a queue that is half full. */
+export const crowded = (state: QueueState, network: string, longest: number, share: number): boolean => {
+  const free = longest - state.waiting.size
+  const has = [...state.tickets.values()].filter((t) => t.state === "w" && t.network === network).length
+  return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
+}
+
 const moved = (change: Change): ReadonlyArray<string> => {
   const { after, before, now, slots, swept } = change
   const wrong: Array<string> = []
@@ -132,12 +200,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   )
   if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
 
-  // I2: whoever was called or let in passed nobody
-  for (const [id, { seq }] of taken) {
-    for (const [other, place] of after.waiting) {
-      if (place < seq) wrong.push(`I2: ${id} passed ${other}`)
-    }
-  }
+  wrong.push(...order(change, taken))
 
   // I3: no ticket is lost, and no step leads where none may
   for (const [id, { state, seq }] of before.tickets) {

@@ -8,7 +8,21 @@ import type { Reply, Script } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { integer, list, text } from "../../src/store/reply.ts"
 
-const META = ["seq", "lease", "live", "avg", "rest", "restn", "audit", "swept", "mercy", "paused", "draining", "trail"]
+const META = [
+  "seq",
+  "lease",
+  "live",
+  "avg",
+  "rest",
+  "restn",
+  "audit",
+  "swept",
+  "mercy",
+  "paused",
+  "draining",
+  "trail",
+  "passed",
+]
 
 /** A ticket's record as it is stored. */
 export interface Record {
@@ -18,6 +32,8 @@ export interface Record {
   readonly instance: string
   readonly caller: string
   readonly since: number
+  /** empty where the ticket has none */
+  readonly network: string
 }
 
 export interface QueueState {
@@ -32,16 +48,20 @@ export interface QueueState {
   readonly over: ReadonlyMap<string, number>
   readonly forget: ReadonlyMap<string, number>
   readonly settle: ReadonlyMap<string, number>
+  /** `network seq id` of those that were looked at */
+  readonly passed: ReadonlySet<string>
+  /** `w` or `h` and the network, to how many of it wait or hold a slot */
+  readonly networks: ReadonlyMap<string, number>
 }
 
 /**
  * KEYS those of a queue · ARGV 1 number of tickets · 2… tickets, then session ids
  * Reply `[[meta, length], [tickets, length], [data, length], [sessions, length], waiting, presence, leases, over, forget,
- * settle]`, all of them lists of pairs
+ * settle, passed, [networks, length]]`, all of them lists of pairs
  */
 export const probe: Script = {
   name: "test.probe",
-  numberOfKeys: 10,
+  numberOfKeys: 12,
   lua: `-- test.probe
 local function hash(key, fields, decode)
   local found = {}
@@ -61,9 +81,19 @@ for i = 2, #ARGV do
   local into = i <= tonumber(ARGV[1]) + 1 and tickets or sessions
   into[#into + 1] = ARGV[i]
 end
+local networks, seen = {}, {}
+for _, id in ipairs(tickets) do
+  local record = redis.call('HGET', KEYS[2], id)
+  local network = record and cjson.decode(record)[8]
+  if network and not seen[network] then
+    seen[network] = true
+    networks[#networks + 1], networks[#networks + 2] = 'w' .. network, 'h' .. network
+  end
+end
 return {
   hash(KEYS[1], {${META.map((field) => `'${field}'`).join(", ")}}), hash(KEYS[2], tickets, true), hash(KEYS[3], tickets),
-  hash(KEYS[7], sessions), zset(KEYS[4]), zset(KEYS[5]), zset(KEYS[6]), zset(KEYS[8]), zset(KEYS[9]), zset(KEYS[10])
+  hash(KEYS[7], sessions), zset(KEYS[4]), zset(KEYS[5]), zset(KEYS[6]), zset(KEYS[8]), zset(KEYS[9]), zset(KEYS[10]),
+  zset(KEYS[11]), hash(KEYS[12], networks)
 }
 `,
   memory: (db, keys, [count = "0", ...ids]) => {
@@ -82,12 +112,21 @@ return {
       }
       return [found, db.hlen(key(n))]
     }
+    const networks = new Set<string>()
+    for (const id of tickets) {
+      const record: ReadonlyArray<string> = JSON.parse(db.hget(key(2), id) ?? "[]")
+      if (record[7] !== undefined) networks.add(record[7])
+    }
     return [
       hash(1, META),
       hash(2, tickets, (value) => JSON.parse(value)),
       hash(3, tickets),
       hash(7, sessions),
-      ...[4, 5, 6, 8, 9, 10].map((n) => zset(db, key(n))),
+      ...[4, 5, 6, 8, 9, 10, 11].map((n) => zset(db, key(n))),
+      hash(
+        12,
+        [...networks].flatMap((network) => [`w${network}`, `h${network}`]),
+      ),
     ]
   },
 }
@@ -101,7 +140,7 @@ const pairs = <A>(reply: Reply | undefined, read: (value: Reply | undefined) => 
   new Map(list(reply).map((pair) => [text(list(pair)[0]), read(list(pair)[1])]))
 
 const record = (reply: Reply | undefined): Record => {
-  const [state, seq, lease, instance, caller, since] = list(reply).map(text)
+  const [state, seq, lease, instance, caller, since, , network] = list(reply).map(text)
   return {
     state: state ?? "",
     seq: Number(seq),
@@ -109,12 +148,13 @@ const record = (reply: Reply | undefined): Record => {
     instance: instance ?? "",
     caller: caller ?? "",
     since: Number(since),
+    network: network ?? "",
   }
 }
 
 /** Reads the probe's reply; throws when there is a field whose ticket or session the caller does not know of. */
 export const readState = (reply: Reply): QueueState => {
-  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle] = list(reply)
+  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks] = list(reply)
   const hash = <A>(name: string, found: Reply | undefined, read: (value: Reply | undefined) => A) => {
     const fields = pairs(list(found)[0], read)
     if (fields.size !== integer(list(found)[1])) throw new Error(`${name} has a field of nobody`)
@@ -131,5 +171,7 @@ export const readState = (reply: Reply): QueueState => {
     over: pairs(over, integer),
     forget: pairs(forget, integer),
     settle: pairs(settle, integer),
+    passed: new Set(pairs(passed, integer).keys()),
+    networks: hash("networks", networks, integer),
   }
 }

@@ -39,8 +39,16 @@ const takeArgs = (caller: string, id: string, now: number): Args => [
 ]
 const enterArgs = (caller: string, id: string, now: number, data: string): Args => [
   ...campaign,
-  ...[now, 1, "instance", "vg:i:", WINDOW_MILLIS],
-  ...[id, 1_000_000, now + GRACE_MILLIS, now + START_MILLIS, `+${caller}`, data],
+  ...[now, "1 0.25", "instance", "vg:i:", WINDOW_MILLIS],
+  ...[
+    id,
+    1_000_000,
+    now + GRACE_MILLIS,
+    now + START_MILLIS,
+    `+${caller}`,
+    data,
+    caller.slice(0, caller.lastIndexOf(".")),
+  ],
 ]
 
 /** When to come back while one's own tickets are open, as the gate says it. */

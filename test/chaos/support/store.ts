@@ -8,14 +8,14 @@ import { contradictions } from "../../support/queue-invariants.ts"
 import type { QueueState, Record } from "../../support/queue-probe.ts"
 import { connectionTo } from "../../support/stores.ts"
 
-/** Everything of a campaign: KEYS those of a queue, reply ten lists of names and values, in the order of the keys. */
+/** Everything of a campaign: KEYS those of a queue, reply twelve lists of names and values, in the order of the keys. */
 const snapshot: Script = {
   name: "test.snapshot",
-  numberOfKeys: 10,
+  numberOfKeys: 12,
   lua: `-- test.snapshot
 local found = {}
 for i, key in ipairs(KEYS) do
-  if i <= 3 or i == 7 then found[i] = redis.call('HGETALL', key) else found[i] = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+  if i <= 3 or i == 7 or i == 12 then found[i] = redis.call('HGETALL', key) else found[i] = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
 end
 return found
 `,
@@ -30,12 +30,13 @@ const pairs = <A>(reply: Reply | undefined, read: (value: string) => A): Readonl
 }
 
 const recordOf = (json: string): Record => {
-  const [state = "", seq, lease = "", instance = "", caller = "", since]: ReadonlyArray<string> = JSON.parse(json)
-  return { state, seq: Number(seq), lease, instance, caller, since: Number(since) }
+  const [state = "", seq, lease = "", instance = "", caller = "", since, , network = ""]: ReadonlyArray<string> =
+    JSON.parse(json)
+  return { state, seq: Number(seq), lease, instance, caller, since: Number(since), network }
 }
 
 const stateOf = (reply: Reply): QueueState => {
-  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle] = list(reply)
+  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle, passed, networks] = list(reply)
   return {
     meta: pairs(meta, Number),
     tickets: pairs(tickets, recordOf),
@@ -47,6 +48,8 @@ const stateOf = (reply: Reply): QueueState => {
     over: pairs(over, Number),
     forget: pairs(forget, Number),
     settle: pairs(settle, Number),
+    passed: new Set(pairs(passed, Number).keys()),
+    networks: pairs(networks, Number),
   }
 }
 

@@ -68,6 +68,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   const grace = random.pick([500, 5_000, 30_000])
   const startLease = random.pick([800, 30_000])
   const longest = random.pick([0, 2, 5, 100, 100])
+  const share = random.pick([0.25, 0.25, 0.25, 0.5, 1])
   const attended = random.percent(75)
   let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
   // in the others the queue is left to itself, and gets further
@@ -145,7 +146,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         const id = `t${tickets.length}`
         tickets.push(id)
         const caller = random.pick(["", "+1.2.3.4", "-1.2.3.4", "+2001:db8::/64"])
-        return [twins.admit, [id, longest, now + grace, now + startLease, caller, `{"of":"${id} ü/"}`]]
+        const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
+        return [twins.admit, [id, longest, now + grace, now + startLease, caller, `{"of":"${id} ü/"}`, network]]
       }
       case "start":
         return [twins.start, [ticket("c"), now + startLease]]
@@ -217,12 +219,12 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
 
   /** Runs a step and answers what is wrong after it. */
   const taken = (script: Script, own: ReadonlyArray<string | number>): ReadonlyArray<string> => {
-    const args = [now, slots, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
+    const args = [now, `${slots} ${share}`, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
     const reply = run(script, args)
     const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
     const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
     const refused = script.name === "queue.release" && own[2] === "refused"
-    const change = { before: state, after, now, slots, swept, refused }
+    const change = { before: state, after, now, slots, share, swept, refused }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after

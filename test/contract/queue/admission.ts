@@ -80,7 +80,7 @@ export const admission = (test: QueueTest): void => {
       const queue = yield* FifoQueue
       const all = yield* Effect.forEach(
         ids(60),
-        (id) => queue.admit(q.at(), { id, caller: "", holds: false, data: "" }),
+        (id) => queue.admit(q.at(), { id, caller: "", holds: false, network: "", data: "" }),
         { concurrency: "unbounded" },
       )
       const leases = all.flatMap(({ result }) => (result._tag === "starting" ? [result.lease] : []))

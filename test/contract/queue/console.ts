@@ -102,7 +102,7 @@ export const operator = (test: QueueTest): void => {
 
   test("of 10,000 who wait an operator gets no more than 100 at once, from any place", { slots: 0 }, (q) =>
     Effect.gen(function* () {
-      yield* Effect.forEach(ids(10_000), q.unchecked.admit, { concurrency: 200, discard: true })
+      yield* Effect.forEach(ids(10_000), (id) => q.unchecked.admit(id), { concurrency: 200, discard: true })
       const seen = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })
       assert.strictEqual(seen.waiting, 10_000)
       assert.lengthOf(seen.linePage, 50)

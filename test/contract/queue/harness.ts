@@ -2,6 +2,7 @@
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { type FifoQueue, layer as queueLayer } from "../../../src/FifoQueue.ts"
+import type { Settings } from "../../../src/Settings.ts"
 import type { Store } from "../../../src/Store.ts"
 import { type Bench, makeBench } from "../../support/queue-bench.ts"
 import { settingsWith } from "../../support/settings.ts"
@@ -15,17 +16,18 @@ export const START_LEASE = 30_000
 export interface Given {
   readonly slots: number
   readonly maxLength?: number
+  readonly share?: number
 }
 
 export type QueueTest = (
   name: string,
   given: Given,
-  body: (bench: Bench) => Effect.Effect<void, unknown, FifoQueue | Store | Scope.Scope>,
+  body: (bench: Bench) => Effect.Effect<void, unknown, FifoQueue | Settings | Store | Scope.Scope>,
 ) => void
 
 export const queueTest =
   (store: Layer.Layer<Store>): QueueTest =>
-  (name, { maxLength = 10_000, slots }, body) =>
+  (name, { maxLength = 10_000, share = 0.25, slots }, body) =>
     it.effect(name, () =>
       Effect.gen(function* () {
         const bench = yield* makeBench(slots)
@@ -33,7 +35,10 @@ export const queueTest =
         yield* bench.close
       }).pipe(
         Effect.provide(
-          queueLayer.pipe(Layer.provideMerge(store), Layer.provide(settingsWith({ Queue: { MaxLength: maxLength } }))),
+          queueLayer.pipe(
+            Layer.provideMerge(store),
+            Layer.provideMerge(settingsWith({ Queue: { MaxLength: maxLength, NetworkShare: share } })),
+          ),
         ),
       ),
     )

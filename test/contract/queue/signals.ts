@@ -93,7 +93,7 @@ export const signals = (test: QueueTest): void => {
     Effect.gen(function* () {
       const all = ids(3_000)
       const { admit, touch } = q.unchecked
-      yield* Effect.forEach(all, admit, { concurrency: 100, discard: true })
+      yield* Effect.forEach(all, (id) => admit(id), { concurrency: 100, discard: true })
       const backwards = all.toReversed()
       const { length, tickets } = yield* touch(backwards)
       assert.strictEqual(length, 3_000)

@@ -1,0 +1,241 @@
+/** What one network may take of slots and places while others want them. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { CLEAR_LIMIT } from "../../../src/queue/step.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { GRACE, ids, type QueueTest, WINDOW } from "./harness.ts"
+
+/** Slots of which a network may hold two while others wait, with a share of a quarter. */
+const SLOTS = 8
+
+/** All slots are taken by callers without a network, named `s1` to `s8`. */
+const occupied = (q: Bench) => Effect.forEach(ids(SLOTS), (id) => q.enter(id.replace("t", "s")), { discard: true })
+
+/** So many of a network wait, named by it and a number from 1. */
+const crowd = (q: Bench, network: string, count: number) =>
+  Effect.forEach(ids(count), (id) => q.admit(id.replace("t", network), { network }), { discard: true })
+
+export const networks = (test: QueueTest): void => {
+  test("a network at its share of the slots is passed over while another waits", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 5)
+      yield* q.admit("b1", { network: "b" })
+      yield* q.admit("n1")
+      const order: Array<string> = []
+      for (const id of ids(4)) {
+        yield* q.end(`session of ${id.replace("t", "s")}`)
+        order.push(...q.called())
+      }
+      assert.deepStrictEqual(order, ["a1", "a2", "b1", "n1"])
+      assert.deepStrictEqual(q.line(), ["a3", "a4", "a5"])
+    }),
+  )
+
+  test("a network has all slots while nobody else waits", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(SLOTS - 1)) yield* q.enter(id, { network: "a" })
+      yield* q.enter("s8")
+      yield* crowd(q, "a", 2)
+      yield* q.end("session of s8")
+      assert.deepStrictEqual(q.called(), ["a1"])
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["a2"])
+    }),
+  )
+
+  test(
+    "who was passed over keeps the place, and is called as soon as the network is below its share",
+    { slots: SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        yield* occupied(q)
+        yield* crowd(q, "a", 4)
+        yield* q.wait("n1", "n2", "n3")
+        for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+        assert.deepStrictEqual(q.line(), ["a3", "a4", "n2", "n3"])
+        assert.deepStrictEqual(yield* q.attach("a4"), { _tag: "waiting", position: 2, length: 4, averageMillis: 0 })
+        assert.deepStrictEqual(yield* q.attach("n2"), { _tag: "waiting", position: 3, length: 4, averageMillis: 0 })
+        yield* q.run("a1")
+        yield* q.end("session of a1")
+        assert.deepStrictEqual(q.called(), ["a3"])
+        yield* q.end("session of s4")
+        assert.deepStrictEqual(q.called(), ["n2"])
+      }),
+  )
+
+  test("of two networks at their share the older waits less, where nobody else waits", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(4)) yield* q.enter(id)
+      for (const id of ["a1", "b1", "b2", "a2"]) yield* q.admit(id, { network: id.slice(0, 1) })
+      const order: Array<string> = []
+      for (const id of ids(4)) {
+        yield* q.end(`session of ${id}`)
+        order.push(...q.called())
+      }
+      assert.deepStrictEqual(order, ["a1", "b1", "b2", "a2"])
+    }),
+  )
+
+  test("several slots that open at once are shared", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* crowd(q, "a", 6)
+      yield* crowd(q, "b", 2)
+      q.setSlots(SLOTS)
+      yield* q.sweep
+      // two each, then what is left to the oldest
+      assert.deepStrictEqual(q.called(), ["a1", "a2", "b1", "b2", "a3", "a4", "a5", "a6"])
+    }),
+  )
+
+  test("with a share of 1 nobody is passed over", { slots: SLOTS, share: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 3)
+      yield* q.wait("n1")
+      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+      assert.deepStrictEqual(q.line(), ["n1"])
+    }),
+  )
+
+  test("a newcomer of another network does not pass those who were passed over", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(SLOTS)) yield* q.enter(id, { network: "a" })
+      yield* crowd(q, "a", 2)
+      q.setSlots(SLOTS + 1)
+      assert.strictEqual((yield* q.admit("n1"))._tag, "waiting")
+      assert.deepStrictEqual(q.called(), ["a1"])
+      q.setSlots(SLOTS + 2)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["n1"])
+    }),
+  )
+
+  test("who was passed over may leave, be removed or stay away, as anybody", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 5)
+      yield* q.wait("n1", "n2")
+      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+      assert.deepStrictEqual(q.line(), ["a3", "a4", "a5", "n2"])
+      yield* q.leave("a3")
+      yield* q.operator.remove(q.state().tickets.get("a4")?.seq ?? 0)
+      yield* TestClock.adjust(GRACE - 1)
+      yield* q.touch("n2")
+      yield* TestClock.adjust(2)
+      yield* q.sweep
+      assert.deepStrictEqual([q.letter("a3"), q.letter("a4"), q.letter("a5")], ["L", "X", "A"])
+      assert.deepStrictEqual(q.line(), [])
+      assert.strictEqual(q.letter("n2"), "c")
+      assert.strictEqual(q.state().passed.size, 0)
+    }),
+  )
+
+  test("who was passed over waits through a pause, and an operator calls by the same rule", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 4)
+      yield* q.wait("n1", "n2")
+      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+      yield* q.operator.turn("pause")
+      yield* q.end("session of s4")
+      assert.deepStrictEqual(q.called(), [])
+      yield* q.operator.callOne
+      assert.deepStrictEqual(q.called(), ["n2"])
+      yield* q.operator.turn("resume")
+      yield* q.end("session of s5")
+      assert.deepStrictEqual(q.called(), ["a3"])
+    }),
+  )
+
+  test("a ticket that the platform had no room for is passed over no more than before", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 3)
+      yield* q.wait("n1", "n2")
+      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+      const lease = yield* q.begin("a1")
+      yield* q.rest("a1", lease)
+      assert.deepStrictEqual(q.line(), ["a1", "a3", "n2"])
+      yield* q.end("session of s4")
+      assert.deepStrictEqual(q.called(), ["a1", "n2"])
+    }),
+  )
+
+  test("a network whose called tickets stay away wastes no more than its share", { slots: SLOTS }, (q) =>
+    Effect.gen(function* () {
+      yield* occupied(q)
+      yield* crowd(q, "a", 6)
+      yield* q.wait("n1")
+      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+      yield* q.run("n1")
+      yield* TestClock.adjust(WINDOW - 1)
+      yield* q.touch("a3", "a4", "a5", "a6")
+      yield* TestClock.adjust(2)
+      yield* q.sweep
+      assert.deepStrictEqual([q.letter("a1"), q.letter("a2")], ["M", "M"])
+      assert.deepStrictEqual(q.called(), ["a3", "a4"])
+    }),
+  )
+
+  test(
+    `more than ${CLEAR_LIMIT} tickets of a network at its share are passed over in two steps`,
+    { slots: SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("a", { network: "a" })
+        yield* q.enter("b", { network: "a" })
+        for (const id of ids(SLOTS - 2)) yield* q.enter(id)
+        yield* Effect.forEach(ids(CLEAR_LIMIT + 50), (id) => q.admit(`w${id}`, { network: "a" }), { discard: true })
+        yield* q.wait("n1")
+        yield* q.end("session of t1")
+        assert.deepStrictEqual(q.called(), [])
+        assert.strictEqual((yield* q.sweep).more, true)
+        yield* q.sweep
+        assert.deepStrictEqual(q.called(), ["n1"])
+        assert.strictEqual(q.state().passed.size, CLEAR_LIMIT + 50)
+        yield* q.wait("n2")
+        yield* q.end("session of t2")
+        assert.deepStrictEqual(q.called(), ["n2"])
+      }),
+  )
+
+  test(
+    "a network cannot fill the queue: of scarce places it gets a share of those still free",
+    { slots: 0, maxLength: 40 },
+    (q) =>
+      Effect.gen(function* () {
+        const admitted = yield* Effect.forEach(ids(40), (id) => q.admit(id, { network: "a" }))
+        assert.strictEqual(admitted.filter(({ _tag }) => _tag === "waiting").length, 20)
+        assert.deepStrictEqual(admitted.at(-1), { _tag: "full", length: 20, averageMillis: 0 })
+        // as many as a quarter of what is then still free: 16, 13, 11
+        for (const [network, most] of [
+          ["b", 4],
+          ["c", 3],
+          ["d", 2],
+        ] as const) {
+          const more = yield* Effect.forEach(ids(9), (id) => q.admit(network + id, { network }))
+          assert.strictEqual(more.filter(({ _tag }) => _tag === "waiting").length, most, network)
+        }
+        for (const id of ids(11)) assert.strictEqual((yield* q.admit(`other${id}`, { network: id }))._tag, "waiting")
+        assert.strictEqual((yield* q.admit("last"))._tag, "full")
+      }),
+  )
+
+  test("a network alone has half of the places", { slots: 0, maxLength: 10 }, (q) =>
+    Effect.gen(function* () {
+      yield* crowd(q, "a", 5)
+      assert.strictEqual((yield* q.admit("more", { network: "a" }))._tag, "full")
+      yield* q.leave("a1")
+      assert.strictEqual((yield* q.admit("again", { network: "a" }))._tag, "waiting")
+    }),
+  )
+
+  test("with a share of 1 a network may fill the queue", { slots: 0, maxLength: 10, share: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* crowd(q, "a", 10)
+      assert.lengthOf(q.line(), 10)
+    }),
+  )
+}
