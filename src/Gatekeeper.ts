@@ -17,6 +17,7 @@ import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
+import { guarded } from "./gatekeeper/guard.ts"
 import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
@@ -262,4 +263,4 @@ export const layer: Layer.Layer<
       operator,
     })
   }),
-).pipe(Layer.provide(CallerNames.layer))
+).pipe(Layer.provide([CallerNames.layer, guarded]))

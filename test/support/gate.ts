@@ -103,6 +103,8 @@ export interface World {
   sessionIds: (session: string) => ReadonlyArray<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly looked: Array<string>
+  /** what delivering an event does besides */
+  send: () => Effect.Effect<void>
   readonly pushed: Array<readonly [ticket: string, event: PushEvent]>
   /** tickets with an open connection */
   readonly connected: Set<string>
@@ -117,6 +119,7 @@ export const makeWorld = (): World => ({
   sessionIds: () => [],
   lookup: () => Effect.succeed(noFacts),
   looked: [],
+  send: () => Effect.void,
   pushed: [],
   connected: new Set(),
 })
@@ -150,7 +153,10 @@ export const intelLayer = (world: World): Layer.Layer<IpIntel> =>
 export const recordingPush = (world: World): Layer.Layer<PushChannel> =>
   Layer.succeed(PushChannel, {
     address: "",
-    send: (ticket, event) => Effect.sync(() => void world.pushed.push([ticket, event])),
+    send: (ticket, event) => {
+      world.pushed.push([ticket, event])
+      return world.send()
+    },
     tickets: Effect.sync(() => [...world.connected]),
     open: () => Effect.die("the recording channel takes no connections"),
     drain: Effect.void,
