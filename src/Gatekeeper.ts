@@ -26,6 +26,7 @@ import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { makeUnchecked } from "./gatekeeper/unchecked.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
+import { requestOf, type WebSessionConfig } from "./gatekeeper/web-session.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "./IpIntel.ts"
 import { limitKey, networkKey } from "./ip-intel/address.ts"
 import { BLOCKABLE } from "./ip-intel/facts.ts"
@@ -50,6 +51,8 @@ import type {
 } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import type { Store } from "./Store.ts"
+
+export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
 
 /** Who asks: the client's address in canonical form. */
 export interface Caller {
@@ -93,31 +96,13 @@ export class Gatekeeper extends Context.Service<
   }
 >()("voicegate/Gatekeeper") {}
 
-/** What is asked of `InitiateWebSession`, the platform's embedded operation. */
-export interface WebSessionConfig {
-  /** a configured campaign, by name or web campaign id; the default one when absent */
-  readonly WebCampaignId?: string
-  readonly RegionId?: string
-  readonly DynamicVariables?: Readonly<Record<string, string>>
-}
-
 /** The platform's embedded operation behind the gate: a WebSocket URL, or why there is none yet. */
 export const initiateWebSession = (
   config: WebSessionConfig,
   caller: Caller,
 ): Effect.Effect<string, RequestError, Gatekeeper> =>
-  Gatekeeper.use((gatekeeper) =>
-    Effect.map(
-      gatekeeper.request(
-        {
-          campaignId: config.WebCampaignId ?? null,
-          regionId: config.RegionId ?? null,
-          dynamicVariables: config.DynamicVariables ?? null,
-        },
-        caller,
-      ),
-      (started) => started.webSocketUrl,
-    ),
+  Effect.flatMap(Effect.fromResult(requestOf(config)), (body) =>
+    Gatekeeper.use((gatekeeper) => Effect.map(gatekeeper.request(body, caller), ({ webSocketUrl }) => webSocketUrl)),
   )
 
 const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {

@@ -2,14 +2,16 @@
  * The gate for hosts without Effect: promises, plain objects, and two listeners for the host's own server. Expected outcomes
  * are values; a promise rejects only when something is wrong with the gate itself, or after `close`.
  */
-import { Effect, Layer, Logger, ManagedRuntime } from "effect"
+import { Effect, Layer, Logger, ManagedRuntime, Result } from "effect"
 import * as GateLayer from "../Gate.ts"
 import { Gatekeeper, type WebSessionConfig } from "../Gatekeeper.ts"
+import { requestOf } from "../gatekeeper/web-session.ts"
 import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import * as Log from "../log.ts"
 import { layerFrom } from "../settings/load.ts"
+import { unknownFields } from "../unknown-field.ts"
 import { type Handler, makeMount, normalizeBasePath, type PrivateHandler, type UpgradeHandler } from "./mount.ts"
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
@@ -33,6 +35,8 @@ export interface GateOptions {
   /** takes the gate's log; standard output when absent */
   readonly log?: (entry: LogEntry) => void
 }
+
+const OPTIONS = { basePath: true, log: true } satisfies { readonly [K in keyof Required<GateOptions>]: true }
 
 /** A running gate. Every method may be passed around without its object. */
 export interface Gate {
@@ -94,9 +98,14 @@ const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "n
  * Starts a gate with these settings, checked as a settings file is; the environment is not read.
  *
  * Rejects with `SettingsInvalid`, whose message has a line for every problem, with `StoreRefused`, `IpIntelSetupError` or
- * `CapacityUnknown` when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath`.
+ * `CapacityUnknown` when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath` or an
+ * unknown option.
  */
 export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> => {
+  const unknown = unknownFields(options, Object.keys(OPTIONS))
+  if (unknown.length > 0) {
+    throw new TypeError(unknown.map(({ field, message }) => `options.${field}: ${message}`).join("\n"))
+  }
   const basePath = normalizeBasePath(options.basePath)
   const runtime = ManagedRuntime.make(
     listenersLayer({ basePath }).pipe(
@@ -156,8 +165,10 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
     privateHandler,
     upgrade,
     request,
-    initiateWebSession: ({ DynamicVariables, RegionId, WebCampaignId }, client) =>
-      request({ campaignId: WebCampaignId, regionId: RegionId, dynamicVariables: DynamicVariables }, client),
+    initiateWebSession: async (config, client) => {
+      const body = requestOf(config)
+      return Result.isFailure(body) ? results.notStarted(body.failure, basePath) : await request(body.success, client)
+    },
     start: (ticket) =>
       run<results.StartResult>(
         Effect.match(gatekeeper.start(ticket), { onFailure: results.startRefused, onSuccess: results.started }),

@@ -28,7 +28,8 @@ const pathOf = (path: ReadonlyArray<unknown>): string =>
     .join(".")
     .replace(UNPRINTABLE, "\ufffd")
 
-const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<FieldIssue>): InvalidRequest =>
+/** A refusal that names each wrong field and what was expected. */
+export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<FieldIssue>): InvalidRequest =>
   stackless(
     () =>
       new InvalidRequest({

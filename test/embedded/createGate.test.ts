@@ -82,6 +82,35 @@ describe("creating a gate", () => {
     assert.equal(error.message, 'basePath: expected a path such as /voice, found "/voice?x"')
   })
 
+  it("refuses options and fields that it does not know, and says what was probably meant", async () => {
+    const error = await rejection(gate({}, JSON.parse('{"basepath":"/voice"}')))
+    assert.instanceOf(error, TypeError)
+    assert.equal(error.message, "options.basepath: Expected one of basePath, log; did you mean basePath?")
+    const misspelt = { VoiceAiPlatform: { ...settingsFor(platform).VoiceAiPlatform, MaxConcurency: 3 } }
+    assert.include(
+      (await rejection(createGate(misspelt, { log: () => {} }))).message,
+      "did you mean VoiceAiPlatform.MaxConcurrency?",
+    )
+    const on = await gate()
+    const asked = await on.initiateWebSession(JSON.parse('{"regionId":"us","Metadata":{}}'), here)
+    assert.deepEqual(asked, {
+      status: "refused",
+      code: "invalid_request",
+      message:
+        "regionId: Expected one of WebCampaignId, RegionId, DynamicVariables; did you mean RegionId?; " +
+        "Metadata: Expected one of WebCampaignId, RegionId, DynamicVariables",
+      issues: [
+        {
+          field: "regionId",
+          message: "Expected one of WebCampaignId, RegionId, DynamicVariables; did you mean RegionId?",
+        },
+        { field: "Metadata", message: "Expected one of WebCampaignId, RegionId, DynamicVariables" },
+      ],
+    })
+    assert.lengthOf(platform.starts, 0)
+    assert.equal((await on.initiateWebSession({ RegionId: "us", WebCampaignId: "campaign" }, here)).status, "started")
+  })
+
   it("gives its log to the host, without the platform's key", async () => {
     const entries: Array<LogEntry> = []
     const on = await gate({}, { log: (entry) => entries.push(entry) })

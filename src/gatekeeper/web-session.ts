@@ -1,0 +1,28 @@
+/** The platform's embedded operation `InitiateWebSession` as the gate takes it. */
+import { Result } from "effect"
+import type { InvalidRequest } from "../Session.ts"
+import { unknownFields } from "../unknown-field.ts"
+import { invalid } from "./validate.ts"
+
+/** What is asked of `InitiateWebSession`, the platform's embedded operation. */
+export interface WebSessionConfig {
+  /** a configured campaign, by name or web campaign id; the default one when absent */
+  readonly WebCampaignId?: string
+  readonly RegionId?: string
+  readonly DynamicVariables?: Readonly<Record<string, string>>
+}
+
+const FIELDS = { WebCampaignId: true, RegionId: true, DynamicVariables: true } satisfies {
+  readonly [K in keyof Required<WebSessionConfig>]: true
+}
+
+/** The body of a session request that asks for the same; a field of another name is refused with the one that was meant. */
+export const requestOf = (config: WebSessionConfig): Result.Result<unknown, InvalidRequest> => {
+  const unknown = unknownFields(config, Object.keys(FIELDS))
+  if (unknown.length > 0) return Result.fail(invalid("invalid_request", unknown))
+  return Result.succeed({
+    campaignId: config.WebCampaignId ?? null,
+    regionId: config.RegionId ?? null,
+    dynamicVariables: config.DynamicVariables ?? null,
+  })
+}
