@@ -241,7 +241,9 @@ describe("the account of somebody who is signed in", () => {
       const { add, asUser } = yield* running()
       yield* add("ada", "ada@example.test")
       yield* add("eve", "eve@example.test")
-      const here = yield* asUser("ada@example.test", { "user-agent": "Test/1 (here)" })
+      // X-Forwarded-For is believed from nobody, unless told: the address is the real one.
+      const forged = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" }
+      const here = yield* asUser("ada@example.test", { "user-agent": "Test/1 (here)", ...forged })
       const one = yield* asUser("ada@example.test", { "user-agent": "Test/1 (one)" })
       const two = yield* asUser("ada@example.test", { "user-agent": "Test/1 (two)" })
       const eve = yield* asUser("eve@example.test")
