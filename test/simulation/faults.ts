@@ -5,6 +5,7 @@
 import { Step } from "../../src/queue/step.ts"
 import type { Reply, Script } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
+import { list } from "../../src/store/reply.ts"
 import type { Planted } from "./world.ts"
 
 type Body = Script["memory"]
@@ -175,10 +176,10 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "whoever was called and leaves gets quota back",
-    script: tampered("leave", (db, s) => ({
-      zadd: (key, score, member) =>
-        db.zadd(key, score, key === s.settle ? member.replace(/^release/, "refund") : member),
-    })),
+    script: queue("leave", (_, real) => {
+      const [result = [], signals = [], owed] = list(real())
+      return [result, signals, list(owed).map((each) => ["refund", ...list(each).slice(1)])]
+    }),
   },
   {
     name: "a concurrent unit is not given back",
