@@ -119,8 +119,8 @@ describe("a provider of IP intelligence that fails", () => {
   })
 
   let next = 1
-  /** an address of the internet that nobody has asked for yet */
-  const stranger = (): string => `1.2.3.${next++}`
+  /** an address of the internet that nobody has asked for yet, each of another network: failures of one open no circuit */
+  const stranger = (): string => `1.2.${next++}.3`
 
   for (const [fact, reason] of [
     ["is_vpn", "vpn"],
@@ -175,7 +175,12 @@ describe("a provider of IP intelligence that fails", () => {
     }
     noted(PROVIDER, "OnError allow, provider: connection refused", await allowing.call(stranger()))
     noted(PROVIDER, "OnError block, provider: connection refused", await blocking.call(stranger()))
-    await eventually("the log names the circuit", () => /ipapi\.is failed repeatedly/.test(blocking.output()))
+    // the log says so within a minute, with the number of callers
+    await eventually("the circuit's callers are counted", async () =>
+      /voicegate_unchecked_total\{[^}]*reason="circuit_open"[^}]*\} [1-9]/.test(
+        (await blocking.ask("GET", "/metrics")).text,
+      ),
+    )
   })
 
   it("does not look up what is not of the internet", async () => {
