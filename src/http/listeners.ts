@@ -24,7 +24,7 @@ import { consoleRoutes } from "./console/routes.ts"
 import { makeDocuments } from "./documents.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
-import { corsHeaders, makeOriginCheck, preflightHeaders } from "./origin.ts"
+import { corsHeaders, makeOriginCheck, type OriginVerdict, preflightHeaders } from "./origin.ts"
 import { makePush } from "./push.ts"
 import { makeRequestIds } from "./request-id.ts"
 import { routedOutcome, routes } from "./router.ts"
@@ -210,10 +210,10 @@ export const layer = ({
       let lastOrigin = ""
       let lastCors: RawHeaders = NO_HEADERS
       /** A site's pages come from one origin, so the last one's headers are most often the next one's. */
-      const corsOf = (origin: string): RawHeaders => {
+      const corsOf = (origin: string, verdict: OriginVerdict): RawHeaders => {
         if (origin !== lastOrigin) {
           lastOrigin = origin
-          lastCors = raw(corsHeaders(origin))
+          lastCors = raw(corsHeaders(origin, verdict))
         }
         return lastCors
       }
@@ -310,7 +310,7 @@ export const layer = ({
           const origin = request.headers.origin
           const ownHost = isOwnHost(request.headers.host)
           const verdict = judgeOrigin(origin, request.headers.host)
-          if (verdict === "cross" && origin !== undefined) cors = corsOf(origin)
+          if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
 
           if (path === REQUEST_PATH && request.method !== "OPTIONS") {
             const last = (result: Answer | undefined): void => {
@@ -346,13 +346,20 @@ export const layer = ({
           if (cors !== undefined && origin !== undefined) {
             if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
               cors = undefined
-              return reply({ status: 204, headers: preflightHeaders(origin), body: "", outcome: "preflight" })
+              return reply({
+                status: 204,
+                headers: preflightHeaders(origin, verdict, path === NEGOTIATE_PATH),
+                body: "",
+                outcome: "preflight",
+              })
             }
           }
 
           if (path === REQUEST_PATH) return reply(refusals.postOnly)
           if (path === NEGOTIATE_PATH) {
-            return request.method === "POST" ? answer(hub.negotiate(request), id, reply) : reply(refusals.postOnly)
+            return request.method === "POST"
+              ? answer(hub.negotiate(request, verdict !== "anyone"), id, reply)
+              : reply(refusals.postOnly)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
           if (routedPath.startsWith(TICKETS_PATH)) {
@@ -362,7 +369,7 @@ export const layer = ({
           }
           // from here on others write the headers too
           if (cors !== undefined) {
-            response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? ""))))
+            response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? "", verdict))))
             cors = undefined
           }
           if (events !== undefined)
@@ -383,11 +390,12 @@ export const layer = ({
             refuseUpgrade(socket, refusal)
             logRefusal({ request, status: refusal.status, outcome: refusal.outcome })
           }
+          const verdict = judgeOrigin(request.headers.origin, request.headers.host)
           if (!isOwnHost(request.headers.host)) {
             refuse(refusals.host)
           } else if (ticket === undefined && path !== HUB_PATH) {
             refuse(refusals.upgradeRequired)
-          } else if (judgeOrigin(request.headers.origin, request.headers.host) === "foreign") {
+          } else if (verdict === "foreign") {
             refuse(refusals.origin)
           } else {
             socket.on("error", () => socket.destroy())
@@ -398,7 +406,7 @@ export const layer = ({
             }
             const upgraded =
               ticket === undefined
-                ? hub.upgrade(request, socket, head, address)
+                ? hub.upgrade(request, socket, head, address, verdict !== "anyone")
                 : push.upgrade(request, socket, head, ticket, address)
             answer(upgraded, requestIdOf(request), (result) => {
               const refused = guessed(address, result)

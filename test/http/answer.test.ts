@@ -112,14 +112,23 @@ describe("an origin", () => {
     expect(judge(origin, host)).toBe(verdict)
   })
 
-  it("of any page is let in by an asterisk, and named exactly because of the credentials", () => {
-    expect(makeOriginCheck(["*"])("https://any.example", "gate.example")).toBe("cross")
-    for (const headers of [corsHeaders("https://any.example"), preflightHeaders("https://any.example")]) {
+  it("that is listed is named exactly because of the credentials; one that only an asterisk lets in has none", () => {
+    expect(makeOriginCheck(["*"])("https://any.example", "gate.example")).toBe("anyone")
+    expect(makeOriginCheck(["*", "https://shop.example"])("https://shop.example", "gate.example")).toBe("cross")
+    const both = (verdict: "cross" | "anyone") => [
+      corsHeaders("https://any.example", verdict),
+      preflightHeaders("https://any.example", verdict, false),
+    ]
+    for (const headers of both("cross")) {
       expect(headers).toMatchObject({
         "access-control-allow-origin": "https://any.example",
         "access-control-allow-credentials": "true",
         vary: "Origin",
       })
+    }
+    for (const headers of both("anyone")) {
+      expect(headers).toMatchObject({ "access-control-allow-origin": "*", vary: "Origin" })
+      expect(headers).not.toHaveProperty("access-control-allow-credentials")
     }
   })
 })

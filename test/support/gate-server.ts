@@ -1,6 +1,7 @@
 /** The gate of `gate.ts` behind a node server of its kind on a free port of 127.0.0.1, and clients for it. */
 import { once } from "node:events"
 import { type IncomingMessage, request as nodeRequest, type RequestOptions } from "node:http"
+import type { Socket as NetSocket } from "node:net"
 import { it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { WebSocket } from "ws"
@@ -19,6 +20,8 @@ export interface Served {
   /** what the access log wrote so far, a line an entry */
   readonly log: () => string
   readonly drain: Effect.Effect<void>
+  /** Ends every connection, as a lost network does. */
+  readonly cut: () => void
   /** tickets that have a connection */
   readonly connected: Effect.Effect<ReadonlyArray<string>>
 }
@@ -54,6 +57,11 @@ export const servedTest = (
             }),
           ),
       )
+      const sockets = new Set<NetSocket>()
+      server.on("connection", (socket) => {
+        sockets.add(socket)
+        socket.once("close", () => sockets.delete(socket))
+      })
       const port = yield* Server.listen(server, "127.0.0.1", 0)
       yield* Effect.provideContext(
         body({
@@ -62,6 +70,9 @@ export const servedTest = (
           world,
           log: () => lines,
           drain: listeners.drain,
+          cut: () => {
+            for (const socket of sockets) socket.destroy()
+          },
           connected: Context.get(context, PushChannel).tickets,
         }),
         context,

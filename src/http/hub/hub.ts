@@ -23,7 +23,7 @@ import { AccessLog } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
-import { makeHubMemory } from "./memory.ts"
+import { type Browser, makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
 
 /** How often the hub pings. The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
@@ -43,7 +43,7 @@ interface Peer {
   readonly ws: WebSocket
   readonly caller: string
   readonly address: string
-  readonly browser: string | undefined
+  readonly browser: Browser | undefined
   heard: number
   shaken: boolean
   invocations: number
@@ -52,19 +52,27 @@ interface Peer {
 }
 
 export interface Hub {
-  /** `POST /sessionHub/negotiate` */
-  readonly negotiate: (request: IncomingMessage) => Effect.Effect<Answer>
+  /** `POST /sessionHub/negotiate`; `credentials` says whether the page's cookies count. */
+  readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
   /** Answers with a refusal, or undefined when the connection is open. */
   readonly upgrade: (
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
     address: string,
+    credentials: boolean,
   ) => Effect.Effect<Answer | undefined>
 }
 
 const cookieOf = (request: IncomingMessage): string | undefined =>
   new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(header(request, "cookie") ?? "")?.[1]
+
+/**
+ * The token of an earlier negotiation. The stock client sends it with each later one of the same page (`accessToken` in
+ * TransportProtocols of ASP.NET Core), so it stands for the page where cookies do not come.
+ */
+const tokenOf = (request: IncomingMessage): string | undefined =>
+  /^Bearer ([A-Za-z0-9_-]{22})$/.exec(header(request, "authorization") ?? "")?.[1]
 
 const newId = (): string => randomBytes(16).toString("base64url")
 
@@ -151,7 +159,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
       })
 
     /** A widget that came back and does not say as whom: the newest ticket of its browser that nobody here holds. */
-    const restore = (peer: Peer, browser: string): Effect.Effect<void> =>
+    const restore = (peer: Peer, browser: Browser): Effect.Effect<void> =>
       Effect.gen(function* () {
         if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
         const held = new Set(yield* channel.tickets)
@@ -228,7 +236,13 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     }
 
     /** Opens it, or says why not. */
-    const open = (request: IncomingMessage, socket: Duplex, head: Buffer, address: string): Answer | undefined => {
+    const open = (
+      request: IncomingMessage,
+      socket: Duplex,
+      head: Buffer,
+      address: string,
+      browser: string | undefined,
+    ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
       if (!perCaller.enter(caller)) {
@@ -241,7 +255,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
           ws,
           caller,
           address,
-          browser: cookieOf(request),
+          browser: browser === undefined ? undefined : { id: browser, origin: header(request, "origin") ?? "" },
           heard: clock.currentTimeMillisUnsafe(),
           shaken: false,
           invocations: 0,
@@ -263,13 +277,14 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
     }
 
     return {
-      negotiate: (request) => {
+      negotiate: (request, credentials) => {
         const token = newId()
         const version = new URL(request.url ?? "/", "http://gate").searchParams.get("negotiateVersion") === "1" ? 1 : 0
-        const known = cookieOf(request)
+        const known = credentials ? cookieOf(request) : undefined
+        const browser = known ?? tokenOf(request) ?? newId()
         const secure = header(request, "origin")?.startsWith("https:") === true
-        const cookie = `${COOKIE}=${known ?? newId()}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure" : "SameSite=Lax"}`
-        return Effect.match(memory.negotiated(token), {
+        const cookie = `${COOKIE}=${browser}; Path=/; HttpOnly; Max-Age=86400; ${secure ? "SameSite=None; Secure; Partitioned" : "SameSite=Lax"}`
+        return Effect.match(memory.negotiated(token, browser), {
           onFailure: (error) => failed(error, basePath),
           onSuccess: () =>
             json(
@@ -278,24 +293,27 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
                 negotiateVersion: version,
                 connectionId: version === 1 ? newId() : token,
                 ...(version === 1 ? { connectionToken: token } : {}),
+                // whoever has the cookie needs no token
+                ...(known === undefined ? { accessToken: browser } : {}),
                 availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
               },
               "negotiated",
-              { "set-cookie": cookie },
+              credentials ? { "set-cookie": cookie } : {},
             ),
         })
       },
-      upgrade: (request, socket, head, address) => {
+      upgrade: (request, socket, head, address, credentials) => {
         const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
+        const cookie = credentials ? cookieOf(request) : undefined
         // a client that skips negotiation has no id
-        if (id === null) return Effect.sync(() => open(request, socket, head, address))
+        if (id === null) return Effect.sync(() => open(request, socket, head, address, cookie))
         return Effect.match(memory.claim(id), {
           onFailure: (error) => failed(error, basePath),
           onSuccess: (claimed) => {
-            if (claimed === "unknown")
+            if (claimed.state === "unknown")
               return problem(404, "connection_unknown", "id: Expected a negotiated connection.")
-            if (claimed === "used") return problem(409, "connection_used", "id: This connection is open already.")
-            return open(request, socket, head, address)
+            if (claimed.state === "used") return problem(409, "connection_used", "id: This connection is open already.")
+            return open(request, socket, head, address, claimed.browser ?? cookie)
           },
         })
       },

@@ -1,8 +1,10 @@
 /**
  * What a hub remembers beyond one connection, in the store, since a reconnect may reach another instance: which connection
  * tokens were negotiated and used, and which tickets a browser has registered. The stock widget registers once and never
- * again; the cookie of its browser is what tells whose connection came back.
+ * again; what tells whose connection came back is the cookie of its browser, or, where cookies do not come, the token that the
+ * first negotiation gave its page. Tickets are remembered for one browser at one origin: no other site's page gets them.
  */
+import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import type { StoreUnavailable } from "../../Session.ts"
 import { type Script, Store } from "../../Store.ts"
@@ -16,7 +18,7 @@ const BROWSER_MILLIS = 24 * 3_600_000
 /**
  * Uses a negotiated token, once.
  *
- * KEYS 1 token · ARGV 1 lifetime (ms) · Reply `ok`, `used` or `unknown`
+ * KEYS 1 token · ARGV 1 lifetime (ms) · Reply `used`, `unknown`, or the browser that it was negotiated for
  */
 const claim: Script = {
   name: "hub.claim",
@@ -26,14 +28,14 @@ local state = redis.call('GET', KEYS[1])
 if not state then return 'unknown' end
 if state == 'used' then return 'used' end
 redis.call('SET', KEYS[1], 'used', 'PX', ARGV[1])
-return 'ok'
+return state
 `,
   memory: (db, [key = ""], [millis]) => {
     const state = db.get(key)
     if (state === undefined) return "unknown"
     if (state === "used") return "used"
     db.set(key, "used", Number(millis))
-    return "ok"
+    return state
   },
 }
 
@@ -80,22 +82,41 @@ return redis.call('ZREVRANGE', KEYS[1], 0, 9)
 export const scripts = { claim, remember, recall }
 
 const tokenKey = (token: string): string => `vg:{hub:${token}}:token`
-const browserKey = (browser: string): string => `vg:{hub:${browser}}:tickets`
+/** A browser at one origin; the origin is digested, since it is a text from outside. */
+const browserKey = ({ id, origin }: Browser): string =>
+  `vg:{hub:${id}.${createHash("sha256").update(origin.toLowerCase()).digest("base64url").slice(0, 22)}}:tickets`
+
+/** A browser, or a page that keeps no cookies, at one origin; programs that send no `Origin` have the empty one. */
+export interface Browser {
+  readonly id: string
+  readonly origin: string
+}
+
+/** What became of a negotiated token. An instance of an older version negotiated for no browser. */
+export interface Claimed {
+  readonly state: "ok" | "used" | "unknown"
+  readonly browser: string | undefined
+}
+
+const BROWSER = /^[A-Za-z0-9_-]{22}$/
 
 export interface HubMemory {
-  readonly negotiated: (token: string) => Effect.Effect<void, StoreUnavailable>
-  readonly claim: (token: string) => Effect.Effect<"ok" | "used" | "unknown", StoreUnavailable>
-  readonly remember: (browser: string, ticket: string) => Effect.Effect<void, StoreUnavailable>
+  /** Notes a token that was negotiated for a browser. */
+  readonly negotiated: (token: string, browser: string) => Effect.Effect<void, StoreUnavailable>
+  readonly claim: (token: string) => Effect.Effect<Claimed, StoreUnavailable>
+  readonly remember: (browser: Browser, ticket: string) => Effect.Effect<void, StoreUnavailable>
   /** the browser's last tickets, the newest first */
-  readonly recall: (browser: string) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+  readonly recall: (browser: Browser) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
 }
 
 export const makeHubMemory: Effect.Effect<HubMemory, never, Store> = Effect.map(Store, (store) => ({
-  negotiated: (token) => store.set(tokenKey(token), "new", TOKEN_MILLIS),
+  negotiated: (token, browser) => store.set(tokenKey(token), browser, TOKEN_MILLIS),
   claim: (token) =>
-    Effect.map(store.run(claim, [tokenKey(token)], [TOKEN_MILLIS]), (reply) =>
-      reply === "ok" || reply === "used" ? reply : "unknown",
-    ),
+    Effect.map(store.run(claim, [tokenKey(token)], [TOKEN_MILLIS]), (reply): Claimed => {
+      const state = text(reply)
+      if (state === "used" || state === "unknown") return { state, browser: undefined }
+      return { state: "ok", browser: BROWSER.test(state) ? state : undefined }
+    }),
   remember: (browser, ticket) =>
     Effect.flatMap(store.now, (now) =>
       Effect.asVoid(store.run(remember, [browserKey(browser)], [now, ticket, BROWSER_MILLIS])),
