@@ -111,10 +111,16 @@ export const startBench = async (program: string, more: Readonly<Record<string, 
 
   const platform = createServer((asked, response) => {
     asked.resume()
+    response.setHeader("content-type", "application/json")
+    // it starts sessions, and has nothing else
+    if (asked.url?.endsWith("/initiate") !== true) {
+      response.statusCode = 404
+      response.end(JSON.stringify({ success: false, code: "NOT_FOUND", message: "There is no such thing here." }))
+      return
+    }
     const sessionId = `session-${++sessions}`
     live.push(sessionId)
     const data = { sessionWebSocketURL: "ws://127.0.0.1:9/session", sessionId }
-    response.setHeader("content-type", "application/json")
     response.end(JSON.stringify({ success: true, data }))
     if (bench.talk > 0) setTimeout(() => void end(sessionId), bench.talk)
   }).listen(0, "127.0.0.1")
