@@ -24,6 +24,8 @@ export type Services = Gatekeeper | PushChannel.PushChannel
 const RESTART_MILLIS = 1_000
 /** What a gate that is told to stop takes for what is in flight (ms). */
 const STOP_MILLIS = 2_000
+/** How long a gate waits for a start of which it is to freeze (ms). */
+export const FREEZE_WITHIN_MILLIS = 5_000
 /** The longest way between a client and a gate, there or back (ms). */
 const CLIENT_LATENCY = 20
 
@@ -45,6 +47,7 @@ export class Gate {
   /** since when it has seen a free slot beside a waiting ticket */
   freeSince: number | undefined
   private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
+  private frost: { readonly millis: number; readonly until: number } | undefined
   private services: Context.Context<Services> | undefined
   private readonly waiting = new Set<() => void>()
 
@@ -106,6 +109,18 @@ export class Gate {
     this.process.frozenUntil = this.world.kernel.now + millis
     this.trouble(this.process.frozenUntil)
     this.world.note(`${this.name} freezes for ${millis} ms`)
+  }
+
+  /** Freezes when it next asks the platform, if it does so within `FREEZE_WITHIN_MILLIS`. */
+  freezeAtPlatform(millis: number): void {
+    this.frost = { millis, until: this.world.kernel.now + FREEZE_WITHIN_MILLIS }
+  }
+
+  /** The platform was asked. */
+  asked(): void {
+    const { frost } = this
+    this.frost = undefined
+    if (frost !== undefined && this.world.kernel.now <= frost.until) this.freeze(frost.millis)
   }
 
   /** Is told to stop: sends its connections away, finishes what is in flight, and goes. */

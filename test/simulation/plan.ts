@@ -59,8 +59,14 @@ export type Action =
       readonly when: "now" | "before" | "after" | "platform"
       readonly downMillis: number
     }
-  /** A gate stands still and wakes with stale beliefs. */
-  | { readonly kind: "freeze"; readonly at: number; readonly gate: number; readonly millis: number }
+  /** A gate stands still and wakes with stale beliefs: at once, or when it next asks the platform. */
+  | {
+      readonly kind: "freeze"
+      readonly at: number
+      readonly gate: number
+      readonly when: "now" | "platform"
+      readonly millis: number
+    }
   /** A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed. */
   | {
       readonly kind: "store"
@@ -182,7 +188,13 @@ export const planOf = (seed: number): Plan => {
         break
       }
       case "freeze":
-        actions.push({ kind: "freeze", at, gate, millis: chance.pick(300, 3_000, 12_000, 45_000) })
+        actions.push({
+          kind: "freeze",
+          at,
+          gate,
+          when: keyed(seed, `freeze ${n}`) % 2 === 0 ? "platform" : "now",
+          millis: chance.pick(300, 3_000, 12_000, 45_000),
+        })
         break
       case "store": {
         const mode = chance.pick("refused", "unheard", "late", "mixed", "mixed")

@@ -139,7 +139,7 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
               : Effect.succeed({ sessionIds: answer, webSocketUrl: `wss://agent.example/${answer[0]}` }),
           ),
         )
-        gate.dies("platform")
+        if (!gate.dies("platform")) gate.asked()
       }),
     concurrency: () =>
       Effect.callback((resume) => {

@@ -1,6 +1,7 @@
 /** Plays a history to its end, or to the first thing that is wrong. */
 import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
+import { FREEZE_WITHIN_MILLIS } from "./gate.ts"
 import { BEGIN, Kernel } from "./kernel.ts"
 import type { Action, Plan } from "./plan.ts"
 import { type Planted, World } from "./world.ts"
@@ -47,9 +48,12 @@ const act = (world: World, action: Action): void => {
       world.gates[action.gate]?.stop(action.downMillis)
       return
     }
-    case "freeze":
-      world.gates[action.gate]?.freeze(action.millis)
+    case "freeze": {
+      const gate = world.gates[action.gate]
+      if (action.when === "now") gate?.freeze(action.millis)
+      else gate?.freezeAtPlatform(action.millis)
       return
+    }
     case "bus":
       world.bus = { until: world.kernel.now + action.millis, mode: action.mode }
       world.note(`the bus will ${action.mode} for ${action.millis} ms`)
@@ -68,6 +72,7 @@ const act = (world: World, action: Action): void => {
 const endOf = (action: Action): number => {
   switch (action.kind) {
     case "freeze":
+      return action.at + action.millis + (action.when === "platform" ? FREEZE_WITHIN_MILLIS : 0)
     case "bus":
       return action.at + action.millis
     case "store":
