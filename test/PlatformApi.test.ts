@@ -536,6 +536,26 @@ describe("a platform that does not answer", () => {
     )
   })
 
+  it.effect("starts sessions although it cannot tell one's history", () => {
+    const fake = HttpClient.make((request) =>
+      Effect.succeed(
+        HttpClientResponse.fromWeb(
+          request,
+          request.url.includes("/history/") ? new Response("", { status: 500 }) : started(),
+        ),
+      ),
+    )
+    return Effect.gen(function* () {
+      const api = yield* PlatformApi
+      for (let i = 0; i < 20; i++) {
+        assert.deepInclude(yield* reasonOf(api.sessionStatus("default", "w1")), { reason: "server_error" })
+      }
+      assert.lengthOf((yield* api.initiate(sessionConfig(), "honest")).sessionIds, 2)
+    }).pipe(
+      Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), Layer.succeed(HttpClient.HttpClient, fake)]))),
+    )
+  })
+
   it.effect("cannot be the fault of a caller where no connection came about: five of one open the circuit", () => {
     const fake = HttpClient.make((request) =>
       Effect.fail(

@@ -2,8 +2,9 @@
  * The circuit of each platform address: when the platform does not answer, calls fail at once for a while.
  *
  * One caller must not open it for the others by sending what makes the platform fail. So failures in a row are counted by
- * who asked: five different groups of callers open it, one group never does, however often it fails. A failure that cannot
- * depend on what a caller sent (no connection, a read of the gate's own) counts each time. Any usable answer ends the row.
+ * who asked: five different groups of callers open it, one group never does, however often it fails. A call for which no
+ * connection came about counts each time, since what a caller sent cannot be the reason. Other failures of the gate's own reads
+ * count for nothing: the history of one session may fail because of its caller. Any usable answer ends the row.
  */
 import { Effect, Exit, Option, Schedule, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -72,8 +73,11 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
 
     const judge = (row: Row, group: string | undefined, error: PlatformError | undefined): CircuitBreaker.Outcome => {
       switch (error?.reason._tag) {
-        case "Unavailable":
-          return row.failed(neverSent(error) ? undefined : group) ? CircuitBreaker.failure() : CircuitBreaker.ignored
+        case "Unavailable": {
+          const sent = !neverSent(error)
+          if (sent && group === undefined) return CircuitBreaker.ignored
+          return row.failed(sent ? group : undefined) ? CircuitBreaker.failure() : CircuitBreaker.ignored
+        }
         // the platform may refuse these before it does what fails
         case "RequestRefused":
         case "KeyRateLimited":
