@@ -1,5 +1,4 @@
 /**
-/**
  * One line of the log for every request: its id, method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
  * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many. How many
  * lines refusals may take is bounded (`refusal-bound.ts`), and what is left out is counted.

@@ -143,7 +143,7 @@ export const layer = ({
       const names = yield* CallerNames
       const log = withNames(yield* AccessLog, names)
       const push = yield* makePush(basePath)
-      const hub = yield* makeHub(basePath)
+      const hub = yield* makeHub(basePath, log)
       const serveStatic = yield* makeStatic
       const trusted = trustedProxies(Security.TrustedProxies)
       const clock = yield* Clock.Clock
@@ -151,6 +151,9 @@ export const layer = ({
       const looks = makeAskLimit(Security.StatusPerMinute)
       const acts = makeAskLimit(Security.StatusPerMinute)
       const guesses = makeAskLimit(Security.StatusPerMinute)
+      // each leaves something in the store: a token for a minute, or a browser's tickets for a day
+      const negotiations = makeAskLimit(Security.StatusPerMinute)
+      const hubConnections = makeAskLimit(Security.StatusPerMinute)
       const isOwnHost = makeHostCheck(Server.AllowedHosts)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
@@ -357,9 +360,11 @@ export const layer = ({
 
           if (path === REQUEST_PATH) return reply(refusals.postOnly)
           if (path === NEGOTIATE_PATH) {
-            return request.method === "POST"
+            if (request.method !== "POST") return reply(refusals.postOnly)
+            const refusal = tooOften(negotiations, address)
+            return refusal === undefined
               ? answer(hub.negotiate(request, verdict !== "anyone"), id, reply)
-              : reply(refusals.postOnly)
+              : reply(refusal)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
           if (routedPath.startsWith(TICKETS_PATH)) {
@@ -399,7 +404,7 @@ export const layer = ({
             refuse(refusals.origin)
           } else {
             socket.on("error", () => socket.destroy())
-            const refusal = ticket === undefined ? undefined : tooManyGuesses(address)
+            const refusal = ticket === undefined ? tooOften(hubConnections, address) : tooManyGuesses(address)
             if (refusal !== undefined) {
               refuse(refusal)
               return true

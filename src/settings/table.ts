@@ -110,7 +110,7 @@ export const SETTINGS = {
   "Security.StatusPerMinute": withDefault(
     calls,
     120,
-    "questions after tickets a minute and address, five times that a network; 0 is no limit",
+    "questions after tickets, and hub connections, a minute and address, five times that a network; 0 is no limit",
   ),
   "Security.MissedTurnCost": withDefault(
     Kinds.wholeNumber(1, 100),

@@ -44,9 +44,17 @@ export interface Given {
   readonly Security?: Parts
   readonly Queue?: Parts
   readonly Server?: Parts
+  readonly Privacy?: Parts
 }
 
-export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, Server = {}, VoiceAiPlatform = {} }: Given) =>
+export const settingsLayer = ({
+  IpIntel = {},
+  Privacy = {},
+  Queue = {},
+  Security = {},
+  Server = {},
+  VoiceAiPlatform = {},
+}: Given) =>
   Layer.effect(
     Settings,
     Effect.fromResult(
@@ -63,6 +71,7 @@ export const settingsLayer = ({ IpIntel = {}, Queue = {}, Security = {}, Server 
           ...VoiceAiPlatform,
         },
         IpIntel,
+        Privacy,
         Queue,
         // whoever trusts a proxy needs a webhook secret
         Security: "TrustedProxies" in Security ? { WebhookApiToken: "token-behind-a-proxy", ...Security } : Security,

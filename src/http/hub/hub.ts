@@ -19,7 +19,7 @@ import {
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
 import { makeTally } from "../../tally.ts"
-import { AccessLog } from "../access-log.ts"
+import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
 import { header } from "../incoming.ts"
@@ -35,6 +35,13 @@ const START_RETRY_MILLIS = 500
 const REGISTER_MILLIS = 3_000
 const MAX_FRAME_BYTES = 16 * 1024
 const MAX_INVOCATIONS = 100
+/**
+ * Messages and pings that a connection may send in `PING_MILLIS`. The stock client sends two at first, then one every 15 s.
+ * Beyond, it is closed with 1008 and nothing more of it is read.
+ */
+export const MESSAGES = 200
+/** How long a client has to answer a close, in milliseconds. */
+const CLOSE_MILLIS = 2_000
 
 const COOKIE = "voicegate_hub"
 
@@ -47,6 +54,10 @@ interface Peer {
   heard: number
   shaken: boolean
   invocations: number
+  /** since the hub pinged last */
+  messages: number
+  /** it has sent too many */
+  refused: boolean
   ticket: string | undefined
   opened: Opened | undefined
 }
@@ -76,12 +87,15 @@ const tokenOf = (request: IncomingMessage): string | undefined =>
 
 const newId = (): string => randomBytes(16).toString("base64url")
 
-export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
+/** @param log where a refusal is written, with callers by the names that they may have there */
+export const makeHub = (
+  basePath: string,
+  log: AccessLogService,
+): Effect.Effect<Hub, never, Gatekeeper | PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const gatekeeper = yield* Gatekeeper
     const channel = yield* PushChannel
     const clock = yield* Clock.Clock
-    const log = yield* AccessLog
     const memory = yield* makeHubMemory
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
@@ -92,16 +106,23 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
+      closeTimeout: CLOSE_MILLIS,
     })
 
     yield* Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()
-      for (const { heard, shaken, ws } of peers) {
+      for (const peer of peers) {
+        const { heard, shaken, ws } = peer
+        peer.messages = 0
         if (now - heard > SILENCE_MILLIS) ws.terminate()
         // before the handshake's answer the stock client takes nothing, and fails
         else if (shaken) ws.send(protocol.ping)
       }
     }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
+
+    /** `status` is 0 where nothing was answered. */
+    const logRefusal = ({ address }: Peer, method: string, status: number, outcome: string): void =>
+      log.write({ id: "", method, path: "/sessionHub", status, outcome, address, millis: 0 })
 
     const fail = (peer: Peer, message: string): void => peer.ws.send(protocol.invocation("SessionFailed", { message }))
     const ready = (peer: Peer, webSocketUrl: string): void =>
@@ -189,15 +210,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
             Effect.sync(() => {
               fail(peer, error.message)
               const { outcome, status } = failed(error, basePath)
-              log.write({
-                id: "",
-                method: "REGISTER",
-                path: "/sessionHub",
-                status,
-                outcome,
-                address: peer.address,
-                millis: 0,
-              })
+              logRefusal(peer, "REGISTER", status, outcome)
             }),
           ),
       })
@@ -224,9 +237,23 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
       return undefined
     }
 
+    /** Counts a message or a ping of a connection, and closes one that has sent too many. */
+    const admits = (peer: Peer): boolean => {
+      if (peer.refused) return false
+      peer.messages++
+      if (peer.messages <= MESSAGES) return true
+      peer.refused = true
+      peer.ws.close(1008, "too many messages")
+      peer.ws.pause()
+      logRefusal(peer, "", 0, "too_many_messages")
+      return false
+    }
+
     const heard = (peer: Peer, frame: string): void => {
+      if (peer.refused) return
       peer.heard = clock.currentTimeMillisUnsafe()
       for (const record of protocol.records(frame) ?? [""]) {
+        if (!admits(peer)) return
         const code = handle(peer, record)
         if (code !== undefined) {
           peer.ws.close(code)
@@ -259,6 +286,8 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
           heard: clock.currentTimeMillisUnsafe(),
           shaken: false,
           invocations: 0,
+          messages: 0,
+          refused: false,
           ticket: undefined,
           opened: undefined,
         }
@@ -267,6 +296,7 @@ export const makeHub = (basePath: string): Effect.Effect<Hub, never, Gatekeeper 
           if (isBinary) ws.close(1003)
           else heard(peer, String(data))
         })
+        ws.on("ping", () => admits(peer))
         ws.on("error", () => ws.terminate())
         ws.on("close", () => {
           peers.delete(peer)
