@@ -69,3 +69,14 @@ it.live("on loopback it answers to the names of this machine alone, unless other
     assert.strictEqual((yield* named(other, "localhost")).status, 421)
   }).pipe(Effect.scoped),
 )
+
+it.live("a Host that is no host is a 400, and no failure of the platform", () =>
+  Effect.gen(function* () {
+    const port = yield* portOf({ allowedHosts: ["*"] })
+    for (const host of ["localhost:evil", "localhost:80:80", "a b", "1.2.3.4.5", "localhost:99999"]) {
+      const { body, status } = yield* rawCall(port, { path: "/docs", headers: { host } })
+      assert.deepStrictEqual([status, body.code], [400, "INVALID_FORMAT"], host)
+    }
+    assert.strictEqual((yield* rawCall(port, { path: "/docs", headers: { host: "[2001:db8::1]:80" } })).status, 200)
+  }).pipe(Effect.scoped),
+)

@@ -43,6 +43,14 @@ export const MESSAGES = 200
 /** How long a client has to answer a close, in milliseconds. */
 const CLOSE_MILLIS = 2_000
 
+const SERVER_OPTIONS = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: MAX_FRAME_BYTES,
+  closeTimeout: CLOSE_MILLIS,
+}
+
 const COOKIE = "voicegate_hub"
 
 /** One browser's hub connection. */
@@ -101,13 +109,7 @@ export const makeHub = (
     const peers = new Set<Peer>()
     /** How many of a caller's connections are open, registered or not: the push channel counts only the former. */
     const perCaller = makeTally(CONNECTIONS_PER_CALLER)
-    const server = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: MAX_FRAME_BYTES,
-      closeTimeout: CLOSE_MILLIS,
-    })
+    const server = new WebSocketServer(SERVER_OPTIONS)
 
     yield* Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()

@@ -21,17 +21,29 @@ export const GOODBYE_MILLIS = 1_000
 /** How long an answer may stand without a byte of it being read, before the connection is closed. */
 const UNREAD_MILLIS = 60_000
 
+const HOST_INVALID = JSON.stringify(failure("INVALID_FORMAT", "Host: Expected a host, with or without a port"))
+
 const HOST_NOT_ALLOWED = JSON.stringify(
   failure("HOST_NOT_ALLOWED", "the host must be a name of this platform (--allowed-host)"),
 )
+
+const HEADERS = { "content-type": "application/json", "cache-control": "no-store" }
 
 /** Looks at a request before anything is done for it; says whether it may go on. */
 const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (admitPipelined(request, response) !== "take") return false
-    if (isOwnHost(request.headers.host)) return true
-    response.writeHead(421, { "content-type": "application/json", "cache-control": "no-store" }).end(HOST_NOT_ALLOWED)
-    return false
+    const { host } = request.headers
+    if (!isOwnHost(host)) {
+      response.writeHead(421, HEADERS).end(HOST_NOT_ALLOWED)
+      return false
+    }
+    // routes make a URL of it, which fails for anything else
+    if (host !== undefined && !URL.canParse(`http://${host}`)) {
+      response.writeHead(400, HEADERS).end(HOST_INVALID)
+      return false
+    }
+    return true
   }
 }
 
