@@ -408,6 +408,11 @@ describe("reading", () => {
       ],
       ["a wrong business", [no("B:BUSINESS_NOT_FOUND", "no such business", 404)], /\.BusinessId: no such business/],
       ["a wrong key", [json(401, { detail: "Invalid token." })], /\.ApiSecretToken: Invalid token\./],
+      [
+        "a wrong business, or a wrong key, of a key that is restricted to others",
+        [no("B:RESTRICTED_API_KEY", "this key is restricted to other businesses", 403)],
+        /VoiceAiPlatform\.BusinessId or VoiceAiPlatform\.ApiSecretToken: this key is restricted to other businesses/,
+      ],
       ["an address without an API", [{ status: 404, body: "" }], /\.BaseUrl: there is no platform API/],
       ["another API", [json(404, { detail: "Not Found" })], /\.BaseUrl: there is no platform API/],
       ["a page", [{ status: 200, body: "<!doctype html>" }], /\.BaseUrl: .*envelope/],

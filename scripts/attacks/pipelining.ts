@@ -34,6 +34,15 @@ const burst = (): void => {
   sockets.push(socket)
 }
 
+try {
+  await fetch(new URL(values.honest, target))
+} catch {
+  console.error(
+    `Nothing answers at ${target.origin}. Start what is to be attacked first, such as: node dist/main.js demo`,
+  )
+  process.exit(1)
+}
+
 const times: Array<number> = []
 const ask = async (): Promise<void> => {
   const began = performance.now()

@@ -123,7 +123,11 @@ const checkCampaign = (campaign: Campaign): Effect.Effect<ReadonlyArray<Finding>
 
 const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding, never, IpIntel> =>
   Provider === "none"
-    ? Effect.succeed({ name: "addresses", status: "not_checked", message: "nobody's, ever: IpIntel.Provider is none" })
+    ? Effect.succeed({
+        name: "addresses",
+        status: "not_checked",
+        message: "IpIntel.Provider is none, so no caller's address is looked up",
+      })
     : IpIntel.use((intel) =>
         Effect.match(intel.probe, {
           onFailure: ({ message }) => ({ name: "addresses", status: "failed" as const, message }),
@@ -134,13 +138,13 @@ const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding
 const webhookFinding = ({ Security }: SettingsTree): Finding => {
   const proofs = [
     ...(Security.WebhookApiToken.length > 0 ? ["X-Api-Token"] : []),
-    ...(Security.WebhookSigningSecret.length > 0 ? ["Standard Webhooks signature"] : []),
+    ...(Security.WebhookSigningSecret.length > 0 ? ["a Standard Webhooks signature"] : []),
   ]
-  const proof = proofs.length === 0 ? "unproven: taken from this machine only" : `proved by ${proofs.join(" or ")}`
+  const accepted = proofs.length === 0 ? "from this machine only, without a token" : `with ${proofs.join(" or ")}`
   return {
     name: "webhook",
     status: "not_checked",
-    message: `whether the platform's webhook arrives here; it has to be ${proof}`,
+    message: `whether the platform's webhook arrives here; the gate accepts it ${accepted}`,
   }
 }
 

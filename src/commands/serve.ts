@@ -20,9 +20,9 @@ const announce = Layer.effectDiscard(
     const { privateUrl, url } = yield* Server.GateServer
     const { Campaigns, IpIntel } = yield* Settings
     if (privateUrl !== undefined) yield* Effect.logInfo(`What is private is served at ${privateUrl}`)
-    yield* Effect.logInfo(
-      `voicegate listens at ${url} for ${Campaigns.map((campaign) => campaign.name).join(", ")}; addresses are checked by ${IpIntel.Provider}`,
-    )
+    const names = Campaigns.map(({ name }) => name).join(", ")
+    const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
+    yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}`)
   }),
 )
 

@@ -37,10 +37,10 @@ const codeOf = ({ reason }: PlatformError): string =>
 /** Why the business cannot be read, with the setting to look at. */
 const failureOf = (campaign: Campaign, path: string, error: PlatformError): Finding => {
   const { message, reason } = error
-  const failed = (setting: string, says: string): Finding => ({
+  const failed = (setting: string, says: string, other?: string): Finding => ({
     subject: "platform",
     state: "failed",
-    says: `${settingOf(campaign, setting)}: ${says}${codeOf(error)}`,
+    says: `${[setting, ...(other === undefined ? [] : [other])].map((each) => settingOf(campaign, each)).join(" or ")}: ${says}${codeOf(error)}`,
   })
   if (reason._tag === "AtCapacity" || reason._tag === "KeyRateLimited") {
     return {
@@ -56,6 +56,10 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
     )
   }
   if (reason._tag === "Unavailable") return failed("BaseUrl", message)
+  if (reason.code === "RESTRICTED_API_KEY") {
+    // The platform does not say whether there is such a business, so the key and the id are equally suspect.
+    return failed("BusinessId", message, "ApiSecretToken")
+  }
   return failed(reason.code.startsWith("BUSINESS_") ? "BusinessId" : "ApiSecretToken", message)
 }
 

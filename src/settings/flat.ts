@@ -58,11 +58,14 @@ function* variables(env: Readonly<Record<string, string | undefined>>): Generato
     const path = name.split("__")
     const text = value?.trim() ?? ""
     // an empty variable is how a shell or a compose file says "not set"
-    if (text !== "" && ROOTS.includes((path[0] ?? "").toLowerCase()) && !isBareGroup(path)) {
+    if (text !== "" && isGates(path) && !isBareGroup(path)) {
       yield { path, text, where: `in the environment variable ${name}` }
     }
   }
 }
+
+/** Whether an environment variable with these levels is in one of the gate's groups. */
+export const isGates = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())
 
 /** A variable such as `SERVER` or `QUEUE` without levels is somebody else's. */
 const isBareGroup = (path: ReadonlyArray<string>): boolean =>

@@ -12,7 +12,7 @@ import { type Flat, flatten } from "./flat.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { makeReader, type Reader } from "./reader.ts"
 import { SETTINGS as S } from "./table.ts"
-import { unknownNames } from "./unknown.ts"
+import { misspeltVariables, unknownNames } from "./unknown.ts"
 
 /** Valid settings, and what the operator should know about them. */
 export interface LoadedSettings {
@@ -136,6 +136,19 @@ const exposureOf = (read: Reader, host: string, { embedded = false }: Place): st
     : undefined
 }
 
+const ANY_HOST = ["0.0.0.0", "::"]
+
+/** Notes a private port that is the public one where both listen at the same address, at which the start would fail. */
+const checkPrivatePort = (
+  read: Reader,
+  { Docs, Host, Metrics, Port, PrivateHost, PrivatePort }: SettingsTree["Server"],
+): void => {
+  const isSameAddress = Host === PrivateHost || [Host, PrivateHost].some((each) => ANY_HOST.includes(each))
+  if (Port === 0 || Port !== PrivatePort || !isSameAddress || ![Docs, Metrics].includes("private")) return
+  const path = "Server.PrivatePort"
+  read.wrong(path, `another port than Server.Port, which is ${Port} too`, S[path].kind)
+}
+
 const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
   const value = <K extends Path<"default">>(path: K): (typeof S)[K]["fallback"] =>
     read.one<(typeof S)[K]["fallback"]>(S[path].kind, path) ?? S[path].fallback
@@ -213,6 +226,7 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
     },
   }
   const AllowedHosts = allowedHosts(read, Host, rest.Security)
+  if (place.embedded !== true) checkPrivatePort(read, rest.Server)
   return Campaigns === undefined ? undefined : { ...rest, Campaigns, Server: { ...rest.Server, AllowedHosts } }
 }
 
@@ -226,7 +240,7 @@ export const resolveSettings = (
   const flat = flatten(json, env, problems)
   const read = makeReader(flat, problems)
   const tree = settingsOf(flat, read, place)
-  problems.push(...unknownNames(flat))
+  problems.push(...unknownNames(flat), ...misspeltVariables(env))
   if (tree === undefined || problems.length > 0) return Result.fail(new SettingsInvalid({ problems }))
   warn(tree, read.warnings)
   return Result.succeed({ tree, warnings: read.warnings })

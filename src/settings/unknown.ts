@@ -3,7 +3,7 @@
  * is never shown, since nobody knows what it was meant to be.
  */
 import { closestMatch } from "leven"
-import type { Flat, Given } from "./flat.ts"
+import { type Flat, type Given, isGates } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
 import { CAMPAIGN_SETTINGS, SETTINGS } from "./table.ts"
 
@@ -54,6 +54,24 @@ const problemOf = (key: string, { path, where }: Given): SettingProblem | undefi
   const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))
   return problem(`a setting: there is none of this name${meant === undefined ? "" : `, did you mean ${meant}?`}`)
 }
+
+/**
+ * A problem for every environment variable that is a setting's but for a letter or two, in a group that is not the gate's, such as
+ * `Securty__RateLimitHourly`. Others' variables are left alone.
+ */
+export const misspeltVariables = (env: Readonly<Record<string, string | undefined>>): ReadonlyArray<SettingProblem> =>
+  Object.entries(env).flatMap(([name, value]) => {
+    const path = name.split("__")
+    const key = path.join(".").toLowerCase()
+    if (!value?.trim() || isGates(path)) return []
+    const meant = closestMatch(key.replace(/\.\d+$/, ""), paths, { maxDistance: 2 })
+    if (meant === undefined) return []
+    return {
+      path: path.join("."),
+      expected: `a setting: there is none of this name, did you mean ${known.get(meant)}?`,
+      found: `a value that is not shown, in the environment variable ${name}`,
+    }
+  })
 
 /** A problem for every name that is no setting. */
 export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> =>

@@ -118,7 +118,18 @@ describe("voicegate check", () => {
     for (const what of ["settings", "store", "platform", "web campaign", "region", "slots", "addresses"]) {
       assert.match(output, new RegExp(`^ok +${what}`, "m"))
     }
-    assert.match(output, /^\? +webhook: not checked: /m)
+    assert.match(output, /^\? +webhook: not checked: .* the gate accepts it with X-Api-Token$/m)
+  })
+
+  it.concurrent("says of a gate on loopback who may send webhooks, and that no address is looked up", async () => {
+    const { Security__WebhookApiToken: _, IpIntel__BaseUrl: __, IpIntel__ApiKey: ___, ...rest } = good
+    const { code, output } = await check({ ...rest, Server__Host: "127.0.0.1" })
+    assert.strictEqual(code, 0, output)
+    assert.match(output, /^\? +webhook: not checked: .* the gate accepts it from this machine only, without a token$/m)
+    assert.match(
+      output,
+      /^\? +addresses: not checked: IpIntel\.Provider is none, so no caller's address is looked up$/m,
+    )
   })
 
   it.concurrent("names a store that does not answer", async () => {

@@ -287,6 +287,29 @@ describe("names", () => {
     ])
   })
 
+  it("that are a setting's but for a letter or two of its group are problems in the environment too", () => {
+    const problems = problemsOf(minimal, {
+      Securty__RateLimitHourly: "3",
+      Queues__MaxLength: "5",
+      STORECONECTIONSTRING: "redis://:secret@store.example",
+      Secuirty__TrustedProxies__0: "loopback",
+      Securty__Empty: "",
+      Service__Port: "80",
+      Logging__LogLevel: "debug",
+    })
+    const none = "a setting: there is none of this name, did you mean"
+    assert.sameMembers(
+      problems.map(({ path, expected }) => `${path}: ${expected}`),
+      [
+        `Securty.RateLimitHourly: ${none} Security.RateLimitHourly?`,
+        `Queues.MaxLength: ${none} Queue.MaxLength?`,
+        `STORECONECTIONSTRING: ${none} StoreConnectionString?`,
+        `Secuirty.TrustedProxies.0: ${none} Security.TrustedProxies?`,
+      ],
+    )
+    assert.notInclude(JSON.stringify(problems), "secret@")
+  })
+
   it("of a group need settings below them", () => {
     assert.deepStrictEqual(
       problemsOf({ ...minimal, Queue: 5 }).map(({ path, expected }) => `${path}: ${expected}`),
@@ -785,4 +808,29 @@ describe("the layer", () => {
       assert.notInclude(String(settings.Campaigns[0].ApiSecretToken), KEY)
     }).pipe(Effect.provide(layerFrom(minimal))),
   )
+})
+
+describe("the private port", () => {
+  const withServer = (Server: Json) => pathsOf({ ...minimal, Server })
+
+  it("is not the public one where both would listen at the same address", () => {
+    for (const Server of [
+      { Docs: "private", PrivatePort: 8080 },
+      { Docs: "private", Port: 8081 },
+      { Metrics: "private", PrivatePort: 9000, Port: 9000, PrivateHost: "10.0.0.1" },
+      { Docs: "private", PrivatePort: 8080, Host: "10.0.0.1", PrivateHost: "0.0.0.0" },
+    ]) {
+      assert.deepStrictEqual(withServer(Server), ["Server.PrivatePort"], JSON.stringify(Server))
+    }
+  })
+
+  it("may be the public one at another address, while nothing is private, and where the system chooses it", () => {
+    for (const Server of [
+      { Docs: "private", PrivatePort: 8080, Host: "10.0.0.1", PrivateHost: "10.0.0.2" },
+      { Docs: "off", PrivatePort: 8080 },
+      { Docs: "private", Port: 0, PrivatePort: 0 },
+    ]) {
+      assert.deepStrictEqual(withServer(Server), [], JSON.stringify(Server))
+    }
+  })
 })

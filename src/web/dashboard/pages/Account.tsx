@@ -19,9 +19,7 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
   return (
     <>
       <h1 tabIndex={-1}>Account</h1>
-      <p class="lead">
-        {account.name}, {account.email}
-      </p>
+      <p class="lead">{account.name === account.email ? account.email : `${account.name}, ${account.email}`}</p>
       <section class="card" aria-labelledby="password">
         <h2 id="password">Password</h2>
         <Password email={account.email} onChanged={loaded.reload} />

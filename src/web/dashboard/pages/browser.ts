@@ -5,7 +5,7 @@ const BROWSERS: ReadonlyArray<readonly [name: string, sign: RegExp]> = [
   ["Opera", /\bOPR\//],
   ["Samsung Internet", /\bSamsungBrowser\//],
   ["Firefox", /\b(Firefox|FxiOS)\//],
-  ["Chrome", /\b(Chrome|CriOS)\//],
+  ["Chrome", /\b(Chrome|HeadlessChrome|CriOS)\//],
   ["Safari", /\bSafari\//],
 ]
 const SYSTEMS: ReadonlyArray<readonly [name: string, sign: RegExp]> = [
