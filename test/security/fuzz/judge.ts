@@ -46,6 +46,8 @@ const isJson = (text: string): boolean => {
 
 /** A request's line, and any other: what is said, and what beside it. */
 const ENTRY = ["time", "level", "message", "id", "method", "path", "status", "outcome", "address", "millis"].join()
+/** How many refusals had no line of their own. */
+const COUNT = /^\{"time":"[^"]+","level":"info","message":"refusals left out","count":\d+\}$/
 const SAID = /^time,level,message(,annotations)?(,spans)?(,cause)?$/
 /** What node's inspector writes. */
 const PROSE = /^Debugger |^For help, see: |^\s*$/
@@ -58,7 +60,7 @@ export const wrongLine = (line: string, { secrets }: Pick<Credentials, "secrets"
   if (line.startsWith("{")) {
     try {
       const names = Object.keys(JSON.parse(line)).join()
-      if (names === ENTRY) return undefined
+      if (names === ENTRY || COUNT.test(line)) return undefined
       if (!SAID.test(names)) return "a line of the log was forged"
       return BAD.test(line) ? "a defect was logged" : undefined
     } catch {
