@@ -25,6 +25,10 @@ const closeCodes: Record<CloseReason, number> = {
 const MAX_MESSAGE_BYTES = 1024
 /** So many messages of a client are answered while its connection lasts; a person presses few buttons. */
 const MAX_MESSAGES = 100
+/** So many pings of a client are answered between two beats. */
+const MAX_PINGS = 100
+/** How long a client has to answer a close, in milliseconds. */
+const CLOSE_MILLIS = 2_000
 
 /** Where a connection's bytes go, once it is open. */
 interface Wire {
@@ -74,7 +78,9 @@ class WebSocketWire implements Wire {
   private readonly ws: WebSocket
   /** it has answered since the last beat */
   alive = true
-  messages = 0
+  private messages = 0
+  private pings = 0
+  private refused = false
 
   constructor(ws: WebSocket) {
     this.ws = ws
@@ -91,8 +97,21 @@ class WebSocketWire implements Wire {
   beat(): boolean {
     if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
     this.alive = false
+    this.pings = 0
     this.ws.ping()
     return true
+  }
+
+  /** Counts a message or ping of the client. One too many closes the connection, and nothing more of it is read. */
+  admits(what: "message" | "ping"): boolean {
+    if (this.refused) return false
+    const admitted = what === "ping" ? ++this.pings <= MAX_PINGS : ++this.messages <= MAX_MESSAGES
+    if (!admitted) {
+      this.refused = true
+      this.ws.close(closeCodes.replaced, "too many messages")
+      this.ws.pause()
+    }
+    return admitted
   }
 
   close(reason: CloseReason): void {
@@ -103,6 +122,14 @@ class WebSocketWire implements Wire {
 
 function terminateThis(this: WebSocket): void {
   this.terminate()
+}
+
+const SERVER_OPTIONS = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: MAX_MESSAGE_BYTES,
+  closeTimeout: CLOSE_MILLIS,
 }
 
 export interface Push {
@@ -122,12 +149,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
     const gatekeeper = yield* Gatekeeper
     const channel = yield* PushChannel
     const run = Effect.runForkWith(yield* Effect.context<never>())
-    const server = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: MAX_MESSAGE_BYTES,
-    })
+    const server = new WebSocketServer(SERVER_OPTIONS)
 
     /** Takes the connection on and says what it has to know; `wire` opens it when nothing stands against it. */
     const attach = (
@@ -179,10 +201,11 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       ws.on("pong", () => {
         wire.alive = true
       })
+      ws.on("ping", () => wire.admits("ping"))
       ws.on("error", terminateThis)
       ws.on("message", (data, isBinary) => {
+        if (!wire.admits("message")) return
         wire.alive = true
-        if (++wire.messages > MAX_MESSAGES) return ws.close(closeCodes.replaced, "too many messages")
         run(obey(ticket, opened, isBinary ? "" : commandOf(String(data))))
       })
       ready(wire)

@@ -1,7 +1,9 @@
 /** Push over a real server, by WebSocket and by Server-Sent Events. */
+import { once } from "node:events"
 import { connect } from "node:net"
 import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
+import { WebSocket } from "ws"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
 import { begin, enqueue, hangUp, session, type World } from "../support/gate.ts"
@@ -237,6 +239,39 @@ describe("a WebSocket", () => {
       yield* Effect.promise(() =>
         eventually("it is gone", async () => (await Effect.runPromise(connected)).length === 0),
       )
+    }),
+  )
+
+  servedTest("that floods the gate and does not answer its close is gone soon, and read no more", {}, ({ port, url }) =>
+    Effect.gen(function* () {
+      const path = new URL(eventsOf(url, yield* waiting)).pathname
+      const socket = connect(port, "127.0.0.1")
+      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+      socket.on("error", () => {}).resume()
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      )
+      yield* Effect.promise(() => once(socket, "data"))
+      // a text of one letter, masked with zeros
+      socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]))))
+      yield* Effect.promise(() => eventually("it is gone", () => socket.destroyed, 6_000))
+    }),
+  )
+
+  servedTest("that floods the gate with pings is closed", {}, ({ url }) =>
+    Effect.gen(function* () {
+      const ws = new WebSocket(eventsOf(url, yield* waiting).replace(/^http/, "ws"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => ws.terminate()))
+      const closed: Array<number> = []
+      ws.on("close", (code) => closed.push(code))
+      yield* Effect.promise(() => once(ws, "open"))
+      for (let n = 0; n < 120; n++) {
+        ws.ping()
+        // not more at once than may wait for their pongs
+        if (n % 20 === 0) yield* Effect.sleep(5)
+      }
+      yield* Effect.promise(() => eventually("it is closed", () => closed.length > 0, 6_000))
+      expect(closed).toEqual([1008])
     }),
   )
 
