@@ -36,6 +36,8 @@ export class GuardedServer extends Server {
     } else if (event === "upgrade" && this.guards.upgrade !== undefined) {
       if (isRequest(first) && second instanceof Duplex && !this.guards.upgrade(first)) {
         second.on("error", () => second.destroy())
+        // a client that keeps its side open would hold it for ever otherwise
+        second.once("finish", () => second.destroy())
         second.end(MISDIRECTED)
         return true
       }

@@ -80,3 +80,20 @@ it.live("a Host that is no host is a 400, and no failure of the platform", () =>
     assert.strictEqual((yield* rawCall(port, { path: "/docs", headers: { host: "[2001:db8::1]:80" } })).status, 200)
   }).pipe(Effect.scoped),
 )
+
+it.live("an upgrade under a foreign name ends its connection, though the client keeps its side open", () =>
+  Effect.gen(function* () {
+    const port = yield* portOf()
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+    socket.on("error", () => {}).resume()
+    socket.write("GET /session/x HTTP/1.1\r\nhost: evil.example\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n")
+    yield* Effect.promise(() => once(socket, "end"))
+    yield* Effect.promise(() =>
+      eventually("it is gone", () => {
+        if (!socket.destroyed) socket.write("\r\n")
+        return socket.destroyed
+      }),
+    )
+  }).pipe(Effect.scoped),
+)
