@@ -26,8 +26,8 @@ const COUNT_MILLIS = 1_000
 const FLUSH_LENGTH = 16_384
 
 const TICKET = /^\/api\/session\/(?!request$)[^/]+/
-/** What could be a ticket's id wherever it stands, as when a proxy in front has the wrong path. */
-const SECRET = /[A-Za-z0-9_-]{22,}/g
+/** What could be a ticket's id wherever it stands, as when a proxy in front has the wrong path; encoded too. */
+const SECRET = /(?:[A-Za-z0-9_-]|%[0-9a-f]{2}){22,}/gi
 /** The path that is asked for most, which holds no ticket. */
 const REQUEST_PATH = "/api/session/request"
 /** The longest path that is written, in UTF-16 units. */

@@ -1,0 +1,27 @@
+/** What the access log writes of a path: no ticket's id, however the path is written. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { rawCall, servedTest } from "../support/gate-server.ts"
+import { eventually } from "../support/process.ts"
+
+const TICKET = "7vQkT2mXq9ZbR4wYcL8sHd"
+/** As the router reads it, the same path as that of `TICKET`. */
+const PATHS = [
+  `/api/session/${TICKET}`,
+  `/API/session/${TICKET}/start`,
+  `//api//session/${TICKET}`,
+  `/API/Session/${TICKET.slice(0, 11)}%${TICKET.charCodeAt(11).toString(16)}${TICKET.slice(12)}`,
+  `/${"x".repeat(10)}/${[...TICKET].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("")}`,
+]
+
+describe("the access log", () => {
+  servedTest("writes no ticket's id, however its path is written", {}, ({ log, port }) =>
+    Effect.gen(function* () {
+      for (const path of PATHS) yield* rawCall(port, { path })
+      yield* Effect.promise(() => eventually("all are logged", () => log().split("\n").length > PATHS.length))
+      const logged = log().replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)))
+      assert.strictEqual(logged.split("{ticket}").length, PATHS.length + 1)
+      for (const part of [TICKET.slice(0, 11), TICKET.slice(12)]) assert.notInclude(logged, part)
+    }),
+  )
+})
