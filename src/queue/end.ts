@@ -1,4 +1,8 @@
+import type { SettlementKind } from "../FifoQueue.ts"
 import { script } from "./step.ts"
+
+/** A caller who leaves later than this after being called has missed the turn (ms). */
+export const LEAVE_FREELY_MILLIS = 5_000
 
 /**
  * A session has ended: its slot goes to the oldest waiting ticket. A repeat, a late or an unknown end frees nothing; an
@@ -47,7 +51,9 @@ return reply({'released', id})
 
 /**
  * The caller gives up a waiting or called ticket. One that is starting or live ends with its session. Quota is given back to
- * whoever waited; a call to whom was called is used, or being called and leaving would cost nothing.
+ * whoever waited. Whoever was called pays as for a call, and after `LEAVE_FREELY_MILLIS` of the start window as for a missed
+ * turn: else a slot could be held for nearly all of the window at the price of a call. The window is counted from its
+ * deadline, since it begins anew when the store was away; while it is away, nobody is late.
  *
  * ARGV 6 id
  * Result `['left']` · `['busy']` while starting or live · `['over', state]` · `['unknown']`
@@ -59,15 +65,18 @@ local id = ARGV[6]
 local t = load(id)
 if not t then return reply({'unknown'}) end
 if t[1] == 's' or t[1] == 'l' then return reply({'busy'}) end
-local waited = t[1] == 'w'
+local kind
 if t[1] == 'w' then
+  kind = 'refund'
   unwait(id, t)
 elseif t[1] == 'c' then
+  local called_at = tonumber(call('ZSCORE', LEASES, id) or '0') - window
+  if now - called_at > ${LEAVE_FREELY_MILLIS} and not away() then kind = 'missed' end
   free(id, t)
 else
   return reply({'over', t[1]})
 end
-finish(id, t, 'L', waited and 'refund' or nil)
+finish(id, t, 'L', kind)
 call_next()
 return reply({'left'})
 `,
@@ -76,15 +85,18 @@ return reply({'left'})
     const t = s.load(id)
     if (t === undefined) return s.reply(["unknown"])
     if (t[0] === "s" || t[0] === "l") return s.reply(["busy"])
-    const waited = t[0] === "w"
-    if (waited) {
+    let kind: SettlementKind = "release"
+    if (t[0] === "w") {
+      kind = "refund"
       s.unwait(id, t)
     } else if (t[0] === "c") {
+      const calledAt = (s.db.zscore(s.leases, id) ?? 0) - s.window
+      if (s.now - calledAt > LEAVE_FREELY_MILLIS && !s.away()) kind = "missed"
       s.free(id, t)
     } else {
       return s.reply(["over", t[0]])
     }
-    s.finish(id, t, "L", waited ? "refund" : "release")
+    s.finish(id, t, "L", kind)
     s.callNext()
     return s.reply(["left"])
   },

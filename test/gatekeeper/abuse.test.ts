@@ -60,6 +60,23 @@ describe("one address under the defaults", () => {
     }),
   )
 
+  gateTest(
+    "pays three units for a slot that it keeps for 29 s and then leaves, as for a turn that it misses",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        yield* begin(caller(1))
+        const ticket = yield* enqueue()
+        world.connected.add(ticket)
+        yield* hangUp("web-1")
+        yield* TestClock.adjust("29 seconds")
+        expect(yield* stateOf(ticket)).toBe("called")
+        yield* gate.leave(ticket)
+        expect(yield* remaining()).toBe(17)
+      }),
+  )
+
   gateTest("pays three units for a turn that it misses, and one for a place that it abandons", {}, (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))

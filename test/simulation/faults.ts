@@ -182,6 +182,17 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
+    name: "whoever is called and leaves late pays as for a call",
+    script: queue("leave", (_, real) => {
+      const [result = [], signals = [], owed] = list(real())
+      return [
+        result,
+        signals,
+        list(owed).map((each) => list(each).map((text) => (text === "missed" ? "release" : text))),
+      ]
+    }),
+  },
+  {
     name: "a concurrent unit is not given back",
     script: replaced("limit.giveBack", () => () => 0),
   },

@@ -84,7 +84,7 @@ export class Ledger {
   }
 
   /** Keeps the record: who was called before whom, and how each ended. `slots` as the step assumed them. */
-  record(before: QueueState, after: QueueState, slots: number): void {
+  record(before: QueueState, after: QueueState, slots: number, isLate: (id: string) => boolean): void {
     const { world } = this
     for (const [id, { state }] of after.tickets) {
       const life = this.lives.get(id)
@@ -106,7 +106,8 @@ export class Ledger {
         if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)
         life.terminal = state
         life.terminalAt = world.kernel.now
-        life.costs = state === "M" ? 3 : state === "F" || (state === "L" && was === "w") ? 0 : 1
+        const missed = state === "M" || (state === "L" && isLate(id))
+        life.costs = missed ? 3 : state === "F" || (state === "L" && was === "w") ? 0 : 1
       }
       if (was === "l" && state === "E") {
         const session = world.platform.sessions.find(({ request }) => request === life.request)

@@ -7,7 +7,7 @@ import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list } from "../../src/store/reply.ts"
-import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
+import { EMPTY, expectedSettlements, expectedSignals, leftLate, violations } from "../support/queue-invariants.ts"
 import { probe, type QueueState, readState } from "../support/queue-probe.ts"
 import { left, trespasses } from "./causes.ts"
 import type { Gate } from "./gate.ts"
@@ -110,7 +110,8 @@ export class Watch {
     this.raw = raw
     this.state = after
     const swept = name === "sweep" && result[0] === 0
-    const change = { before, after, now, slots, share: plan.networkShare, swept }
+    const window = plan.windowSeconds * 1000
+    const change = { before, after, now, slots, share: plan.networkShare, window, swept, away: this.away(now) }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
@@ -141,7 +142,7 @@ export class Watch {
     }
     if (changed) {
       this.changes++
-      this.ledger.record(before, after, slots)
+      this.ledger.record(before, after, slots, (id) => leftLate(change, id))
       if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
         if (state === "A" && before.tickets.get(id)?.state === "w") this.promises.abandoned(id)

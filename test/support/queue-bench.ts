@@ -60,7 +60,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   const queue = yield* FifoQueue
   const here = `here-${randomUUID()}`
   const there = `there-${randomUUID()}`
-  const share = (yield* Settings).Queue.NetworkShare
+  const { NetworkShare: share, StartWindowSeconds } = (yield* Settings).Queue
+  const window = StartWindowSeconds * 1000
   let slots = initialSlots
   let instance = here
   const at = (): At => ({ campaign, slots, instance })
@@ -95,7 +96,16 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   ) {
     const now = yield* store.now
     const stepped = yield* taken
-    const change = { before: state, after: yield* read, now, slots, share, swept: swept(stepped.result), refused }
+    const change = {
+      before: state,
+      after: yield* read,
+      now,
+      slots,
+      share,
+      window,
+      swept: swept(stepped.result),
+      refused,
+    }
     state = change.after
     assert.deepStrictEqual(violations(change), [])
 
@@ -185,7 +195,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     audit: (ageMillis: number, claimMillis: number) =>
       Effect.tap(queue.audit(at(), ageMillis, claimMillis), () =>
         Effect.map(read, (after) => {
-          assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, share, swept: false }), [])
+          assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, share, window, swept: false }), [])
           state = after
         }),
       ),

@@ -2,7 +2,7 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
  * answer with what is wrong, in words; nothing when all is well.
  */
-import { RETENTION_MILLIS, shareOf } from "../../src/queue/step.ts"
+import { RETENTION_MILLIS, shareOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
 const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
@@ -128,8 +128,12 @@ export interface Change {
   readonly slots: number
   /** a network's share of the slots; 1 is no limit */
   readonly share: number
+  /** how long a called ticket may take to start (ms) */
+  readonly window: number
   /** the step was a sweep that left nothing to another one */
   readonly swept: boolean
+  /** whether nobody swept for long; absent: as `before` says */
+  readonly away?: boolean
   /** the step was the failing of a start whose caller gets nothing back */
   readonly refused?: boolean
 }
@@ -259,13 +263,22 @@ export const expectedSignals = (change: Change): ReadonlyArray<string> =>
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 
+/** Whether a called ticket was left too late to cost no more than a call; not where the store was away meanwhile. */
+export const leftLate = (change: Change, id: string): boolean => {
+  const { before, now, window } = change
+  const swept = before.meta.get("swept") ?? 0
+  const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
+  return before.tickets.get(id)?.state === "c" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
+}
+
 /** The settlements that a step causes, each as `refund|release|missed id caller`. */
 export const expectedSettlements = (change: Change): ReadonlyArray<string> =>
   newlyOver(change)
     .flatMap(([id, { caller, state }]) => {
       const waited = change.before.tickets.get(id)?.state === "w"
       const refund = (state === "F" && change.refused !== true) || (state === "L" && waited)
-      const kind = refund ? "refund" : state === "M" ? "missed" : "release"
+      const missed = state === "M" || (state === "L" && leftLate(change, id))
+      const kind = refund ? "refund" : missed ? "missed" : "release"
       return caller === "" || (kind === "release" && !caller.startsWith("+"))
         ? []
         : [`${kind} ${id} ${caller.slice(1)}`]

@@ -224,7 +224,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
     const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
     const refused = script.name === "queue.release" && own[2] === "refused"
-    const change = { before: state, after, now, slots, share, swept, refused }
+    const change = { before: state, after, now, slots, share, window, swept, refused }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after

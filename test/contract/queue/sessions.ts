@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/FifoQueue.ts"
+import { LEAVE_FREELY_MILLIS } from "../../../src/queue/end.ts"
 import { OVER_MILLIS } from "../../../src/queue/step.ts"
 import { type QueueTest, START_LEASE } from "./harness.ts"
 
@@ -235,6 +236,28 @@ export const sessions = (test: QueueTest): void => {
       assert.deepStrictEqual(q.called(), ["t2"])
       yield* q.leave("t2")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
+    }),
+  )
+
+  test("whoever is called and leaves late has missed the turn; a quick no costs what a call does", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: true })
+      yield* q.end("session of t1")
+      yield* TestClock.adjust(LEAVE_FREELY_MILLIS)
+      yield* q.sweep
+      yield* q.leave("t2")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
+      yield* TestClock.adjust(LEAVE_FREELY_MILLIS)
+      yield* q.sweep
+      yield* TestClock.adjust(1)
+      assert.strictEqual(yield* q.leave("t3"), "left")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "t3" }])
+      assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "over", state: "left" })
+      // nobody swept for longer than that: the store was away, and t4 may not have heard the call
+      yield* TestClock.adjust(LEAVE_FREELY_MILLIS + 2_000)
+      yield* q.leave("t4")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t4", caller: "t4" }])
     }),
   )
 
