@@ -63,7 +63,10 @@ const Requests = HttpApiGroup.make("Session requests").add(
       problem(403, "`blocked` (reason: vpn, proxy, tor, datacenter, ip_check_failed), `origin_not_allowed`"),
       problem(413, "`body_too_large`"),
       problem(415, "`unsupported_media_type`"),
-      problem(429, "`rate_limited`, with Retry-After, RateLimit-Policy and RateLimit"),
+      problem(
+        429,
+        "`rate_limited`, with Retry-After, RateLimit-Policy and RateLimit; without the last two when a ticket was named too often",
+      ),
       problem(422, "`request_refused`"),
       problem(502, "`platform_rejected`"),
       problem(503, "`queue_full`, `draining`, `platform_unavailable`, `store_unavailable`, with Retry-After"),

@@ -1,12 +1,13 @@
 /** The gate's operations over HTTP: each takes what it needs of a request and answers with a value. Nothing fails. */
 import type { IncomingMessage } from "node:http"
-import { Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { Started } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
+import { makeAskLimit } from "./ask-limit.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
@@ -26,6 +27,10 @@ export class Routes extends Context.Service<
   }
 >()("voicegate/http/Routes") {}
 
+/** A request that names its ticket asks for its state, and keeps its place, before any limit is looked at. */
+const namesTicket = (body: unknown): boolean =>
+  Predicate.hasProperty(body, "uniqueRequestId") && body.uniqueRequestId !== null && body.uniqueRequestId !== undefined
+
 /** `basePath` is where a host has mounted the gate; empty when it stands alone. */
 export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store> =>
   Layer.effect(
@@ -34,6 +39,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const gatekeeper = yield* Gatekeeper
       const { Security } = yield* Settings
       const store = yield* Store
+      const clock = yield* Clock.Clock
+      const rejoins = makeAskLimit(Security.StatusPerMinute)
       let draining = false
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
@@ -47,6 +54,8 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         request: (text, address) => {
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
+          const seconds = namesTicket(body.success) ? rejoins.ask(address, clock.currentTimeMillisUnsafe()) : 0
+          if (seconds > 0) return Effect.succeed(answers.askedTooOften(seconds))
           return Effect.matchEffect(gatekeeper.request(body.success, { address }), requested)
         },
         status: (ticket) =>

@@ -59,6 +59,24 @@ describe("asking for a ticket's state", () => {
     }),
   )
 
+  servedTest(
+    "by a session request that names the ticket is refused alike, and new requests are not",
+    given,
+    ({ url }) =>
+      Effect.gen(function* () {
+        const asked = `${url}/api/session/request`
+        const uniqueRequestId = textField(yield* post(asked), "uniqueRequestId")
+        const again = () => post(asked, { uniqueRequestId })
+        for (let n = 0; n < 5; n++) expect(textField(yield* again(), "uniqueRequestId")).toBe(uniqueRequestId)
+        const refused = yield* again()
+        expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"])
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50)
+        expect((yield* post(asked, { uniqueRequestId: "nothing" })).status).toBe(429)
+        for (const none of [{}, { uniqueRequestId: null }])
+          expect([200, 202]).toContain((yield* post(asked, none)).status)
+      }),
+  )
+
   servedTest("that there is not, over the events, is refused beyond the bound; own tickets are not", given, (served) =>
     Effect.gen(function* () {
       const { port, url } = served
