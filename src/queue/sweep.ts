@@ -7,10 +7,16 @@ const OVER_MAX = 100_000
 /** A settlement this old was not carried out by the process that owed it. */
 export const SETTLE_AFTER_MILLIS = 5_000
 
+/** How often what networks hold and wait for is counted anew (ms). */
+export const RECOUNT_MILLIS = 10 * 60_000
+/** With more slots taken and places together than this it is not: it would keep the store from others for too long. */
+export const RECOUNT_MOST = 2_000
+
 /**
  * Upholds what time decides: leases past their deadline are freed (called → missed, starting → failed, live → reclaimed),
  * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Whoever is called when the store or
- * every gate was away gets the start window anew. Any instance may run it at any moment, as often as it likes.
+ * every gate was away gets the start window anew. Every `RECOUNT_MILLIS` what networks have is counted anew, because beside an
+ * instance of a version that does not count it, it would be wrong for ever. Any instance may run it at any moment, as often as it likes.
  *
  * ARGV 6 presence of those who could not show it (ms)
  * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
@@ -20,6 +26,20 @@ export const sweep = script(
   "sweep",
   `
 local more = 0
+local function recount(prefix, members)
+  for _, id in ipairs(call('ZRANGE', members, 0, -1)) do
+    local t = load(id)
+    if t and t[8] then count(prefix .. t[8], 1) end
+  end
+end
+local swept = num(META, 'swept')
+local due = swept > 0 and math.floor(swept / ${RECOUNT_MILLIS}) ~= math.floor(now / ${RECOUNT_MILLIS})
+if due and call('ZCARD', LEASES) + call('ZCARD', WAITING) <= ${RECOUNT_MOST} then
+  call('DEL', NETWORKS, PASSED)
+  call('HDEL', META, 'passed')
+  recount('h', LEASES)
+  recount('w', WAITING)
+end
 if away() then
   if num(META, 'mercy') <= now then call('HSET', META, 'mercy', ARGV[6]) end
   for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
@@ -59,9 +79,24 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
   (s) => {
     const { db, now } = s
     const before = now - 1
+    const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
+    const recount = (prefix: string, members: string): void => {
+      for (const id of db.zrangebyscore(members, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
+        const network = s.load(id)?.[7]
+        if (network !== undefined) s.count(prefix + network, 1)
+      }
+    }
+    const swept = s.num("swept")
+    const due = swept > 0 && Math.floor(swept / RECOUNT_MILLIS) !== Math.floor(now / RECOUNT_MILLIS)
+    if (due && db.zcard(s.leases) + db.zcard(s.waiting) <= RECOUNT_MOST) {
+      db.del(s.networks)
+      db.del(s.passed)
+      db.hdel(s.meta, "passed")
+      recount("h", s.leases)
+      recount("w", s.waiting)
+    }
     if (s.away()) {
       if (s.num("mercy") <= now) db.hset(s.meta, "mercy", s.arg(0))
-      const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
       for (const id of db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
         if (s.load(id)?.[0] === "c") db.zadd(s.leases, now + s.window, id)
       }

@@ -126,7 +126,7 @@ export class MemoryDb {
     return this.values.get(key)
   }
 
-  private del(key: string): void {
+  del(key: string): void {
     this.values.delete(key)
     this.expiries.delete(key)
   }

@@ -2,7 +2,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CLEAR_LIMIT } from "../../../src/queue/step.ts"
+import { CLEAR_LIMIT, keysOf } from "../../../src/queue/step.ts"
+import { RECOUNT_MILLIS } from "../../../src/queue/sweep.ts"
+import { type Script, Store } from "../../../src/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, WINDOW } from "./harness.ts"
 
@@ -15,6 +17,21 @@ const occupied = (q: Bench) => Effect.forEach(ids(SLOTS), (id) => q.enter(id.rep
 /** So many of a network wait, named by it and a number from 1. */
 const crowd = (q: Bench, network: string, count: number) =>
   Effect.forEach(ids(count), (id) => q.admit(id.replace("t", network), { network }), { discard: true })
+
+/** What an instance of a version that counts no networks leaves behind, after it ended and called tickets of `a` and `b`. */
+const forgotten: Script = {
+  name: "test.forgotten",
+  numberOfKeys: 12,
+  lua: `redis.call('HSET', KEYS[12], 'ha', 5, 'wb', 40)
+redis.call('HSET', KEYS[1], 'passed', 6)
+return 0`,
+  memory: (db, keys) => {
+    db.hset(keys[11] ?? "", "ha", "5")
+    db.hset(keys[11] ?? "", "wb", "40")
+    db.hset(keys[0] ?? "", "passed", "6")
+    return 0
+  },
+}
 
 export const networks = (test: QueueTest): void => {
   test("a network at its share of the slots is passed over while another waits", { slots: SLOTS }, (q) =>
@@ -235,6 +252,26 @@ export const networks = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* crowd(q, "a", 10)
       assert.lengthOf(q.line(), 10)
+    }),
+  )
+
+  test("what an older version did not count is right again within ten minutes", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(1_000)
+      for (const id of ids(4)) yield* q.enter(id)
+      yield* q.admit("a1", { network: "a" })
+      yield* q.admit("b1", { network: "b" })
+      yield* q.sweep
+      const store = yield* Store
+      yield* store.run(forgotten, keysOf(q.at().campaign), [])
+      yield* TestClock.adjust(RECOUNT_MILLIS)
+      yield* q.sweep
+      yield* q.admit("b2", { network: "b" })
+      // a is not at its share, and b1 is not lost between those who were looked at and those who were not
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), ["a1"])
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(q.called(), ["b1"])
     }),
   )
 }
