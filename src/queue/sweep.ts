@@ -16,7 +16,8 @@ export const RECOUNT_MOST = 2_000
  * Upholds what time decides: leases past their deadline are freed (called → missed, starting → failed, live → reclaimed),
  * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Whoever is called when the store or
  * every gate was away gets the start window anew. Every `RECOUNT_MILLIS` what networks have is counted anew, because beside an
- * instance of a version that does not count it, it would be wrong for ever. Any instance may run it at any moment, as often as it likes.
+ * instance of a version that does not count it, it would be wrong for ever. Any instance may run it at any moment, as often as
+ * it likes.
  *
  * ARGV 6 presence of those who could not show it (ms)
  * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
