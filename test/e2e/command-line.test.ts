@@ -30,6 +30,24 @@ describe("voicegate", () => {
     assert.notStrictEqual((await run(["dance"])).code, 0)
   })
 
+  it("says which Node it needs where it is started by an older one", async () => {
+    for (const [version, code] of [
+      ["20.20.2", 1],
+      ["22.18.9", 1],
+      ["22.19.0", 0],
+    ] as const) {
+      const older = `Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`
+      const result = await run(["--version"], {
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}`,
+      })
+      assert.strictEqual(result.code, code, result.output)
+      if (code === 0) continue
+      assert.include(result.output, packageJson.engines.node.replace(">=", "Node "))
+      assert.include(result.output, version)
+      assert.notInclude(result.output, " at ")
+    }
+  })
+
   it("lists what is missing when it shall serve without settings, and names the demo", async () => {
     for (const args of [["serve"], []]) {
       const { code, output } = await run(args)
