@@ -13,6 +13,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { Redis } from "ioredis"
+import { shareOf } from "../src/queue/step.ts"
 import { whenBuilt } from "../test/e2e/support/build.ts"
 import { startRedis } from "../test/support/redis.ts"
 import { judgeAll } from "./soak/checks.ts"
@@ -24,7 +25,7 @@ import { introduceAddresses, makeLoad } from "./soak/load.ts"
 import type { Measured, Sample } from "./soak/measured.ts"
 import { makeMeasuring } from "./soak/measuring.ts"
 import { startOperator, turn } from "./soak/operator.ts"
-import { SLOTS } from "./soak/plan.ts"
+import { NETWORK_SHARE, SLOTS } from "./soak/plan.ts"
 import { startPlatform } from "./soak/platform.ts"
 import { countsTable, figuresTable, problemsText, seriesTable } from "./soak/report.ts"
 import { Sessions } from "./soak/sessions.ts"
@@ -83,6 +84,7 @@ const soak = async (): Promise<boolean> => {
     client,
     ledger,
     (ticket) => sessions.spoilt(world.holders.get(ticket) ?? -1, "capacity") > 0,
+    shareOf(NETWORK_SHARE, SLOTS),
     (ticket) => world.holders.delete(ticket),
   )
   const reading = setInterval(() => {

@@ -15,6 +15,8 @@ export const expectedAnswer = ({ platform }: World, { id, kind }: Caller, answer
       return kind === "heavy" && code === "rate_limited"
     case 502:
       return platform.failed(id) && code === "platform_rejected"
+    case 422:
+      return platform.failed(id) && code === "request_refused"
     case 503:
       return code === "queue_full" || (platform.failed(id) && code === "platform_unavailable")
     default:
@@ -39,6 +41,7 @@ export const expectedRefusal = (
     case "start_in_progress":
       return mood === "moves" ? "waits" : "unexpected"
     case "platform_rejected":
+    case "request_refused":
     case "platform_unavailable":
       return platform.failed(id) ? "over" : "unexpected"
     default:

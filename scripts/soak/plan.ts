@@ -5,6 +5,8 @@
 import { Chance, keyed } from "../../test/simulation/chance.ts"
 
 export const SLOTS = 50
+/** of slots and scarce places, a network's most while others wait: heavy callers are of one network, and meet it */
+export const NETWORK_SHARE = 0.25
 /** Longer than any wait of these callers for themselves, so that a busy machine does not make them late. */
 export const GRACE_SECONDS = 8
 export const WINDOW_SECONDS = 8

@@ -22,6 +22,16 @@ const callerIn = (body: unknown): number => {
   return Number(metadata?.caller ?? Number.NaN)
 }
 
+/** What a gate reads when it starts. */
+const ABOUT = new Map<string, unknown>([
+  ["/api/v1/business/business-1", { name: "Soak" }],
+  [
+    "/api/v1/business/business-1/webcampaigns/campaign-1",
+    { name: "Soak", sessionEnded: { url: "http://127.0.0.1/api/webhook/session-ended" } },
+  ],
+  ["/api/v1/regions", [{ id: "eu" }]],
+])
+
 const answer = (response: ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
 }
@@ -97,6 +107,8 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://platform")
     if (url.pathname.endsWith("/websession/initiate")) return initiate(request, response)
+    const about = ABOUT.get(url.pathname)
+    if (about !== undefined) return answer(response, 200, { success: true, data: about })
     const asked = /\/websession\/history\/(w\d+)$/.exec(url.pathname)?.[1]
     if (asked !== undefined) {
       ledger.count("sessions asked after")

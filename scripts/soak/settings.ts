@@ -20,6 +20,7 @@ export const gateSettings = (store: string, platform: string): Readonly<Record<s
   Security__RateLimitHourly: String(plan.HOURLY),
   Security__RateLimitDaily: String(plan.DAILY),
   Security__RateLimitConcurrency: String(plan.CONCURRENT),
+  Queue__NetworkShare: String(plan.NETWORK_SHARE),
   Queue__MaxLength: String(plan.QUEUE_MAX),
   Queue__DisconnectGraceSeconds: String(plan.GRACE_SECONDS),
   Queue__StartWindowSeconds: String(plan.WINDOW_SECONDS),

@@ -6,6 +6,7 @@
 import type { Redis } from "ioredis"
 import { RETENTION_MILLIS, type Ticket } from "../../src/queue/step.ts"
 import type { Ledger } from "./ledger.ts"
+import { type Given, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"
 
 /** Instances write times of their own, and records arrive while one reads. */
@@ -28,17 +29,22 @@ const STATES: Readonly<Record<string, string>> = {
   X: "removed",
 }
 
-/** `wentBack` says of a ticket that it lost its slot to a full platform and was called again, later than its place says. */
+/**
+ * `wentBack` says of a ticket that it lost its slot to a full platform and was called again, later than its place says. `most`
+ * is how many slots a network may hold while others wait.
+ */
 export const makeTicketAudit = (
   redis: Redis,
   ledger: Ledger,
   wentBack: (ticket: string) => boolean,
+  most: number,
   forget: (ticket: string) => void,
 ): TicketAudit => {
   let since = 0
   let recent = new Map<string, number>()
   const seqs: Array<number> = []
-  const given: Array<{ readonly lease: number; readonly seq: number }> = []
+  const given: Array<Given> = []
+  const returned: Array<Given> = []
 
   const read = async (): Promise<void> => {
     const page = await redis.zrangebyscore(`${CAMPAIGN}forget`, since - OVERLAP_MILLIS, "+inf", "WITHSCORES")
@@ -56,12 +62,17 @@ export const makeTicketAudit = (
         ledger.problem("tickets forgotten too early", id)
         continue
       }
-      const [state, seq, lease]: Ticket = JSON.parse(record)
+      const [state, seq, lease, , , slotSince, accepted = "0", network = ""]: Ticket = JSON.parse(record)
       const name = STATES[state]
       if (name === undefined) ledger.problem("tickets over in no terminal state", record)
       else ledger.count(`tickets ${name}`)
       seqs.push(Number(seq))
-      if (lease !== "0" && !wentBack(id)) given.push({ lease: Number(lease), seq: Number(seq) })
+      if (lease !== "0") {
+        const back = wentBack(id)
+        const from = Number(back ? accepted : slotSince)
+        const until = (fresh.get(id) ?? 0) - RETENTION_MILLIS
+        ;(back ? returned : given).push({ lease: Number(lease), seq: Number(seq), network, from, until })
+      }
       forget(id)
     }
     since = Math.max(...fresh.values())
@@ -81,12 +92,9 @@ export const makeTicketAudit = (
           `${accepted} accepted, ${seqs.length} over, ${once.size} different`,
         )
       }
-      given.sort((a, b) => a.lease - b.lease)
-      given.forEach(({ seq }, i) => {
-        const before = given[i - 1]?.seq ?? 0
-        if (seq <= before) ledger.problem("order violations", `place ${seq} was given a slot after place ${before}`)
-      })
-      ledger.count("slots given in order", given.length)
+      const wrong = orderViolations(given, returned, most)
+      for (const what of wrong) ledger.problem("order violations", what)
+      ledger.count("slots given in order", given.length - wrong.length)
     },
   }
 }

@@ -105,7 +105,7 @@ export class Visit {
     const answer = await this.gate.start(this.ticket)
     if (this.over) return
     if (answer.status === 200) this.live()
-    else if ([409, 410, 502, 503].includes(answer.status)) this.refused(field(answer, "code") ?? "")
+    else if ([409, 410, 422, 502, 503].includes(answer.status)) this.refused(field(answer, "code") ?? "")
     else this.done("unexpected statuses", `start ${answer.status} ${answer.text}`)
   }
 
