@@ -6,7 +6,7 @@ export const LEAVE_FREELY_MILLIS = 5_000
 
 /**
  * A session has ended: its slot goes to the oldest waiting ticket. A repeat, a late or an unknown end frees nothing; an
- * end that comes before its session was bound is remembered for the bind.
+ * end that comes before its session was bound is remembered for the bind, by every id that is named with it.
  *
  * ARGV 6… session ids, all of one session
  * Result `['released', id]` · `['repeat']` · `['unknown']`
@@ -20,9 +20,10 @@ for i = 6, #ARGV do
   if call('ZSCORE', OVER, ARGV[i]) then repeated = true end
 end
 if not id then
-  if repeated then return reply({'repeat'}) end
-  for i = 6, #ARGV do call('ZADD', OVER, int(now), ARGV[i]) end
-  return reply({'unknown'})
+  for i = 6, #ARGV do
+    if not call('ZSCORE', OVER, ARGV[i]) then call('ZADD', OVER, int(now), ARGV[i]) end
+  end
+  return reply({repeated and 'repeat' or 'unknown'})
 end
 over(id, load(id), 'E')
 rested()
@@ -38,9 +39,10 @@ return reply({'released', id})
     }
     const t = id === undefined ? undefined : s.load(id)
     if (id === undefined || t === undefined) {
-      if (repeated) return s.reply(["repeat"])
-      for (const session of s.args) s.db.zadd(s.overs, s.now, session)
-      return s.reply(["unknown"])
+      for (const session of s.args) {
+        if (s.db.zscore(s.overs, session) === undefined) s.db.zadd(s.overs, s.now, session)
+      }
+      return s.reply([repeated ? "repeat" : "unknown"])
     }
     s.over(id, t, "E")
     s.rested()

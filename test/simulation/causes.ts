@@ -2,7 +2,7 @@
  * Whether a step was allowed to do what it did: for each script, the tickets it may move, from where to where, and what must
  * have been true. It judges by what the script was asked and by what was in the store before, never by the script's code.
  */
-import { START_LEASE_MILLIS, TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, TICK_MILLIS } from "../../src/FifoQueue.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
 import { crowded } from "../support/queue-invariants.ts"
@@ -46,6 +46,13 @@ const deadline = ({ before }: Carried, id: string): number => before.leases.get(
 const endedTicket = ({ args, before }: Carried): string | undefined =>
   args.map((session) => before.sessions.get(session)).find((ticket) => ticket !== undefined)
 
+/** The further ids that an alias names. */
+const furtherIds = ({ args }: Carried): ReadonlyArray<string> => args.filter((_, i) => i % 2 === 1)
+
+/** Whether an alias names an id that is new and whose end was told already. */
+const heardEarly = (step: Carried): boolean =>
+  furtherIds(step).some((session) => !step.before.sessions.has(session) && step.ended.has(session))
+
 type Rule = (step: Carried, id: string, move: string, was: Record | undefined) => boolean
 
 /** Which moves of a ticket each script may make; none that is not named. */
@@ -63,7 +70,12 @@ const rules: { readonly [script: string]: Rule } = {
   },
   release: (step, id, move, was) => {
     if (id !== step.args[0]) return step.result[0] === "failed" && called(step, id, move)
-    return was?.lease === step.args[1] && move === (step.args[2] === "failed" ? "sF" : "sw")
+    const fails = step.args[2] === "failed" || step.args[2] === "refused"
+    return was?.lease === step.args[1] && move === (fails ? "sF" : "sw")
+  },
+  alias: (step, id, move) => {
+    if (id !== step.before.sessions.get(step.args[0] ?? "")) return step.result[0] === "ended" && called(step, id, move)
+    return move === "lE" && heardEarly(step)
   },
   end: (step, id, move) =>
     id === endedTicket(step) ? move === "lE" : endedTicket(step) !== undefined && called(step, id, move),
@@ -104,11 +116,21 @@ const leases = (step: Carried, wrong: Array<string>): void => {
 
 const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<string>): void => {
   const until = after.meta.get("rest") ?? 0
-  if (until > (before.meta.get("rest") ?? 0)) {
-    const full = name === "release" && args[2] === "capacity" && result[0] === "waiting"
-    if (!full || until > now + MOST_REST) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
+  const was = before.meta.get("rest") ?? 0
+  const waits = name === "release" && result[0] === "waiting"
+  const limited = waits && args[2] === "limited"
+  if (until > was) {
+    const full = waits && args[2] === "capacity" && until <= now + MOST_REST
+    if (!full && !limited) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
   }
-  if (name === "end" && result[0] === "released" && until !== 0) wrong.push("I7: a session ended and the rest did not")
+  if (limited) {
+    // as long as the platform asks, up to a limit; a rest that there is already lasts as it is
+    const due = was > now ? was : now + Math.min(Number(args[4]), LIMITED_LONGEST_MILLIS)
+    if (until !== due) wrong.push(`I7: a limit of the key lets the campaign rest until ${until}, not until ${due}`)
+    if (after.meta.get("restn") !== before.meta.get("restn")) wrong.push("a limit of the key counts as a full platform")
+  }
+  const ended = (name === "end" && result[0] === "released") || (name === "alias" && result[0] === "ended")
+  if (ended && until !== 0) wrong.push("I7: a session ended and the rest did not")
 }
 
 /** The answer agrees with what was done. */
@@ -159,6 +181,20 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
     case "end":
       expect((said === "released") === [...moves.values()].includes("lE"), "I6: that is not what happened")
       break
+    case "alias": {
+      const ticket = step.before.sessions.get(args[0] ?? "")
+      if (ticket === undefined) {
+        expect(said === "stale", "the known session does not run")
+        break
+      }
+      expect(said === (heardEarly(step) ? "ended" : "kept"), `the end was ${heardEarly(step) ? "" : "not "}told before`)
+      if (said === "kept") {
+        const { s }: { s: ReadonlyArray<string> } = JSON.parse(after.data.get(ticket) ?? '{"s":[]}')
+        const kept = (id: string): boolean => after.sessions.get(id) === ticket && s.includes(id)
+        expect(furtherIds(step).every(kept), "an id was not kept")
+      }
+      break
+    }
     case "leave":
       expect((said === "left") === (own === "wL" || own === "cL"), `the ticket went ${own}`)
   }

@@ -39,9 +39,16 @@ const tampered = (name: string, change: (db: MemoryDb, step: Step) => Partial<Me
     return real(seen, keys, args)
   })
 
+/** Tells the store another kind of release. */
+const releasedAs = (was: string, becomes: string): Change =>
+  replaced(
+    "queue.release",
+    (real) => (db, keys, args) => real(db, keys, args.with(7, args[7] === was ? becomes : (args[7] ?? ""))),
+  )
+
 /** Changes every script of the queue alike. */
 const everywhere = (change: (name: string) => Change): Change => {
-  const changes = ["admit", "start", "bind", "release", "end", "leave", "sweep"].map(change)
+  const changes = ["admit", "start", "bind", "alias", "release", "end", "leave", "sweep"].map(change)
   return (script) => changes.reduce((made, each) => each(made), script)
 }
 
@@ -158,6 +165,13 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
+    name: "an end that is told again forgets the ids that it names for the first time",
+    script: tampered("end", (db, s) => {
+      const repeated = s.args.some((session) => db.zscore(s.overs, session) !== undefined)
+      return { zadd: (key, score, member) => (repeated && key === s.overs ? undefined : db.zadd(key, score, member)) }
+    }),
+  },
+  {
     name: "an end leaves the session's slot taken",
     script: tampered("end", (db, s) => ({
       zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
@@ -266,6 +280,56 @@ export const faults: ReadonlyArray<Planted> = [
         s.save(member, t)
         db.zadd(key, Number(t[1]), member)
       },
+    })),
+  },
+  {
+    name: "a start that was refused for what the caller sent is refunded",
+    script: releasedAs("refused", "failed"),
+  },
+  {
+    name: "a start that the platform's key is refused is not refunded",
+    script: releasedAs("failed", "refused"),
+  },
+  {
+    name: "a limit of the key's requests backs off as a full platform does",
+    script: releasedAs("limited", "capacity"),
+  },
+  {
+    name: "a limit of the key's requests ends the ticket",
+    script: releasedAs("limited", "refused"),
+  },
+  {
+    name: "a ticket that met the limit of the key's requests goes to the end of the line",
+    script: tampered("release", (db, s) => ({
+      zadd: (key, score, member) => {
+        const t = key === s.waiting && s.arg(2) === "limited" ? s.load(member) : undefined
+        if (t === undefined) return db.zadd(key, score, member)
+        t[1] = String(db.hincrby(s.meta, "seq", 1))
+        s.save(member, t)
+        db.zadd(key, Number(t[1]), member)
+      },
+    })),
+  },
+  {
+    name: "an alias forgets an end that was told before",
+    script: tampered("alias", (db, s) => ({
+      zscore: (key, member) => (key === s.overs ? undefined : db.zscore(key, member)),
+    })),
+  },
+  {
+    name: "an alias answers for a session that is over",
+    script: queue("alias", (s, real) => (s.db.hget(s.sessions, s.arg(0)) === undefined ? s.reply(["kept"]) : real())),
+  },
+  {
+    name: "an alias keeps no id",
+    script: tampered("alias", (db, s) => ({
+      hset: (key, field, value) => (key === s.sessions ? undefined : db.hset(key, field, value)),
+    })),
+  },
+  {
+    name: "an alias that ends a session leaves its slot taken",
+    script: tampered("alias", (db, s) => ({
+      zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
     })),
   },
   {

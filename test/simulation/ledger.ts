@@ -2,6 +2,7 @@
  * A record of a history that owes nothing to the store: who was accepted in which order, how each ended, what callers were
  * told, and what was taken from whose budgets.
  */
+import { type Change, leftLate } from "../support/queue-invariants.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import { limitsOf, limitsProbe } from "./limits.ts"
@@ -83,8 +84,9 @@ export class Ledger {
     return network !== "" && share < 1 && held >= Math.max(1, Math.floor(share * slots))
   }
 
-  /** Keeps the record: who was called before whom, and how each ended. `slots` as the step assumed them. */
-  record(before: QueueState, after: QueueState, slots: number, isLate: (id: string) => boolean): void {
+  /** Keeps the record: who was called before whom, and how each ended. */
+  record(change: Change): void {
+    const { after, before, refused = false, slots } = change
     const { world } = this
     for (const [id, { state }] of after.tickets) {
       const life = this.lives.get(id)
@@ -106,8 +108,9 @@ export class Ledger {
         if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)
         life.terminal = state
         life.terminalAt = world.kernel.now
-        const missed = state === "M" || (state === "L" && isLate(id))
-        life.costs = missed ? 3 : state === "F" || (state === "L" && was === "w") ? 0 : 1
+        const missed = state === "M" || (state === "L" && leftLate(change, id))
+        const refunded = (state === "F" && !refused) || (state === "L" && was === "w")
+        life.costs = missed ? 3 : refunded ? 0 : 1
       }
       if (was === "l" && state === "E") {
         const session = world.platform.sessions.find(({ request }) => request === life.request)

@@ -8,11 +8,18 @@ import { Chance, keyed } from "./chance.ts"
 export interface PlatformScript {
   /** until the answer */
   readonly delay: number
-  readonly outcome: "started" | "capacity" | "refused" | "failed" | "ghost"
+  /** `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is */
+  readonly outcome: "started" | "capacity" | "limited" | "unacceptable" | "refused" | "failed" | "ghost"
+  /** how long the platform asks to be left alone where it limits the key's requests */
+  readonly retryAfter: number
   /** how long the session runs, counted from when the platform began it, which is half-way to its answer */
   readonly talk: number
   /** when the end is told, each counted from the end of the session; empty: never */
   readonly webhooks: ReadonlyArray<number>
+  /** the ids of the session that the answer names; a webhook may name any */
+  readonly names: "both" | "web" | "conversation"
+  /** from when the session's history names both ids, counted from when the platform began it */
+  readonly historyAfter: number
 }
 
 /** One caller and all they will do. Times in ms, -1 is never. */
@@ -109,9 +116,17 @@ export interface Plan {
   readonly actions: ReadonlyArray<Action>
 }
 
-const platformScript = (chance: Chance, rough: number): PlatformScript => {
+const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
+
+/** `key` names the script in its history. */
+const platformScript = (chance: Chance, rough: number, seed: number, key: string): PlatformScript => {
   const troubled = chance.percent(rough)
-  const outcome = troubled ? chance.pick("capacity", "capacity", "capacity", "refused", "failed", "ghost") : "started"
+  const outcome = troubled
+    ? chance.pick(
+        ...(["capacity", "capacity", "capacity", "limited", "limited"] as const),
+        ...(["unacceptable", "unacceptable", "refused", "failed", "ghost"] as const),
+      )
+    : "started"
   const talk = chance.percent(5) ? chance.between(1, 200) : chance.between(1_000, 20_000)
   const late = chance.percent(15) ? chance.between(5_000, 100_000) : chance.between(0, 300)
   const webhooks = chance.percent(10)
@@ -122,7 +137,22 @@ const platformScript = (chance: Chance, rough: number): PlatformScript => {
   const slow = chance.below(100)
   const delay =
     slow < 4 ? chance.between(20_000, 45_000) : slow < 20 ? chance.between(1_000, 9_000) : chance.between(5, 400)
-  return { delay, outcome, talk, webhooks }
+  const retryAfter = pickBy(keyed(seed, `retry after ${key}`), [0, 250, 1_000, 4_000, 60_000])
+  const names = pickBy(keyed(seed, `names ${key}`), ["both", "both", "web", "conversation"] as const)
+  // at once, or at the second look after a start
+  const historyAfter = pickBy(keyed(seed, `history ${key}`), [0, 0, 3_000])
+  const usual = { delay, outcome, retryAfter, talk, webhooks, names, historyAfter }
+  switch (keyed(seed, `special ${key}`) % 24) {
+    case 0:
+    case 1:
+      // over, and its end told again and again, before the answer to its start has come
+      return { ...usual, delay: Math.max(delay, 400), talk: 1 + (delay >> 2), webhooks: [0, 30, 50] }
+    case 2:
+      // only the audit can learn the other id
+      return { ...usual, talk: 195_000 + talk, names: names === "both" ? "web" : names, historyAfter: 100_000 }
+    default:
+      return usual
+  }
 }
 
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
@@ -135,6 +165,7 @@ const arrival = (
   gates: number,
   rough: number,
   windowMillis: number,
+  seed: number,
 ): Arrive => ({
   kind: "arrive",
   at,
@@ -156,7 +187,11 @@ const arrival = (
   poll: sometimes(chance, 15, 500, 6_000),
   rejoin: sometimes(chance, 12, 0, 20_000),
   retries: chance.below(3),
-  platform: [platformScript(chance, rough), platformScript(chance, rough >> 1), platformScript(chance, 0)],
+  platform: [
+    platformScript(chance, rough, seed, `${id} 0`),
+    platformScript(chance, rough >> 1, seed, `${id} 1`),
+    platformScript(chance, 0, seed, `${id} 2`),
+  ],
 })
 
 /** Invents a history. */
@@ -176,7 +211,7 @@ export const planOf = (seed: number): Plan => {
   let at = 100
   for (let id = 0; id < arrivals; id++) {
     at = chance.percent(50) ? at + chance.below(12) : chance.between(100, millis)
-    actions.push(arrival(chance, id, at, gates, rough, windowSeconds * 1000))
+    actions.push(arrival(chance, id, at, gates, rough, windowSeconds * 1000, seed))
   }
   for (let n = 0; n < trouble; n++) {
     const at = chance.between(0, millis)
@@ -246,7 +281,7 @@ export const crowdOf = (seed: number): Plan => {
   const chance = new Chance(seed)
   const plan = planOf(seed)
   const actions = Array.from({ length: 450 }, (_, id): Action => {
-    const caller = arrival(chance, id, 100 + chance.below(1_500), plan.gates, 0, plan.windowSeconds * 1000)
+    const caller = arrival(chance, id, 100 + chance.below(1_500), plan.gates, 0, plan.windowSeconds * 1000, seed)
     return { ...caller, address: id % 250, connect: chance.percent(2) ? 10 : -1, poll: -1, rejoin: -1, retries: 0 }
   })
   return { ...plan, maxLength: 10_000, concurrent: 0, hourly: 0, slots: 1, slotsFromPlatform: false, actions }

@@ -5,7 +5,7 @@
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { AtCapacity, PlatformApi, PlatformError } from "../../src/PlatformApi.ts"
-import { refused, unavailable } from "../../src/platform-api/errors.ts"
+import { KeyRateLimited, RequestRefused, refused, unavailable } from "../../src/platform-api/errors.ts"
 import type { SessionConfig } from "../../src/Session.ts"
 import type { Gate } from "./gate.ts"
 import type { Arrive, PlatformScript } from "./plan.ts"
@@ -17,11 +17,19 @@ const WEBHOOK_RETRY_MILLIS = 3_000
 
 export interface Session {
   readonly ids: readonly [string, string]
+  /** when its history begins to name both ids (simulated ms) */
+  readonly historyAt: number
   /** the request for which it was started */
   readonly request: string
   over: boolean
   /** how often a gate said that this end freed a slot */
   released: number
+}
+
+/** What the platform makes of a start, and when it was asked (simulated ms). */
+export interface Start {
+  readonly script: PlatformScript
+  readonly at: number
 }
 
 export class Platform {
@@ -30,8 +38,8 @@ export class Platform {
   private readonly scripts = new Map<number, Arrive["platform"]>()
   /** webhooks that are still to be told */
   pending = 0
-  /** of each request, the outcomes so far */
-  private readonly started = new Map<string, Array<PlatformScript["outcome"]>>()
+  /** of each request, its starts so far */
+  private readonly started = new Map<string, ReadonlyArray<Start>>()
 
   constructor(world: World) {
     this.world = world
@@ -39,7 +47,7 @@ export class Platform {
   }
 
   /** One start; `answer` comes after the script's delay. */
-  initiate(gate: Gate, config: SessionConfig, answer: (ids: Session["ids"] | PlatformError) => void): void {
+  initiate(gate: Gate, config: SessionConfig, answer: (ids: ReadonlyArray<string> | PlatformError) => void): void {
     const { kernel } = this.world
     const request = config.metadata.request ?? ""
     const before = this.started.get(request) ?? []
@@ -49,8 +57,9 @@ export class Platform {
       this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
       return
     }
-    if (before.some((outcome) => outcome !== "capacity")) this.world.fail(`I5: ${request} was started twice`)
-    this.started.set(request, [...before, script.outcome])
+    if (before.some(({ script: { outcome } }) => outcome !== "capacity" && outcome !== "limited"))
+      this.world.fail(`I5: ${request} was started twice`)
+    this.started.set(request, [...before, { script, at: kernel.now }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
     if (script.outcome === "started" || script.outcome === "ghost") this.begin(ids, request, script)
@@ -59,9 +68,17 @@ export class Platform {
       () => {
         switch (script.outcome) {
           case "started":
-            return answer(ids)
+            return answer(script.names === "both" ? ids : [script.names === "web" ? ids[0] : ids[1]])
           case "capacity":
             return answer(new PlatformError({ reason: new AtCapacity({ message: "full" }) }))
+          case "limited": {
+            const reason = new KeyRateLimited({ retryAfterMillis: script.retryAfter, message: "too many requests" })
+            return answer(new PlatformError({ reason }))
+          }
+          case "unacceptable": {
+            const reason = new RequestRefused({ status: 400, code: "INVALID_REQUEST", message: "not this" })
+            return answer(new PlatformError({ reason }))
+          }
           case "refused":
             return answer(refused(403, "NO", "no"))
           default:
@@ -77,16 +94,28 @@ export class Platform {
     return this.sessions.filter((session) => !session.over).length
   }
 
+  lastStart(request: string): Start | undefined {
+    return this.started.get(request)?.at(-1)
+  }
+
+  /** The ids that a session's history names to whoever asks by this one. */
+  history(id: string): ReadonlyArray<string> {
+    const session = this.find(id)
+    return session !== undefined && session.historyAt <= this.world.kernel.now ? session.ids : [id]
+  }
+
   find(id: string): Session | undefined {
     return this.sessions.find((session) => session.ids.some((each) => each === id))
   }
 
   private begin(ids: Session["ids"], request: string, script: PlatformScript): void {
     const { kernel } = this.world
-    const session: Session = { ids, request, over: false, released: 0 }
+    const begins = Math.floor(script.delay / 2)
+    const historyAt = kernel.now + begins + script.historyAfter
+    const session: Session = { ids, historyAt, request, over: false, released: 0 }
     this.sessions.push(session)
     this.pending++
-    kernel.after(Math.floor(script.delay / 2) + script.talk, () => {
+    kernel.after(begins + script.talk, () => {
       session.over = true
       this.world.note(`session ${ids[0]} is over`)
       this.pending--
@@ -153,7 +182,9 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
         const answer =
           status === "fails"
             ? Effect.fail(unavailable("timeout", false, "no answer"))
-            : Effect.succeed({ status: status === "truth" ? truth : ("unknown" as const), sessionIds: [] })
+            : status === "truth"
+              ? Effect.succeed({ status: truth, sessionIds: world.platform.history(id) })
+              : Effect.succeed({ status: "unknown" as const, sessionIds: [] })
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
     verify: () => Effect.succeed([]),

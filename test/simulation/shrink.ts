@@ -1,5 +1,16 @@
 /** Makes a failing history short: leaves out what it fails without, first in big pieces, then one by one. */
-import type { Action, Arrive, Plan } from "./plan.ts"
+import type { Action, Arrive, Plan, PlatformScript } from "./plan.ts"
+
+/** A start like most. */
+const SIMPLE: PlatformScript = {
+  delay: 10,
+  outcome: "started",
+  retryAfter: 0,
+  talk: 1_000,
+  webhooks: [0],
+  names: "both",
+  historyAfter: 0,
+}
 
 /** Simpler callers, each of which may still do what the history needs. */
 const simpler = (caller: Arrive): ReadonlyArray<Arrive> => {
@@ -15,7 +26,7 @@ const simpler = (caller: Arrive): ReadonlyArray<Arrive> => {
     { early: -1 },
     { connect: -1, react: -1 },
     { platform: [caller.platform[0]] },
-    { platform: [{ delay: 10, outcome: "started", talk: 1_000, webhooks: [0] }] },
+    { platform: [SIMPLE] },
   ]
   return never
     .filter((part) => Object.entries(part).some(([key, value]) => Reflect.get(caller, key) !== value))

@@ -19,6 +19,8 @@ const CORNERS = [
   ...["start starting", "start waiting", "start busy", "start live", "start over", "start cM"],
   ...["bind live", "bind ended", "bind stale", "bind wc"],
   ...["release waiting", "release failed", "release stale", "release wc"],
+  ...["release capacity waiting", "release limited waiting", "release refused failed", "release failed failed"],
+  ...["alias kept", "alias ended", "alias stale", "alias wc", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end wc"],
   ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
   ...["sweep cM", "sweep sF", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],

@@ -4,18 +4,31 @@
  * and what time has owed since (`promises.ts`).
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
+import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
 import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list } from "../../src/store/reply.ts"
-import { EMPTY, expectedSettlements, expectedSignals, leftLate, violations } from "../support/queue-invariants.ts"
+import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
 import { probe, type QueueState, readState } from "../support/queue-probe.ts"
 import { left, trespasses } from "./causes.ts"
 import type { Gate } from "./gate.ts"
 import { Ledger, TERMINAL } from "./ledger.ts"
+import type { PlatformScript } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import type { World } from "./world.ts"
 
 const SWEPT = /\["swept",[^\]]*\],?/
+/** What the store is told of a start, by what the platform said to it. */
+const RELEASES: { readonly [outcome in PlatformScript["outcome"]]: string | undefined } = {
+  started: undefined,
+  capacity: "capacity",
+  limited: "limited",
+  unacceptable: "refused",
+  refused: "failed",
+  failed: "failed",
+  ghost: "failed",
+}
 const KEYS = keysOf("business/campaign")
 
 export class Watch {
@@ -69,6 +82,7 @@ export class Watch {
     const own = args.slice(5)
     if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "", own[6] ?? "")
     if (name === "bind") for (const session of own.slice(4)) this.sessions.add(session)
+    if (name === "alias") for (const [n, id] of own.entries()) if (n === 0 || n % 2 === 1) this.sessions.add(id)
     if (name === "attach" || name === "release") this.ledger.sign(own[0] ?? "")
     this.look((after, raw) => {
       this.judge(gate, name, args, own, reply, after, raw)
@@ -103,7 +117,11 @@ export class Watch {
     const slots = slotsOf(args)
     if (name === "sweep" && result.length > 5 && list(result[5]).length > 0) this.saw("sweep owed")
     if (name === "audit" && result.length > 0) this.saw("audit asks")
-    if (["start", "bind", "release", "end", "leave", "admit", "attach"].includes(name)) this.saw(`${name} ${result[0]}`)
+    if (["start", "bind", "alias", "release", "end", "leave", "admit", "attach"].includes(name))
+      this.saw(`${name} ${result[0]}`)
+    if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
+      this.saw(`alias ${result[0]} by audit`)
+    if (name === "release") this.released(own, String(result[0]))
     const heard = this.messages.toSorted()
     this.messages = []
     const changed = raw !== this.raw
@@ -111,7 +129,9 @@ export class Watch {
     this.state = after
     const swept = name === "sweep" && result[0] === 0
     const window = plan.windowSeconds * 1000
-    const change = { before, after, now, slots, share: plan.networkShare, window, swept, away: this.away(now) }
+    const refused = name === "release" && own[2] === "refused"
+    const share = plan.networkShare
+    const change = { before, after, now, slots, share, window, swept, away: this.away(now), refused }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
@@ -130,7 +150,7 @@ export class Watch {
       windowMillis: plan.windowSeconds * 1000,
       callMillis: plan.callMinutes * 60_000,
     }
-    if (changed || name === "admit" || name === "end" || name === "bind") {
+    if (changed || ["admit", "end", "bind", "alias"].includes(name)) {
       for (const wrong of trespasses(carried, (move) => this.saw(move))) world.fail(wrong)
     }
     const said = [...signals, ...heard].toSorted()
@@ -142,7 +162,7 @@ export class Watch {
     }
     if (changed) {
       this.changes++
-      this.ledger.record(before, after, slots, (id) => leftLate(change, id))
+      this.ledger.record(change)
       if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
         if (state === "A" && before.tickets.get(id)?.state === "w") this.promises.abandoned(id)
@@ -151,6 +171,27 @@ export class Watch {
     }
     if (name === "sweep") this.sweptAt(now)
     this.timePassed()
+  }
+
+  /** A start did not come about: the store must have been told what the platform said. */
+  private released([ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
+    this.saw(`release ${kind} ${answer}`)
+    if (answer === "stale") return
+    const { world } = this
+    const start = world.platform.lastStart(this.ledger.lifeOf(ticket)?.request ?? "")
+    if (start === undefined) {
+      world.fail(`${ticket} was released as ${kind}, and no start of it was asked for`)
+      return
+    }
+    const { at, script } = start
+    // a gate does not wait for ever
+    if (kind === "failed" && world.kernel.now - at >= START_TIMEOUT_MILLIS) return
+    if (kind !== RELEASES[script.outcome]) {
+      world.fail(`the start of ${ticket} was released as ${kind}, and the platform said ${script.outcome}`)
+    }
+    if (kind === "limited" && Number(millis) !== Math.max(1, script.retryAfter)) {
+      world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
   }
 
   private away(now: number): boolean {
@@ -185,6 +226,10 @@ export class Watch {
     else world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settle.size} settlements`)
   }
 }
+
+/** Since when a session has held its slot (ms). */
+const since = ({ sessions, tickets }: QueueState, session: string): number =>
+  tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
 
 /** A script's slots; a network's share stands behind them. */
 const slotsOf = (args: ReadonlyArray<string>): number => Number((args[1] ?? "").split(" ")[0])

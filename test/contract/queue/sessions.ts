@@ -73,6 +73,18 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
+  test("an end that is told again with a further id is remembered by that id too", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const admitted = yield* q.admit("t1", { caller: "1.2.3.4" })
+      yield* q.wait("t2")
+      assert.strictEqual(yield* q.end("conversation"), "unknown")
+      assert.strictEqual(yield* q.end("web", "conversation"), "repeat")
+      // the platform's answer to the start names one id only
+      assert.strictEqual(yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["web"]), "ended")
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
   test("a running session ends by an id that was learnt after its start", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* q.enter("t1")
