@@ -25,7 +25,7 @@ const RESTART_MILLIS = 1_000
 /** What a gate that is told to stop takes for what is in flight (ms). */
 const STOP_MILLIS = 2_000
 /** How long a gate waits for a start of which it is to freeze (ms). */
-export const FREEZE_WITHIN_MILLIS = 5_000
+export const FREEZE_WITHIN_MILLIS = 15_000
 /** The longest way between a client and a gate, there or back (ms). */
 const CLIENT_LATENCY = 20
 

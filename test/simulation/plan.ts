@@ -121,7 +121,7 @@ const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => 
 /** `key` names the script in its history. */
 const platformScript = (chance: Chance, rough: number, seed: number, key: string): PlatformScript => {
   const troubled = chance.percent(rough)
-  const outcome = troubled
+  const outcome: PlatformScript["outcome"] = troubled
     ? chance.pick(
         ...(["capacity", "capacity", "capacity", "limited", "limited"] as const),
         ...(["unacceptable", "unacceptable", "refused", "failed", "ghost"] as const),
@@ -150,6 +150,9 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
     case 2:
       // only the audit can learn the other id
       return { ...usual, talk: 195_000 + talk, names: names === "both" ? "web" : names, historyAfter: 100_000 }
+    case 3:
+      // over soon after the answer has come, before the other id is learnt
+      return { ...usual, talk: (delay >> 1) + 1 + (talk % 700), names: names === "both" ? "conversation" : names }
     default:
       return usual
   }
@@ -222,15 +225,19 @@ export const planOf = (seed: number): Plan => {
         actions.push({ kind: "crash", at, gate, when, downMillis: chance.pick(10, 500, 4_000, 30_000) })
         break
       }
-      case "freeze":
+      case "freeze": {
+        const when = keyed(seed, `freeze ${n}`) % 2 === 0 ? "platform" : "now"
+        const millis = chance.pick(300, 3_000, 12_000, 45_000)
+        // the shortest would meet no start: the longest outlasts one
         actions.push({
           kind: "freeze",
           at,
           gate,
-          when: keyed(seed, `freeze ${n}`) % 2 === 0 ? "platform" : "now",
-          millis: chance.pick(300, 3_000, 12_000, 45_000),
+          when,
+          millis: when === "platform" && millis === 300 ? 45_000 : millis,
         })
         break
+      }
       case "store": {
         const mode = chance.pick("refused", "unheard", "late", "mixed", "mixed")
         actions.push({
