@@ -7,7 +7,7 @@
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { Context, Effect, Layer } from "effect"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "./bounded-cache.ts"
 import { limitKey } from "./ip-intel/address.ts"
 import type { StoreUnavailable } from "./Session.ts"
 import { Settings } from "./Settings.ts"
@@ -76,7 +76,7 @@ export class CallerNames extends Context.Service<
       const newKey = (): string => randomBytes(KEY_BYTES).toString("base64url")
       /** a key of this process alone until the store has been asked: what is named with it is not stored */
       let current = { week: Number.NaN, key: newKey() }
-      const names = new LRUCache<string, string>({ max: REMEMBERED })
+      const names = boundedCache<string>(REMEMBERED)
 
       const weekAt = (now: number): number => Math.floor((now - FIRST_MONDAY_MILLIS) / KEY_MILLIS)
       const agreeOn = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {

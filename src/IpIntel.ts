@@ -19,7 +19,8 @@ export class IpIntel extends Context.Service<
     readonly provider: string
     /**
      * Facts of one address in canonical form (`canonicalAddress` of `ip-intel/address.ts`). Private, loopback and
-     * otherwise non-public addresses answer `noFacts` without a lookup.
+     * otherwise non-public addresses answer `noFacts` without a lookup. Lists on this machine answer when it is called, so call
+     * it again for what they say later.
      */
     readonly lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
     /**

@@ -3,7 +3,7 @@
  * the store, and given back by token. Windows slide exactly: a unit counts until one hour, or one day, after its moment.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "./bounded-cache.ts"
 import type { Settlement, SettlementKind } from "./FifoQueue.ts"
 import { giveBack } from "./limits/give-back.ts"
 import { take } from "./limits/take.ts"
@@ -131,9 +131,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     }
 
     /** What a refusal said, by the caller's first key, and how long it holds. */
-    const refused = new LRUCache<string, { readonly figures: ReadonlyArray<number>; readonly until: number }>({
-      max: MOST_REFUSED,
-    })
+    const refused = boundedCache<{ readonly figures: ReadonlyArray<number>; readonly until: number }>(MOST_REFUSED)
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
     /** Until when a refusal's figures hold: no unit of any budget comes back by itself any earlier. */

@@ -2,8 +2,9 @@
  * Every concern that a host may replace is called under a time limit here, and what dies in it is a failure of that call
  * alone: the slot is free at once, and the request is answered.
  *
- * An effect that answers at once costs one fiber (about a microsecond) and no timer. The store, and the limits and the queue
- * over it, are not guarded again: the Redis store bounds each command to two seconds by itself.
+ * What a call answers without waiting costs no timer, and an effect that is a success already (`Effect.succeed`) no fiber either.
+ * The store, and the limits and the queue over it, are not guarded again: the Redis store bounds each command to two seconds by
+ * itself.
  */
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
@@ -34,17 +35,26 @@ const bounded = <A, E>(
     Exit.isSuccess(exit) || Cause.hasFails(exit.cause)
       ? exit
       : Effect.andThen(Effect.logError(`${name} died`, exit.cause), failure("died"))
-  return Effect.flatMap(Effect.forkDetach(Effect.suspend(call), { startImmediately: true }), (fiber) => {
-    const exit = fiber.pollUnsafe()
-    if (exit !== undefined) return settled(exit)
-    return Fiber.await(fiber).pipe(
-      Effect.flatMap(settled),
-      Effect.timeoutOrElse({
-        duration: millis,
-        orElse: () => Effect.andThen(Effect.logError(`${name} took longer than ${millis} ms`), failure("late")),
-      }),
-      Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
-    )
+  const watched = (effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) => {
+      const exit = fiber.pollUnsafe()
+      if (exit !== undefined) return settled(exit)
+      return Fiber.await(fiber).pipe(
+        Effect.flatMap(settled),
+        Effect.timeoutOrElse({
+          duration: millis,
+          orElse: () => Effect.andThen(Effect.logError(`${name} took longer than ${millis} ms`), failure("late")),
+        }),
+        Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe())),
+      )
+    })
+  return Effect.suspend(() => {
+    try {
+      const effect = call()
+      return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : watched(effect)
+    } catch (defect) {
+      return settled(Exit.die(defect))
+    }
   })
 }
 

@@ -19,6 +19,9 @@ const report = (campaign: Campaign, { says, state, subject }: Finding): Effect.E
   }
 }
 
+/** When it asks (ms after the start): the first requests to the platform load its HTTP client, for which readiness need not wait. */
+export const REPORT_MILLIS = 1_000
+
 /** Asks in the background, once. */
 export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -33,10 +36,11 @@ export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> 
             Effect.forEach(findings, (finding) => report(campaign, finding), { discard: true }),
           ),
         { discard: true },
-      ),
+      ).pipe(Effect.delay(REPORT_MILLIS)),
     )
     yield* intel.probe.pipe(
       Effect.catch(({ message }) => Effect.logError(`addresses: ${message}`)),
+      Effect.delay(REPORT_MILLIS),
       Effect.forkScoped,
     )
   }),

@@ -2,7 +2,8 @@
  * How often one address, and its network, may ask something in a minute. Counted in this process's memory, so that a refusal
  * costs the store nothing; another instance counts anew.
  */
-import { LRUCache } from "lru-cache"
+import type { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 
 const MINUTE = 60_000
@@ -26,7 +27,7 @@ export interface AskLimit {
 
 /** `perMinute` is of one address, IPv6 of one /64; 0 is no limit. */
 export const makeAskLimit = (perMinute: number): AskLimit => {
-  const counted = () => new LRUCache<string, Count>({ max: MOST_COUNTED })
+  const counted = () => boundedCache<Count>(MOST_COUNTED)
   const [addresses, networks] = [counted(), counted()]
 
   const waitOf = (counts: LRUCache<string, Count>, key: string, most: number, now: number): number => {

@@ -1,7 +1,7 @@
 /**
  * Budgets of lookups: one of the whole process, and shares of it, so that no network spends it alone.
  */
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 import type { Address } from "./address.ts"
 
 const WINDOW_MILLIS = 60_000
@@ -35,7 +35,7 @@ interface Share {
 
 /** What each of many may take in a minute, which begins with the first that it takes. */
 const makeShares = (perMinute: number) => {
-  const shares = new LRUCache<string, Share>({ max: MOST_NETWORKS })
+  const shares = boundedCache<Share>(MOST_NETWORKS)
   const current = (name: string, now: number): Share | undefined => {
     const share = shares.get(name)
     return share !== undefined && now - share.since < WINDOW_MILLIS ? share : undefined

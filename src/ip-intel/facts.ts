@@ -106,5 +106,6 @@ export class IpIntelSetupError extends Schema.TaggedError<IpIntelSetupError>()("
 export interface Provider {
   /** the provider's name in the settings */
   readonly name: string
+  /** Call it for every lookup: what needs no waiting may be looked up by the call itself, which saves a fiber. */
   readonly lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
 }

@@ -107,19 +107,18 @@ export const lists = Effect.fnUntraced(function* (
   const fail = failing("lists")
   return {
     name: "lists",
-    lookup: (text) =>
-      Effect.suspend(() => {
-        const address = parseAddress(text)
-        if (address === undefined) return fail("rejected", "were asked for what is no address")
-        const relay = say(sources.Relay, address)
-        const tor = say(sources.Tor, address)
-        const vpn = say(sources.Vpn, address)
-        const datacenter = say(sources.Datacenter, address)
-        // What is certain already is said, so that one missing download does not let through what another list knows.
-        const isCertain = tor === true || (vpn === true && relay === false)
-        const isMissing = relay === undefined || tor === undefined || vpn === undefined || datacenter === undefined
-        if (isMissing && !isCertain) return fail("unreachable", "are not complete yet: a download is missing")
-        return Effect.succeed(ipFacts({ vpn, proxy: "never", tor, datacenter, relay }))
-      }),
+    lookup: (text) => {
+      const address = parseAddress(text)
+      if (address === undefined) return fail("rejected", "were asked for what is no address")
+      const relay = say(sources.Relay, address)
+      const tor = say(sources.Tor, address)
+      const vpn = say(sources.Vpn, address)
+      const datacenter = say(sources.Datacenter, address)
+      // What is certain already is said, so that one missing download does not let through what another list knows.
+      const isCertain = tor === true || (vpn === true && relay === false)
+      const isMissing = relay === undefined || tor === undefined || vpn === undefined || datacenter === undefined
+      if (isMissing && !isCertain) return fail("unreachable", "are not complete yet: a download is missing")
+      return Effect.succeed(ipFacts({ vpn, proxy: "never", tor, datacenter, relay }))
+    },
   }
 })

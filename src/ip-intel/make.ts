@@ -45,7 +45,7 @@ const forPublic = ({ name, lookup }: Provider): Provider["lookup"] => {
 const local = (provider: Provider) => ({
   provider: provider.name,
   lookup: forPublic(provider),
-  probe: Effect.asVoid(provider.lookup(PROBE_ADDRESS)),
+  probe: Effect.suspend(() => Effect.asVoid(provider.lookup(PROBE_ADDRESS))),
 })
 
 /** The service that `IpIntel.layer` provides. */

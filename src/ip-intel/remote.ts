@@ -10,7 +10,7 @@
  */
 import { Clock, Effect, Fiber, Option, Schema, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 import type { CallerNames } from "../CallerNames.ts"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
@@ -69,9 +69,7 @@ export const makeRemote = Effect.fnUntraced(function* (
   /** An answer that leaves a fact open is asked again the next day. */
   const ttlOf = (facts: IpFacts): number =>
     BLOCKABLE.some((fact) => facts[fact] === null) ? Math.min(ttl, DAY_MILLIS) : ttl
-  const inProcess = new LRUCache<string, { readonly facts: IpFacts; readonly expiresAt: number }>({
-    max: PROCESS_CACHE_ADDRESSES,
-  })
+  const inProcess = boundedCache<{ readonly facts: IpFacts; readonly expiresAt: number }>(PROCESS_CACHE_ADDRESSES)
   const inFlight = new Map<string, Fiber.Fiber<IpFacts, IpIntelFailed>>()
   const storeKey = (key: string) => `vg:ip:${name}:${names.of(key)}`
   const named = names.ready ?? Effect.void

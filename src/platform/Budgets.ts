@@ -2,7 +2,7 @@
  * How often somebody may do something: counts in windows of one minute, in this process. Several processes count apart, so
  * together they allow as many times more; what must be exact (the account's calls at once) is not counted here.
  */
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 
 /** The length of a window, in milliseconds. */
 export const WINDOW_MILLIS = 60_000
@@ -26,7 +26,7 @@ export interface Budget {
  * anew, so the memory is bounded under a flood of new callers.
  */
 export const makeBudget = (limit: number, kept = 10_000): Budget => {
-  const windows = new LRUCache<string, { used: number; endsAt: number }>({ max: kept })
+  const windows = boundedCache<{ used: number; endsAt: number }>(kept)
   const unlimited: Left = { allowed: true, remaining: Number.MAX_SAFE_INTEGER, resetSeconds: 0 }
   const left = (used: number, endsAt: number, now: number): Left => ({
     allowed: used <= limit,

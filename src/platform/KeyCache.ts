@@ -3,7 +3,7 @@
  * Whatever takes power from a key here is felt here at once; what another process did, within `FRESH_MILLIS`.
  */
 import { Context, Effect, Layer } from "effect"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 import type { Principal } from "./model.ts"
 
 /** How old an answer of the database may be, in milliseconds: a key revoked elsewhere is refused within 30 s. */
@@ -36,8 +36,8 @@ export class KeyCache extends Context.Service<
 const MARKED_MILLIS = 60_000
 
 export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
-  const known = new LRUCache<string, Known>({ max: KEPT_KEYS })
-  const marked = new LRUCache<string, number>({ max: KEPT_KEYS })
+  const known = boundedCache<Known>(KEPT_KEYS)
+  const marked = boundedCache<number>(KEPT_KEYS)
   let generation = 0
   return KeyCache.of({
     fresh: (digest, now) => {

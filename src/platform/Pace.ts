@@ -12,7 +12,7 @@
  * Counted in this process: several processes allow as many times more.
  */
 import { Clock, Deferred, Effect, Schema, Semaphore } from "effect"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 
 /** Checks that run together. */
 export const AT_ONCE = 2
@@ -151,7 +151,7 @@ const makeTurns = () => {
 }
 
 export const makePace = (): Pace => {
-  const lanes = new LRUCache<string, Lane>({ max: ADDRESSES })
+  const lanes = boundedCache<Lane>(ADDRESSES)
   const networks = new Map<string, number>()
   const inTurn = makeTurns()
 

@@ -3,7 +3,7 @@
  * right one works from every address, after the stated wait from one that guessed.
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
@@ -61,7 +61,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
   Effect.gen(function* () {
     const users = yield* Users
     const pace = makePace()
-    const logged = new LRUCache<string, { readonly endsAt: number; lines: number }>({ max: 10_000 })
+    const logged = boundedCache<{ readonly endsAt: number; lines: number }>(10_000)
 
     const logWrong = Effect.fnUntraced(function* (address: string) {
       const now = yield* Clock.currentTimeMillis

@@ -253,7 +253,10 @@ describe("files", () => {
       expect((yield* ip.lookup("8.8.8.8")).vpn).toBe(true)
       yield* Effect.promise(() => writeFile(path, "9.9.9.9\n"))
       yield* TestClock.adjust(60_000)
-      const facts = yield* eventually(Effect.orDie(ip.lookup("9.9.9.9")), ({ vpn }) => vpn === true)
+      const facts = yield* eventually(
+        Effect.suspend(() => Effect.orDie(ip.lookup("9.9.9.9"))),
+        ({ vpn }) => vpn === true,
+      )
       expect(facts.vpn).toBe(true)
     }),
   )

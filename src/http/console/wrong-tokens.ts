@@ -3,7 +3,7 @@
  * refused because of them. A token is at least 16 characters and its check costs two digests, so guesses neither find it nor
  * take anything from its owner, who may be behind the same address.
  */
-import { LRUCache } from "lru-cache"
+import { boundedCache } from "../../bounded-cache.ts"
 
 /** Lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
 export const LOGGED = 10
@@ -17,7 +17,7 @@ export interface WrongTokens {
 }
 
 export const makeWrongTokens = (): WrongTokens => {
-  const windows = new LRUCache<string, { readonly endsAt: number; lines: number }>({ max: ADDRESSES })
+  const windows = boundedCache<{ readonly endsAt: number; lines: number }>(ADDRESSES)
   return {
     note: (address, now) => {
       const known = windows.get(address)
