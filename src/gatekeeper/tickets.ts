@@ -93,6 +93,9 @@ const startCallTimes = (
     : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), followed)
 }
 
+/** What the end of a session can come to in a campaign, the one that counts for all of them first. */
+const END_RESULTS = ["released", "repeat"] as const
+
 export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
@@ -173,13 +176,13 @@ export const makeTickets = (
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
       sessionEnded: (sessionIds) =>
         Effect.gen(function* () {
-          // only one campaign knows the session, and its id does not say which
+          // one campaign at most knows the session, and its id does not say which; the others know the id where it was told before
           const results = yield* Effect.forEach(
             campaigns.all,
             (campaign) => step(at(campaign), queue.end(at(campaign), sessionIds)),
             { concurrency: "unbounded" },
           )
-          const result = results.find((each) => each !== "unknown") ?? "unknown"
+          const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           return result === "released"
         }),

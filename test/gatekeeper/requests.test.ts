@@ -2,6 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { FifoQueue } from "../../src/FifoQueue.ts"
 import { Gatekeeper, initiateWebSession } from "../../src/Gatekeeper.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import {
@@ -411,6 +412,16 @@ describe("several campaigns", () => {
       expect(yield* stateOf(waits)).toBe("waiting")
       yield* hangUp("web-1")
       expect(yield* stateOf(waits)).toBe("called")
+    }),
+  )
+
+  gateTest("answer that an end freed a slot, though another of them was told it before by another gate", two, () =>
+    Effect.gen(function* () {
+      const sales = yield* begin(caller(1), { campaignId: "sales" })
+      const elsewhere = { campaign: "business/campaign", slots: 1, instance: "" }
+      yield* FifoQueue.use((queue) => queue.end(elsewhere, [sales.sessionId]))
+      expect(yield* hangUp(sales.sessionId)).toBe(true)
+      expect(yield* hangUp(sales.sessionId)).toBe(false)
     }),
   )
 })

@@ -6,6 +6,7 @@ import type { PushEvent } from "../../src/Session.ts"
 import type { Gate } from "./gate.ts"
 import { Link } from "./link.ts"
 import type { Arrive } from "./plan.ts"
+import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
 /** How long a caller waits before it tries again what a failing gate did not do (ms). */
@@ -73,7 +74,7 @@ export class Caller {
       return
     }
     world.note(`caller ${request} asks ${gate.name}`)
-    const body = { clientIdentifier: `caller ${plan.id}`, metadata: { request } }
+    const body = { campaignId: CAMPAIGN, clientIdentifier: `caller ${plan.id}`, metadata: { request } }
     const hangUp = gate.ask(
       `request ${request}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),
@@ -270,7 +271,11 @@ export class Caller {
     if (gate === undefined) return
     const known = this.world.watch.ledger.isAlive(ticket)
     if (!known) return
-    const body = { uniqueRequestId: ticket, metadata: { request: `${this.plan.id}.${this.requests++}` } }
+    const body = {
+      campaignId: CAMPAIGN,
+      uniqueRequestId: ticket,
+      metadata: { request: `${this.plan.id}.${this.requests++}` },
+    }
     gate.ask(
       `rejoin ${this.plan.id}`,
       Gatekeeper.use((gatekeeper) => gatekeeper.request(body, { address: this.address })),

@@ -172,6 +172,13 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
+    name: "a gate takes an end that freed a slot for a repeat, as that of another campaign is",
+    heard: (script, reply) => {
+      const [result, signals = [], settlements = []] = script === "queue.end" ? list(reply) : []
+      return result !== undefined && list(result)[0] === "released" ? [["repeat"], signals, settlements] : reply
+    },
+  },
+  {
     name: "an end leaves the session's slot taken",
     script: tampered("end", (db, s) => ({
       zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),

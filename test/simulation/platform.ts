@@ -24,6 +24,17 @@ export interface Session {
   over: boolean
   /** how often a gate said that this end freed a slot */
   released: number
+  /** what a gate did when it was told the end: when it freed a slot (simulated ms) */
+  freed: { readonly by: Gate; readonly at: number } | undefined
+  /** webhooks of its end that are on the way, or that a gate could not answer and may still carry out */
+  readonly telling: Set<Telling>
+}
+
+interface Telling {
+  readonly gate: Gate
+  readonly from: number
+  /** whether the gate is told this end by no other webhook meanwhile */
+  alone: boolean
 }
 
 /** What the platform makes of a start, and when it was asked (simulated ms). */
@@ -108,11 +119,17 @@ export class Platform {
     return this.sessions.find((session) => session.ids.some((each) => each === id))
   }
 
+  /** An end that a gate was told freed a slot. */
+  freed(told: ReadonlyArray<string>, by: Gate): void {
+    const session = told.map((id) => this.find(id)).find((found) => found !== undefined)
+    if (session !== undefined) session.freed = { by, at: this.world.kernel.now }
+  }
+
   private begin(ids: Session["ids"], request: string, script: PlatformScript): void {
     const { kernel } = this.world
     const begins = Math.floor(script.delay / 2)
     const historyAt = kernel.now + begins + script.historyAfter
-    const session: Session = { ids, historyAt, request, over: false, released: 0 }
+    const session: Session = { ids, historyAt, request, over: false, released: 0, freed: undefined, telling: new Set() }
     this.sessions.push(session)
     this.pending++
     kernel.after(begins + script.talk, () => {
@@ -141,6 +158,9 @@ export class Platform {
       again()
       return
     }
+    const telling: Telling = { gate, from: world.kernel.now, alone: true }
+    for (const other of session.telling) if (other.gate === gate) telling.alone = other.alone = false
+    session.telling.add(telling)
     const [web, conversation] = session.ids
     const named = [[web], [conversation], [web, conversation]][world.chance(`${key} ids`, 3)] ?? [web]
     gate.ask(
@@ -149,6 +169,10 @@ export class Platform {
       (exit) => {
         if (Exit.isFailure(exit)) return again()
         this.pending--
+        session.telling.delete(telling)
+        if (!exit.value && telling.alone && session.freed?.by === gate && session.freed.at >= telling.from) {
+          world.fail(`I6: a webhook freed the slot of ${web}, and was told that it did not`)
+        }
         if (exit.value && ++session.released > 1) world.fail(`I6: two webhooks freed the slot of ${web}`)
       },
       again,

@@ -1,24 +1,27 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
-import type { SettingsTree } from "../../src/Settings.ts"
+import type { Campaign, SettingsTree } from "../../src/Settings.ts"
 import { SERVER } from "../support/settings.ts"
 import type { Plan } from "./plan.ts"
 
+/** What callers ask for. The other campaign stands before it and has no callers: ends are told to both. */
+export const CAMPAIGN = "campaign"
+
+const campaign = (id: string, slots: number | undefined): Campaign => ({
+  name: id,
+  ApiSecretToken: Redacted.make("key"),
+  BaseUrl: "https://platform.example/",
+  BusinessId: "business",
+  WebCampaignId: id,
+  DefaultRegionId: "eu",
+  AllowedRegionIds: ["eu"],
+  AllowedTransportTypes: ["websocket"],
+  MaxConcurrency: slots,
+})
+
 export const settingsOf = (plan: Plan): SettingsTree => ({
   StoreConnectionString: Redacted.make("memory:"),
-  Campaigns: [
-    {
-      name: "default",
-      ApiSecretToken: Redacted.make("key"),
-      BaseUrl: "https://platform.example/",
-      BusinessId: "business",
-      WebCampaignId: "campaign",
-      DefaultRegionId: "eu",
-      AllowedRegionIds: ["eu"],
-      AllowedTransportTypes: ["websocket"],
-      MaxConcurrency: plan.slotsFromPlatform ? undefined : plan.slots,
-    },
-  ],
+  Campaigns: [campaign("other", 1), campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots)],
   IpIntel: {
     Provider: "none",
     ApiKey: undefined,

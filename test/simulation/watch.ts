@@ -16,6 +16,7 @@ import type { Gate } from "./gate.ts"
 import { Ledger, TERMINAL } from "./ledger.ts"
 import type { PlatformScript } from "./plan.ts"
 import { Promises } from "./promises.ts"
+import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
 const SWEPT = /\["swept",[^\]]*\],?/
@@ -29,7 +30,7 @@ const RELEASES: { readonly [outcome in PlatformScript["outcome"]]: string | unde
   failed: "failed",
   ghost: "failed",
 }
-const KEYS = keysOf("business/campaign")
+const KEYS = keysOf(`business/${CAMPAIGN}`)
 
 export class Watch {
   state: QueueState = EMPTY
@@ -73,6 +74,12 @@ export class Watch {
     done: () => void,
   ): void {
     const name = script.replace("queue.", "")
+    // the campaign without callers is not looked at: an end that it is told changes nothing but what it remembers
+    if (name !== script && keys[0] !== KEYS[0]) {
+      done()
+      return
+    }
+    this.world.steps++
     if (script === "limit.take" && Array.isArray(reply) && reply[0] === 1) this.ledger.took(gate, args[1] ?? "", keys)
     if (name === script) {
       done()
@@ -122,6 +129,7 @@ export class Watch {
     if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${result[0]} by audit`)
     if (name === "release") this.released(own, String(result[0]))
+    if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
     const heard = this.messages.toSorted()
     this.messages = []
     const changed = raw !== this.raw

@@ -14,6 +14,8 @@ export interface Planted {
   readonly name: string
   /** replaces a script of the store */
   readonly script?: (script: Script) => Script
+  /** what a gate is told of a script, instead of its reply */
+  readonly heard?: (script: string, reply: Reply) => Reply
   /** carries a script out only so long (ms) after it has decided, by replacing it with what it decided */
   readonly actsLate?: {
     readonly millis: number
@@ -33,7 +35,7 @@ export class World {
   /** the first thing that was wrong */
   violation: string | undefined
   over = false
-  /** scripts that the store has carried out */
+  /** scripts that the store has carried out, and that were looked at */
   steps = 0
   /** the slots that the platform names */
   slots: number
@@ -103,9 +105,9 @@ export class World {
     args: ReadonlyArray<string>,
     done: (reply: Reply) => void,
   ): void {
-    this.steps++
     this.base.run(script, keys, args, (reply) => {
-      this.watch.carriedOut(gate, script.name, keys, args, reply, () => done(reply))
+      const heard = this.planted?.heard?.(script.name, reply) ?? reply
+      this.watch.carriedOut(gate, script.name, keys, args, reply, () => done(heard))
     })
   }
 }
