@@ -201,9 +201,13 @@ export class FifoQueue extends Context.Service<
 export const TICK_MILLIS = 2_000
 /** How long a start may take before its slot passes on; longer than the platform client waits. */
 export const START_LEASE_MILLIS = 30_000
-/** How long a platform at capacity is left alone: the first time, and at most. */
+/**
+ * How long a platform at capacity is left alone: the first time, and at most; and at most while no call of this campaign runs,
+ * whose end would say that there is room again.
+ */
 export const REST_FIRST_MILLIS = 2_000
 export const REST_LONGEST_MILLIS = 60_000
+export const REST_IDLE_MILLIS = 5_000
 /** How long a campaign rests at most when the platform limits the key's requests: its free slots must not rest long. */
 export const LIMITED_LONGEST_MILLIS = 5_000
 /** Instances are reached on this channel, followed by their id. */
@@ -328,8 +332,16 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           (now) => {
             const seen = now + seenMillis
             return millis === undefined
-              ? [id, lease, "capacity", seen, REST_FIRST_MILLIS, REST_LONGEST_MILLIS]
-              : [id, lease, "limited", seen, Math.max(1, Math.round(millis)), LIMITED_LONGEST_MILLIS]
+              ? [id, lease, "capacity", seen, REST_FIRST_MILLIS, REST_LONGEST_MILLIS, REST_IDLE_MILLIS]
+              : [
+                  id,
+                  lease,
+                  "limited",
+                  seen,
+                  Math.max(1, Math.round(millis)),
+                  LIMITED_LONGEST_MILLIS,
+                  LIMITED_LONGEST_MILLIS,
+                ]
           },
           (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
         ),
@@ -337,7 +349,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         step(
           starts.release,
           at,
-          () => [id, lease, refund ? "failed" : "refused", 0, 0, 0],
+          () => [id, lease, refund ? "failed" : "refused", 0, 0, 0, 0],
           (reply) => (reply[0] === "failed" ? "failed" : "stale"),
         ),
       end: (at, sessionIds) =>

@@ -156,18 +156,21 @@ return reply({'ended', id})
 
 /**
  * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
- * names, and the campaign rests: a back-off that doubles, until a session ends or starts; starts that were under way
+ * names, and the campaign rests: a back-off that doubles, until a session ends or starts, and stays short while none is live;
+ * starts that were under way
  * together and are refused together count as one. Where the platform limits the key's requests the campaign rests for the
  * first back-off and no longer: that says nothing about free slots. Otherwise the ticket has failed and the slot goes to the next; its quota
  * is given back unless the platform refused what the caller sent.
  *
  * ARGV 6 id · 7 lease · 8 `capacity`, `limited`, `failed` (quota is given back) or `refused` (it is not) · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
+ * · 12 longest while no session is live (ms)
  * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
  */
 export const release = script(
   "release",
   `
-local id, lease, kind, present, first, longest = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11])
+local id, lease, kind, present, first = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+local longest = tonumber(ARGV[num(META, 'live') > 0 and 11 or 12])
 local t = load(id)
 if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
 free(id, t)
@@ -202,7 +205,8 @@ return reply(place(id))
     s.wait(id, t, Number(s.arg(3)))
     if (!s.resting()) {
       const n = kind === "capacity" ? Math.min(s.db.hincrby(s.meta, "restn", 1), 20) : 1
-      s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), Number(s.arg(5)))))
+      const longest = Number(s.arg(s.num("live") > 0 ? 5 : 6))
+      s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), longest)))
     }
     return s.reply(s.place(id))
   },

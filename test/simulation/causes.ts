@@ -31,8 +31,9 @@ export interface Carried {
   readonly callMillis: number
 }
 
-/** Back-offs of a platform at capacity never last longer (ms). */
+/** Back-offs of a platform at capacity never last longer (ms), and while no call runs no longer than the second. */
 const MOST_REST = 60_000
+const MOST_REST_IDLE = 5_000
 
 /** What calling the next ticket may do to any ticket. */
 const called = ({ before, now, unattended }: Carried, id: string, move: string): boolean => {
@@ -120,7 +121,8 @@ const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<
   const waits = name === "release" && result[0] === "waiting"
   const limited = waits && args[2] === "limited"
   if (until > was) {
-    const full = waits && args[2] === "capacity" && until <= now + MOST_REST
+    const runs = [...after.tickets.values()].some(({ state }) => state === "l")
+    const full = waits && args[2] === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
     if (!full && !limited) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
   }
   if (limited) {

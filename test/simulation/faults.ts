@@ -271,6 +271,12 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
+    name: "a full platform is left alone for long, though no call runs whose end would say that there is room",
+    script: tampered("release", (db) => ({
+      hget: (key, field) => (field === "live" ? "1" : db.hget(key, field)),
+    })),
+  },
+  {
     name: "an end leaves the campaign resting",
     script: tampered("end", (db) => ({
       hdel: (key, field) => (field === "rest" ? undefined : db.hdel(key, field)),

@@ -161,6 +161,15 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
   chance.percent(percent) ? chance.between(low, high) : -1
 
+/** The answers to a caller's starts; now and then the platform is full so often that its campaign rests for long. */
+const platformScripts = (chance: Chance, id: number, rough: number, seed: number): Arrive["platform"] => {
+  const first = platformScript(chance, rough, seed, `${id} 0`)
+  const further = [platformScript(chance, rough >> 1, seed, `${id} 1`), platformScript(chance, 0, seed, `${id} 2`)]
+  if (rough === 0 || keyed(seed, `full ${id}`) % 24 > 0) return [first, ...further]
+  const full = { ...first, outcome: "capacity", delay: first.delay % 400 } as const
+  return [full, full, full, full, ...further]
+}
+
 const arrival = (
   chance: Chance,
   id: number,
@@ -190,11 +199,7 @@ const arrival = (
   poll: sometimes(chance, 15, 500, 6_000),
   rejoin: sometimes(chance, 12, 0, 20_000),
   retries: chance.below(3),
-  platform: [
-    platformScript(chance, rough, seed, `${id} 0`),
-    platformScript(chance, rough >> 1, seed, `${id} 1`),
-    platformScript(chance, 0, seed, `${id} 2`),
-  ],
+  platform: platformScripts(chance, id, rough, seed),
 })
 
 /** Invents a history. */

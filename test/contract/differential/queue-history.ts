@@ -37,6 +37,7 @@ const STEPS = 30
 const CALL_MILLIS = 7_200_000
 const FIRST_REST = 2_000
 const LONGEST_REST = 60_000
+const IDLE_REST = 5_000
 const WHO = "192.0.2.9"
 
 const strings = (values: ReadonlyArray<unknown>): string => values.map(String).toSorted().join("\n")
@@ -169,7 +170,15 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         return random.percent(60)
           ? [
               twins.release,
-              [id, lease(id), random.percent(75) ? "capacity" : "limited", now + grace, FIRST_REST, LONGEST_REST],
+              [
+                id,
+                lease(id),
+                random.percent(75) ? "capacity" : "limited",
+                now + grace,
+                FIRST_REST,
+                LONGEST_REST,
+                IDLE_REST,
+              ],
             ]
           : [twins.release, [id, lease(id), random.percent(70) ? "failed" : "refused", 0, 0, 0]]
       }

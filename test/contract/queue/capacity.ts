@@ -2,7 +2,12 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { LIMITED_LONGEST_MILLIS, REST_FIRST_MILLIS, REST_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
+import {
+  LIMITED_LONGEST_MILLIS,
+  REST_FIRST_MILLIS,
+  REST_IDLE_MILLIS,
+  REST_LONGEST_MILLIS,
+} from "../../../src/FifoQueue.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
@@ -88,8 +93,9 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("each refusal after a rest doubles the next one, up to the longest", { slots: 1 }, (q) =>
+  test("each refusal after a rest doubles the next one, up to the longest", { slots: 2 }, (q) =>
     Effect.gen(function* () {
+      yield* q.enter("t0")
       yield* q.admit("t1")
       const rests: Array<number | undefined> = []
       for (let n = 0; n < 7; n++) {
@@ -98,6 +104,19 @@ export const capacity = (test: QueueTest): void => {
         yield* q.begin("t1")
       }
       assert.deepStrictEqual(rests, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+    }),
+  )
+
+  test("while none of its calls runs, whose end would say that there is room, no rest is long", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const rests: Array<number | undefined> = []
+      for (let n = 0; n < 4; n++) {
+        yield* q.rest("t1", leaseOf(q, "t1"))
+        rests.push(yield* restOf(q, "t1", 1_000))
+        yield* q.begin("t1")
+      }
+      assert.deepStrictEqual(rests, [2_000, 4_000, REST_IDLE_MILLIS, REST_IDLE_MILLIS])
     }),
   )
 
