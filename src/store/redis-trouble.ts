@@ -24,6 +24,12 @@ export const isReplica: Trouble = refused(
   "the server is a replica, which takes no writes (READONLY); name the primary, or all of them as host:port,host:port",
 )
 
+/** The server was the primary, or was said to be: of several servers another one is. */
+export const wasDemoted: Trouble = {
+  refused: false,
+  message: "the server is a replica, which takes no writes (READONLY); the primary is looked for",
+}
+
 /** What servers answer to AUTH, SELECT and the first commands, by the words in it. The first that fits counts. */
 const REFUSALS: ReadonlyArray<readonly [RegExp, Trouble]> = [
   [/WRONGPASS|invalid password/, refused("the server refuses the user or the password (AUTH: WRONGPASS)")],

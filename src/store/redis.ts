@@ -12,8 +12,9 @@ import { type Reply, type Script, Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeJoin, type Send } from "./join.ts"
 import { CONNECT_TIMEOUT_MILLIS, open } from "./redis-client.ts"
+import { makeFailovers } from "./redis-failover.ts"
 import { identify } from "./redis-hosts.ts"
-import { isReplica, StoreRefused, type Trouble, troubleOf } from "./redis-trouble.ts"
+import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
 
 /** How often the server's time is measured again. */
 const RESYNC_MILLIS = 30_000
@@ -24,8 +25,14 @@ const RETRY_MILLIS = 500
 /** Nothing is kept under this key: deleting it shows whether the server takes writes. */
 const PROBE_KEY = "vg:probe"
 
-/** What ioredis calls a command that was not answered in time, and what a replica says to a write, also within a script. */
-const LOST = /^Command timed out$|READONLY/
+/** What ioredis calls a command that was not answered in time. */
+const TIMED_OUT = "Command timed out"
+
+/** What a replica says to a write, also within a script. Nothing of the command was carried out. */
+const READONLY = /READONLY/
+
+/** How long a write that a replica refused waits for the primary (ms). */
+const REPEAT_MILLIS = 2_000
 
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
 const unavailable = (cause: string): StoreUnavailable =>
@@ -69,6 +76,12 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
       const trouble = troubleOf(connection)
+      // Sentinel and a primary's hosts are asked again: a failover may be under way
+      const replica = connection.kind === "redis" ? isReplica : wasDemoted
+      /** what waits until there is a measured connection again */
+      let connectedAgain = Deferred.makeUnsafe<void>()
+      /** a failover is under way: what the present master acknowledges would be lost */
+      let failingOver = false
       /** what stood in the way last; empty while nothing does */
       let complaint = ""
       /** a connection that is closed on purpose is nothing to complain of */
@@ -76,8 +89,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       /** how the first connect went; a server that is away is waited for later */
       const first = yield* Deferred.make<void, StoreRefused>()
 
+      const failovers = connection.kind === "sentinel" ? makeFailovers(connection) : undefined
       const opened = Effect.acquireRelease(
-        Effect.sync(() => open(connection)),
+        Effect.sync(() => open(connection, failovers?.redirect)),
         (each) =>
           Effect.sync(() => {
             closing = true
@@ -145,17 +159,14 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         ).pipe(Effect.mapError(trouble))
         if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
         return yield* Effect.mapError(measure, trouble)
-      }).pipe(
-        // Sentinel and a primary's hosts are asked again: a failover may be under way
-        Effect.mapError((found) =>
-          found === isReplica && connection.kind !== "redis" ? { ...found, refused: false } : found,
-        ),
-      )
+      }).pipe(Effect.mapError((found) => (found === isReplica ? replica : found)))
 
       const onReady = examine.pipe(
         Effect.tap((ahead) => {
           complaint = ""
           Deferred.doneUnsafe(first, Effect.void)
+          Deferred.doneUnsafe(connectedAgain, Effect.void)
+          connectedAgain = Deferred.makeUnsafe()
           return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
         }),
         Effect.tapError((found) => {
@@ -191,6 +202,32 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       })
       for (const each of [client, subscriber]) each.connect().catch(failed)
 
+      /** Connects anew, to whichever server is the primary by then. */
+      const renew = (each: typeof client): void => {
+        // ioredis gives up for ever what is told to disconnect while it connects
+        if (each.status === "connecting") each.once("connect", () => each.disconnect(true))
+        else if (each.status === "connect" || each.status === "ready") each.disconnect(true)
+      }
+      if (failovers !== undefined) {
+        yield* failovers.listen({
+          onBegin: () => {
+            if (failingOver) return
+            failingOver = true
+            log(Effect.logWarning("The store's Sentinels begin a failover; nothing is written until it is over."))
+          },
+          onEnd: () => {
+            if (failingOver) log(Effect.logInfo("The failover of the store is over."))
+            failingOver = false
+          },
+          onSwitch: () => {
+            log(Effect.logWarning("The store has another master; connecting to it."))
+            offset = undefined
+            renew(client)
+            renew(subscriber)
+          },
+        })
+      }
+
       yield* Effect.suspend(() => (offset === undefined ? Effect.void : measure)).pipe(
         Effect.ignore,
         Effect.delay(RESYNC_MILLIS),
@@ -198,25 +235,28 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         Effect.forkScoped,
       )
 
+      /** A replica refused a write. Of a cluster the nodes themselves say where it is to go. */
+      const isDemotion = (error: Error): boolean => !(client instanceof Cluster) && READONLY.test(error.message)
+
       /**
        * A server that hangs, a connection that leads nowhere, a primary that became a replica: what follows fails at once until a
        * new connection stands.
        */
       const giveUp = (error: Error): void => {
+        const demoted = isDemotion(error)
         // of a cluster only one node may hang
-        if (!LOST.test(error.message) || client instanceof Cluster || offset === undefined) return
+        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || offset === undefined) return
         offset = undefined
-        failed(error)
+        complain(demoted ? replica : trouble(error))
         client.disconnect(true)
+        if (demoted) renew(subscriber)
       }
       const lost = (error: Error): StoreUnavailable => {
         giveUp(error)
         return unavailable(trouble(error).message)
       }
-      const notConnected = (): StoreUnavailable => unavailable(complaint === "" ? "not connected" : complaint)
-
-      const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
-        Effect.suspend(() => (offset === undefined ? Effect.fail(notConnected()) : Effect.mapError(ask(send), lost)))
+      const notConnected = (): StoreUnavailable =>
+        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint)
 
       /** ioredis throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {
@@ -226,18 +266,50 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           done(errorOf(error))
         }
       }
-      const send: Send = (script, keys, args, done) => {
-        const rest = [...keys, ...args]
+
+      /** Sends what a replica refused once more when the primary is connected, or answers the refusal when that takes too long. */
+      const repeat = (refusal: Error, done: Done, send: () => unknown): void => {
+        giveUp(refusal)
+        log(
+          Effect.matchEager(Effect.timeout(Deferred.await(connectedAgain), REPEAT_MILLIS), {
+            onSuccess: () => attempt(done, send),
+            onFailure: () => done(refusal),
+          }),
+        )
+      }
+
+      const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
+        Effect.suspend(() => {
+          if (offset === undefined || failingOver) return Effect.fail(notConnected())
+          const sent = ask((done) =>
+            send((error, reply) => {
+              if (error && isDemotion(error)) repeat(error, done, () => send(done))
+              else done(error, reply)
+            }),
+          )
+          return Effect.mapError(sent, lost)
+        })
+
+      const evaluate = (script: Script, rest: ReadonlyArray<string | number>, numberOfKeys: number, done: Done): void =>
         attempt(done, () =>
-          client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
+          client.evalsha(digestOf(script), numberOfKeys, ...rest, (error, reply) => {
             // the server forgot its scripts, or this one is new to it: once with the text
             if (error?.message.startsWith("NOSCRIPT")) {
-              attempt(done, () => client.eval(script.lua, keys.length, ...rest, done))
+              attempt(done, () => client.eval(script.lua, numberOfKeys, ...rest, done))
             } else {
               done(error, reply)
             }
           }),
         )
+      const send: Send = (script, keys, args, done) => {
+        const rest = [...keys, ...args]
+        evaluate(script, rest, keys.length, (error, reply) => {
+          if (error && isDemotion(error)) {
+            repeat(error, done, () => evaluate(script, rest, keys.length, done))
+          } else {
+            done(error, reply)
+          }
+        })
       }
       const run = makeJoin(send, client instanceof Cluster)
 
@@ -249,7 +321,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         // one primitive for the whole: every admission waits for it
         run: (script, keys, args) =>
           Effect.callback<Reply, StoreUnavailable>((resume) => {
-            if (offset === undefined) return resume(Effect.fail(notConnected()))
+            if (offset === undefined || failingOver) return resume(Effect.fail(notConnected()))
             run(script, keys, args, (error, reply) => {
               if (error) {
                 resume(Effect.fail(lost(error)))
