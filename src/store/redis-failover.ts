@@ -153,14 +153,13 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
         lazyConnect: true,
         retryStrategy: retryDelay,
       })
-      let complaint = ""
+      let complained = false
       const failed = (error: unknown): void => {
-        const { message } = trouble(error)
-        if (closing || message === complaint) return
-        complaint = message
+        if (closing || complained) return
+        complained = true
         run(
           Effect.logWarning(
-            `The Sentinel ${nameOf(sentinel)} cannot be listened to (${message}); a failover that it leads may be noticed late. Trying again until it can.`,
+            `The Sentinel ${nameOf(sentinel)} cannot be listened to (${trouble(error).message}); a failover that it leads may be noticed late. Trying again until it can.`,
           ),
         )
       }
@@ -173,7 +172,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
           client.subscribe(...Object.values(ANNOUNCEMENTS)),
         ]).then(
           () => {
-            complaint = ""
+            complained = false
           },
           (error: unknown) => {
             failed(error)

@@ -134,6 +134,33 @@ describe("a planned failover behind Sentinels", () => {
   )
 })
 
+describe("a Sentinel that cannot be listened to", () => {
+  live("has one line in the log, however often it is tried again, and the store is there all the same", () =>
+    Effect.gen(function* () {
+      const { url } = yield* redisSentinels()
+      const closed = yield* redisServer({ password: "correct-horse" })
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const withOne = url.replace("/mymaster", `,127.0.0.1:${closed.port}/mymaster?sentinelPassword=battery-staple`)
+      const store = yield* Effect.provide(opened(withOne), Logger.layer([logger]))
+      yield* answering(store)
+      const connections = async () =>
+        Number(/total_connections_received:(\d+)/.exec(await closed.command("info", "stats"))?.[1])
+      yield* Effect.promise(async () => {
+        await eventually("the line", () => lines.some((line) => line.includes(String(closed.port))))
+        // each look is a connection of redis-cli
+        const before = await connections()
+        let looks = 0
+        await eventually("it is tried again twice", async () => (await connections()) - before - ++looks >= 2)
+      })
+      const said = lines.filter((line) => line.includes(String(closed.port)))
+      assert.lengthOf(said, 1, lines.join("\n"))
+      assert.match(said[0] ?? "", /^The Sentinel 127\.0\.0\.1:\d+ cannot be listened to \(.*WRONGPASS/)
+      assert.notMatch(lines.join("\n"), /correct-horse|battery-staple/)
+    }),
+  )
+})
+
 describe("a primary that became a replica", () => {
   live("refuses a write, which is done once at the new primary, and nobody notices", () =>
     Effect.gen(function* () {

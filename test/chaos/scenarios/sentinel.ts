@@ -72,8 +72,12 @@ export const sentinelPlanned: Scenario = {
     // they come until the old master is a replica too
     const crowd = rig.crowd({ callers, arriveMillis: 16_000, talkMillis: [300, 900] })
     await sleep(rig.chance.between(2_000, 3_500))
-    await sentinels.sentinels[rig.chance.below(sentinels.sentinels.length)]?.command("sentinel", "failover", "mymaster")
-    const times = await orderBack(rig, performance.now())
+    const leader = sentinels.sentinels[rig.chance.below(sentinels.sentinels.length)]
+    const since = performance.now()
+    await leader?.command("sentinel", "failover", "mymaster")
+    // requests before the promotion are answered as ever
+    await eventually("the promotion", async () => (await sentinels.replica.command("role")).startsWith("master"))
+    const times = await orderBack(rig, since)
     await eventually(
       "the old master's demotion",
       async () => (await sentinels.master.command("role")).startsWith("slave"),
