@@ -13,6 +13,7 @@ import type { RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeJoin, type Send } from "./join.ts"
 import { CONNECT_TIMEOUT_MILLIS, open } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
+import { makeFaults } from "./redis-faults.ts"
 import { identify } from "./redis-hosts.ts"
 import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
 
@@ -22,8 +23,12 @@ const RESYNC_MILLIS = 30_000
 /** How soon a connection that could not be used is tried again. */
 const RETRY_MILLIS = 500
 
-/** Nothing is kept under this key: deleting it shows whether the server takes writes. */
+/** Writing this key shows whether the server takes writes. It is kept for as short as can be. */
 const PROBE_KEY = "vg:probe"
+const PROBE_TTL_MILLIS = 1
+
+/** How often the log says that the store can still not be used (ms). */
+const COMPLAIN_EVERY_MILLIS = 60_000
 
 /** What ioredis calls a command that was not answered in time. */
 const TIMED_OUT = "Command timed out"
@@ -37,6 +42,9 @@ const REPEAT_MILLIS = 2_000
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
 const unavailable = (cause: string): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause }))
+
+/** The server itself said it, not ioredis of a connection. */
+const isReplyError = (error: Error): boolean => error.name === "ReplyError"
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
@@ -76,6 +84,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
       const trouble = troubleOf(connection)
+      const noteFault = yield* makeFaults()
       // Sentinel and a primary's hosts are asked again: a failover may be under way
       const replica = connection.kind === "redis" ? isReplica : wasDemoted
       /** what waits until there is a measured connection again */
@@ -84,6 +93,8 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       let failingOver = false
       /** what stood in the way last; empty while nothing does */
       let complaint = ""
+      /** when the log said so last, by the steady time */
+      let complainedAt = 0
       /** a connection that is closed on purpose is nothing to complain of */
       let closing = false
       /** how the first connect went; a server that is away is waited for later */
@@ -110,8 +121,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         ) {
           return
         }
-        if (complaint === message) return
+        if (complaint === message && steady() - complainedAt < COMPLAIN_EVERY_MILLIS) return
         complaint = message
+        complainedAt = steady()
         const said = refused ? "The store refuses the connection" : "The store cannot be reached"
         log(Effect.logWarning(`${said} (${message}); trying again until it can be used.`))
         Deferred.doneUnsafe(first, Effect.void)
@@ -251,9 +263,12 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         client.disconnect(true)
         if (demoted) renew(subscriber)
       }
-      const lost = (error: Error): StoreUnavailable => {
+      const lost = (error: Error, asked: string): StoreUnavailable => {
         giveUp(error)
-        return unavailable(trouble(error).message)
+        const found = trouble(error)
+        // a demotion is a matter of the connection, as is whatever the server did not say itself
+        if (isReplyError(error) && !isDemotion(error)) noteFault(found, asked)
+        return unavailable(found.message)
       }
       const notConnected = (): StoreUnavailable =>
         unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint)
@@ -278,7 +293,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         )
       }
 
-      const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
+      const ready = (asked: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => {
           if (offset === undefined || failingOver) return Effect.fail(notConnected())
           const sent = ask((done) =>
@@ -287,7 +302,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
               else done(error, reply)
             }),
           )
-          return Effect.mapError(sent, lost)
+          return Effect.mapError(sent, (error) => lost(error, asked))
         })
 
       const evaluate = (script: Script, rest: ReadonlyArray<string | number>, numberOfKeys: number, done: Done): void =>
@@ -324,7 +339,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
             if (offset === undefined || failingOver) return resume(Effect.fail(notConnected()))
             run(script, keys, args, (error, reply) => {
               if (error) {
-                resume(Effect.fail(lost(error)))
+                resume(Effect.fail(lost(error, script.name)))
               } else if (isReply(reply)) {
                 resume(Effect.succeed(reply))
               } else {
@@ -339,11 +354,13 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         spans: !(client instanceof Cluster),
         get: (key) =>
           Effect.map(
-            ready((done) => client.get(key, done)),
+            ready("GET", (done) => client.get(key, done)),
             (value) => (typeof value === "string" ? value : undefined),
           ),
-        set: (key, value, ttlMillis) => Effect.asVoid(ready((done) => client.set(key, value, "PX", ttlMillis, done))),
-        publish: (channel, message) => Effect.asVoid(ready((done) => client.publish(channel, message, done))),
+        set: (key, value, ttlMillis) =>
+          Effect.asVoid(ready("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
+        publish: (channel, message) =>
+          Effect.asVoid(ready("PUBLISH", (done) => client.publish(channel, message, done))),
         subscribe: (channel, onMessage) =>
           Effect.acquireRelease(
             Effect.suspend(() => {
@@ -362,7 +379,19 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
                 if (subscriber.status === "ready") subscriber.unsubscribe(channel).catch(failed)
               }),
           ),
-        ping: Effect.asVoid(ready((done) => client.call("PING", done))),
+        ping: Effect.asVoid(
+          ready("SET", (done) => {
+            const written: Done = (error) => {
+              // of a cluster the node with this key may be away while others serve
+              if (error && client instanceof Cluster && !isReplyError(error)) {
+                attempt(done, () => client.call("PING", done))
+              } else {
+                done(error)
+              }
+            }
+            attempt(written, () => client.set(PROBE_KEY, "", "PX", PROBE_TTL_MILLIS, written))
+          }),
+        ),
         now: Effect.sync(() => (offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)),
       })
     }),
