@@ -173,27 +173,37 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         return yield* Effect.mapError(measure, trouble)
       }).pipe(Effect.mapError((found) => (found === isReplica ? replica : found)))
 
-      const onReady = examine.pipe(
-        Effect.tap((ahead) => {
-          complaint = ""
-          Deferred.doneUnsafe(first, Effect.void)
-          Deferred.doneUnsafe(connectedAgain, Effect.void)
-          connectedAgain = Deferred.makeUnsafe()
-          return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
-        }),
-        Effect.tapError((found) => {
-          complain(found)
-          // one server is asked on a new connection, a cluster's perhaps another node
-          return client instanceof Cluster
-            ? Effect.void
-            : Effect.delay(
-                Effect.sync(() => client.disconnect(true)),
-                RETRY_MILLIS,
-              )
-        }),
-        Effect.retry({ schedule: Schedule.spaced(RETRY_MILLIS), while: () => client.status === "ready" }),
-        Effect.ignore,
-      )
+      /** counts connections: what is said of an old one must not end a newer one, nor one that is being made (see `renew`) */
+      let connections = 0
+      const onReady = Effect.suspend(() => {
+        const connection = ++connections
+        return examine.pipe(
+          Effect.tap((ahead) => {
+            complaint = ""
+            Deferred.doneUnsafe(first, Effect.void)
+            Deferred.doneUnsafe(connectedAgain, Effect.void)
+            connectedAgain = Deferred.makeUnsafe()
+            return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
+          }),
+          Effect.tapError((found) => {
+            complain(found)
+            // one server is asked on a new connection, a cluster's perhaps another node
+            return client instanceof Cluster
+              ? Effect.void
+              : Effect.delay(
+                  Effect.sync(() => {
+                    if (connection === connections && client.status === "ready") client.disconnect(true)
+                  }),
+                  RETRY_MILLIS,
+                )
+          }),
+          Effect.retry({
+            schedule: Schedule.spaced(RETRY_MILLIS),
+            while: () => client instanceof Cluster && client.status === "ready",
+          }),
+          Effect.ignore,
+        )
+      })
       client.on("ready", () => {
         log(onReady)
       })

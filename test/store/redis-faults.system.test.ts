@@ -1,6 +1,6 @@
 /** A Redis that can be reached and refuses to do what it is asked: it is not ready, and the log says once what to do. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Logger } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { type Script, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
@@ -59,6 +59,16 @@ const FAULTS: ReadonlyArray<Fault> = [
   },
 ]
 
+/** Lets the test's time go on, by a second at each look, until the condition holds. */
+const asTimeGoesOn = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
+  for (let looks = 0; looks < 500; looks++) {
+    if (condition()) return
+    yield* TestClock.adjust("1 second")
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))
+  }
+  return yield* Effect.die(new Error(`${what} did not come`))
+})
+
 describe("a Redis that refuses to write", () => {
   it.effect.each(FAULTS)("has one line when it begins, one a minute and one when it is over: $kind", (fault) => {
     const lines: Array<string> = []
@@ -94,6 +104,33 @@ describe("a Redis that refuses to write", () => {
       yield* TestClock.adjust("10 minutes")
       assert.match(lines.at(-1) ?? "", /no longer refuses/)
       assert.notInclude(lines.join("\n"), "a-secret-argument")
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+
+  it.effect("has one line when it became a replica, one a minute and one when it is a primary again", () => {
+    const lines: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+    const complaints = () => lines.filter((line) => line.includes("READONLY"))
+    return Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>
+        Effect.provide(Store, built),
+      )
+      yield* answering(store)
+      yield* Effect.promise(() => server.command("replicaof", "127.0.0.1", "1"))
+      const write = yield* Effect.forkChild(Effect.exit(store.run(add, [KEY], ["a"])))
+      yield* asTimeGoesOn("the line", () => complaints().length > 0)
+      // so long it waits for a primary
+      yield* TestClock.adjust("2 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(write)))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.ping)))
+      assert.match(complaints()[0] ?? "", /takes no writes .*name the primary/)
+      const began = yield* Clock.currentTimeMillis
+      yield* asTimeGoesOn("the line of a minute later", () => complaints().length > 1)
+      assert.isAtLeast((yield* Clock.currentTimeMillis) - began, 55_000)
+      yield* Effect.promise(() => server.command("replicaof", "no", "one"))
+      yield* asTimeGoesOn("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
+      yield* store.run(add, [KEY], ["b"])
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 })
