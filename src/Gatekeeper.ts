@@ -91,6 +91,8 @@ export class Gatekeeper extends Context.Service<
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
     /** Why the slots of a campaign are not known, in words for anybody; undefined when all are known. */
     readonly capacityProblem: Effect.Effect<string | undefined>
+    /** Which campaign's queue the store did not let the gate look after a moment ago, in words for anybody; undefined when none. */
+    readonly queueProblem: Effect.Effect<string | undefined>
     /** What an operator sees and does; whoever calls it has been authorised. */
     readonly operator: Operator
   }
@@ -234,7 +236,7 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    yield* background(campaigns, capacity, steps, tickets, sessionIds)
+    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds)
     const operator = yield* makeOperator(campaigns, capacity, steps)
 
     return Gatekeeper.of({
@@ -245,6 +247,10 @@ export const layer: Layer.Layer<
       attach: tickets.attach,
       sessionEnded: tickets.sessionEnded,
       capacityProblem: Effect.sync(capacity.problem),
+      queueProblem: Effect.sync(() => {
+        const [failing] = upkeep.failing()
+        return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
+      }),
       operator,
     })
   }),

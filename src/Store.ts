@@ -60,7 +60,7 @@ export class Store extends Context.Service<
       channel: string,
       onMessage: (message: string) => void,
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Succeeds when the store answers. */
+    /** Succeeds when the store answers and takes writes. */
     readonly ping: Effect.Effect<void, StoreUnavailable>
     /** The time all instances agree on, in milliseconds since 1970. */
     readonly now: Effect.Effect<number>

@@ -2,7 +2,7 @@
  * What runs beside the requests: the sweep that upholds deadlines and wakes what was not woken, the tick that keeps
  * connected tickets present and tells them their position, and the look after sessions whose webhook was lost.
  */
-import { Effect, Metric, Schedule, type Scope } from "effect"
+import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
 import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
@@ -24,6 +24,12 @@ export const AUDIT_MILLIS = 60_000
 /** The most tickets in one command of a tick; more go in further commands. */
 const TOUCH_LIMIT = 10_000
 
+/** Which campaigns' queues are upheld. */
+export interface Upkeep {
+  /** The campaigns whose last sweep failed. */
+  readonly failing: () => ReadonlyArray<string>
+}
+
 /** Repeats for ever at this interval; a store that is away is waited for, anything else is a bug and is logged. */
 const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>) =>
   task.pipe(
@@ -40,12 +46,13 @@ export const background = (
   steps: Steps,
   { sessionEnded }: Tickets,
   ids: SessionIds,
-): Effect.Effect<void, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
+): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
     const live = new Map<string, number>()
+    const failing = new Set<string>()
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
@@ -58,11 +65,19 @@ export const background = (
         yield* Metric.update(metrics.slots(campaign.name), at.slots)
         if (swept.more) yield* sweepOf(campaign)
       })
-    yield* every(
-      SWEEP_MILLIS,
-      "sweep",
-      Effect.forEach(campaigns.all, sweepOf, { concurrency: "unbounded", discard: true }),
-    )
+    for (const campaign of campaigns.all) {
+      // each on its own: what is wrong with one campaign's records must not keep the others from being swept
+      yield* every(
+        SWEEP_MILLIS,
+        "sweep",
+        Effect.onExit(sweepOf(campaign), (exit) =>
+          Effect.sync(() => {
+            if (Exit.isSuccess(exit)) failing.delete(campaign.name)
+            else failing.add(campaign.name)
+          }),
+        ),
+      )
+    }
 
     const eventOf = (
       slots: number,
@@ -130,4 +145,6 @@ export const background = (
         Effect.delay(LOOK_MILLIS),
         Effect.forkScoped,
       )
+
+    return { failing: () => [...failing] }
   })

@@ -143,7 +143,10 @@ export const Operations = HttpApiGroup.make("Operations").add(
   HttpApiEndpoint.get("live", "/health/live", { success: Schema.Struct({ status: Schema.Literal("ok") }) }),
   HttpApiEndpoint.get("ready", "/health/ready", {
     success: Schema.Struct({ status: Schema.Literal("ready") }),
-    error: problem(503, "`not_ready`: draining, the store cannot be reached, or the slots are not known yet"),
+    error: problem(
+      503,
+      "`not_ready`: draining, the store cannot be reached or takes no writes, or the slots are not known yet",
+    ),
   }),
 )
 

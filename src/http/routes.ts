@@ -1,6 +1,6 @@
 /** The gate's operations over HTTP: each takes what it needs of a request and answers with a value. Nothing fails. */
 import type { IncomingMessage } from "node:http"
-import { Clock, Context, Effect, Layer, Predicate, Result } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { Started } from "../Session.ts"
 import { Settings } from "../Settings.ts"
@@ -27,6 +27,8 @@ export class Routes extends Context.Service<
   }
 >()("voicegate/http/Routes") {}
 
+const PING_EVERY_NANOS = 1_000_000_000n
+
 /** A request that names its ticket asks for its state, and keeps its place, before any limit is looked at. */
 const namesTicket = (body: unknown): boolean =>
   Predicate.hasProperty(body, "uniqueRequestId") && body.uniqueRequestId !== null && body.uniqueRequestId !== undefined
@@ -42,6 +44,19 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const clock = yield* Clock.Clock
       const rejoins = makeAskLimit(Security.StatusPerMinute)
       let draining = false
+      const [lastPing, forgetPing] = yield* Effect.cachedInvalidateWithTTL(
+        Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),
+        Duration.infinity,
+      )
+      /** when the store was pinged last, on the clock that nobody sets (ns) */
+      let pingedAt: bigint | undefined
+      /** Whether the store takes writes; it is asked once a second at most, however many ask here. */
+      const stored = Effect.suspend(() => {
+        const now = clock.monotonicTimeNanosUnsafe()
+        if (pingedAt !== undefined && now - pingedAt < PING_EVERY_NANOS) return lastPing
+        pingedAt = now
+        return Effect.andThen(forgetPing, lastPing)
+      })
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
         Effect.succeed(answers.failed(error, basePath))
@@ -105,8 +120,9 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           const notReady = (detail: string): Answer =>
             answers.problem(503, "not_ready", detail, { headers: { "retry-after": "1" } })
           if (draining) return notReady("The gate is shutting down.")
-          const stored = yield* Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true })
-          if (!stored) return notReady("The store cannot be reached.")
+          if (!(yield* stored)) return notReady("The store cannot be reached, or takes no writes.")
+          const unserved = yield* gatekeeper.queueProblem
+          if (unserved !== undefined) return notReady(unserved)
           const unknown = yield* gatekeeper.capacityProblem
           if (unknown !== undefined) return notReady(unknown)
           return answers.json(200, { status: "ready" }, "ready")

@@ -1,14 +1,15 @@
 /** Opens ioredis as a connection string says. */
 import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
-import type { RedisConnection } from "../settings/connection-string.ts"
+import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { primaryConnector } from "./redis-hosts.ts"
 
 /** A command that is not answered in this time has failed; whether it was carried out is not known. */
 export const COMMAND_TIMEOUT_MILLIS = 2_000
 export const CONNECT_TIMEOUT_MILLIS = 5_000
 
-const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
+/** How long ioredis waits before it connects again (ms). */
+export const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
 
 /** Options of every connection: commands fail at once while it is down, and none is sent twice. */
 const commonOptions = (connection: RedisConnection): RedisOptions => ({
@@ -23,8 +24,15 @@ const commonOptions = (connection: RedisConnection): RedisOptions => ({
   lazyConnect: true,
 })
 
-/** Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here. */
-export const open = (connection: RedisConnection): Redis | Cluster => {
+/**
+ * Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here.
+ *
+ * @param redirect where to go instead of the address (`host:port`) that a Sentinel names as the master's; null is there
+ */
+export const open = (
+  connection: RedisConnection,
+  redirect: (address: string) => HostPort | null = () => null,
+): Redis | Cluster => {
   const common = commonOptions(connection)
   switch (connection.kind) {
     case "redis":
@@ -51,8 +59,11 @@ export const open = (connection: RedisConnection): Redis | Cluster => {
         ...(connection.sentinelPassword === undefined
           ? {}
           : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),
+        natMap: redirect,
         retryStrategy: retryDelay,
         sentinelRetryStrategy: retryDelay,
+        // else one that hangs is waited for without end
+        sentinelCommandTimeout: COMMAND_TIMEOUT_MILLIS,
       })
     case "cluster": {
       const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = common

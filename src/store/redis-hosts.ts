@@ -22,7 +22,8 @@ type Answer = { readonly host: HostPort } & (
   | { readonly is: "troubled"; readonly trouble: Trouble }
 )
 
-const nameOf = ({ host, port }: HostPort): string => `${host.includes(":") ? `[${host}]` : host}:${port}`
+/** A host as logs and messages name it. */
+export const nameOf = ({ host, port }: HostPort): string => `${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** Asks one host what it is, on a connection of its own. Never rejects. */
 const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {

@@ -12,8 +12,10 @@ import { type Reply, type Script, Store } from "../Store.ts"
 import type { RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeJoin, type Send } from "./join.ts"
 import { CONNECT_TIMEOUT_MILLIS, open } from "./redis-client.ts"
+import { makeFailovers } from "./redis-failover.ts"
+import { makeFaults } from "./redis-faults.ts"
 import { identify } from "./redis-hosts.ts"
-import { isReplica, StoreRefused, type Trouble, troubleOf } from "./redis-trouble.ts"
+import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
 
 /** How often the server's time is measured again. */
 const RESYNC_MILLIS = 30_000
@@ -21,15 +23,28 @@ const RESYNC_MILLIS = 30_000
 /** How soon a connection that could not be used is tried again. */
 const RETRY_MILLIS = 500
 
-/** Nothing is kept under this key: deleting it shows whether the server takes writes. */
+/** Writing this key shows whether the server takes writes. It is kept for as short as can be. */
 const PROBE_KEY = "vg:probe"
+const PROBE_TTL_MILLIS = 1
 
-/** What ioredis calls a command that was not answered in time, and what a replica says to a write, also within a script. */
-const LOST = /^Command timed out$|READONLY/
+/** How often the log says that the store can still not be used (ms). */
+const COMPLAIN_EVERY_MILLIS = 60_000
+
+/** What ioredis calls a command that was not answered in time. */
+const TIMED_OUT = "Command timed out"
+
+/** What a replica says to a write, also within a script. Nothing of the command was carried out. */
+const READONLY = /READONLY/
+
+/** How long a write that a replica refused waits for the primary (ms). */
+const REPEAT_MILLIS = 2_000
 
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
 const unavailable = (cause: string): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause }))
+
+/** The server itself said it, not ioredis of a connection. */
+const isReplyError = (error: Error): boolean => error.name === "ReplyError"
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
@@ -69,15 +84,25 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       /** added to the steady time it is the server's; undefined while there is no measured connection */
       let offset: number | undefined
       const trouble = troubleOf(connection)
+      const noteFault = yield* makeFaults()
+      // Sentinel and a primary's hosts are asked again: a failover may be under way
+      const replica = connection.kind === "redis" ? isReplica : wasDemoted
+      /** what waits until there is a measured connection again */
+      let connectedAgain = Deferred.makeUnsafe<void>()
+      /** a failover is under way: what the present master acknowledges would be lost */
+      let failingOver = false
       /** what stood in the way last; empty while nothing does */
       let complaint = ""
+      /** when the log said so last, by the steady time */
+      let complainedAt = 0
       /** a connection that is closed on purpose is nothing to complain of */
       let closing = false
       /** how the first connect went; a server that is away is waited for later */
       const first = yield* Deferred.make<void, StoreRefused>()
 
+      const failovers = connection.kind === "sentinel" ? makeFailovers(connection) : undefined
       const opened = Effect.acquireRelease(
-        Effect.sync(() => open(connection)),
+        Effect.sync(() => open(connection, failovers?.redirect)),
         (each) =>
           Effect.sync(() => {
             closing = true
@@ -96,8 +121,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         ) {
           return
         }
-        if (complaint === message) return
+        if (complaint === message && steady() - complainedAt < COMPLAIN_EVERY_MILLIS) return
         complaint = message
+        complainedAt = steady()
         const said = refused ? "The store refuses the connection" : "The store cannot be reached"
         log(Effect.logWarning(`${said} (${message}); trying again until it can be used.`))
         Deferred.doneUnsafe(first, Effect.void)
@@ -145,32 +171,39 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         ).pipe(Effect.mapError(trouble))
         if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
         return yield* Effect.mapError(measure, trouble)
-      }).pipe(
-        // Sentinel and a primary's hosts are asked again: a failover may be under way
-        Effect.mapError((found) =>
-          found === isReplica && connection.kind !== "redis" ? { ...found, refused: false } : found,
-        ),
-      )
+      }).pipe(Effect.mapError((found) => (found === isReplica ? replica : found)))
 
-      const onReady = examine.pipe(
-        Effect.tap((ahead) => {
-          complaint = ""
-          Deferred.doneUnsafe(first, Effect.void)
-          return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
-        }),
-        Effect.tapError((found) => {
-          complain(found)
-          // one server is asked on a new connection, a cluster's perhaps another node
-          return client instanceof Cluster
-            ? Effect.void
-            : Effect.delay(
-                Effect.sync(() => client.disconnect(true)),
-                RETRY_MILLIS,
-              )
-        }),
-        Effect.retry({ schedule: Schedule.spaced(RETRY_MILLIS), while: () => client.status === "ready" }),
-        Effect.ignore,
-      )
+      /** counts connections: what is said of an old one must not end a newer one, nor one that is being made (see `renew`) */
+      let connections = 0
+      const onReady = Effect.suspend(() => {
+        const connection = ++connections
+        return examine.pipe(
+          Effect.tap((ahead) => {
+            complaint = ""
+            Deferred.doneUnsafe(first, Effect.void)
+            Deferred.doneUnsafe(connectedAgain, Effect.void)
+            connectedAgain = Deferred.makeUnsafe()
+            return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
+          }),
+          Effect.tapError((found) => {
+            complain(found)
+            // one server is asked on a new connection, a cluster's perhaps another node
+            return client instanceof Cluster
+              ? Effect.void
+              : Effect.delay(
+                  Effect.sync(() => {
+                    if (connection === connections && client.status === "ready") client.disconnect(true)
+                  }),
+                  RETRY_MILLIS,
+                )
+          }),
+          Effect.retry({
+            schedule: Schedule.spaced(RETRY_MILLIS),
+            while: () => client instanceof Cluster && client.status === "ready",
+          }),
+          Effect.ignore,
+        )
+      })
       client.on("ready", () => {
         log(onReady)
       })
@@ -191,6 +224,32 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       })
       for (const each of [client, subscriber]) each.connect().catch(failed)
 
+      /** Connects anew, to whichever server is the primary by then. */
+      const renew = (each: typeof client): void => {
+        // ioredis gives up for ever what is told to disconnect while it connects
+        if (each.status === "connecting") each.once("connect", () => each.disconnect(true))
+        else if (each.status === "connect" || each.status === "ready") each.disconnect(true)
+      }
+      if (failovers !== undefined) {
+        yield* failovers.listen({
+          onBegin: () => {
+            if (failingOver) return
+            failingOver = true
+            log(Effect.logWarning("The store's Sentinels begin a failover; nothing is written until it is over."))
+          },
+          onEnd: () => {
+            if (failingOver) log(Effect.logInfo("The failover of the store is over."))
+            failingOver = false
+          },
+          onSwitch: () => {
+            log(Effect.logWarning("The store has another master; connecting to it."))
+            offset = undefined
+            renew(client)
+            renew(subscriber)
+          },
+        })
+      }
+
       yield* Effect.suspend(() => (offset === undefined ? Effect.void : measure)).pipe(
         Effect.ignore,
         Effect.delay(RESYNC_MILLIS),
@@ -198,25 +257,31 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         Effect.forkScoped,
       )
 
+      /** A replica refused a write. Of a cluster the nodes themselves say where it is to go. */
+      const isDemotion = (error: Error): boolean => !(client instanceof Cluster) && READONLY.test(error.message)
+
       /**
        * A server that hangs, a connection that leads nowhere, a primary that became a replica: what follows fails at once until a
        * new connection stands.
        */
       const giveUp = (error: Error): void => {
+        const demoted = isDemotion(error)
         // of a cluster only one node may hang
-        if (!LOST.test(error.message) || client instanceof Cluster || offset === undefined) return
+        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || offset === undefined) return
         offset = undefined
-        failed(error)
+        complain(demoted ? replica : trouble(error))
         client.disconnect(true)
+        if (demoted) renew(subscriber)
       }
-      const lost = (error: Error): StoreUnavailable => {
+      const lost = (error: Error, asked: string): StoreUnavailable => {
         giveUp(error)
-        return unavailable(trouble(error).message)
+        const found = trouble(error)
+        // a demotion is a matter of the connection, as is whatever the server did not say itself
+        if (isReplyError(error) && !isDemotion(error)) noteFault(found, asked)
+        return unavailable(found.message)
       }
-      const notConnected = (): StoreUnavailable => unavailable(complaint === "" ? "not connected" : complaint)
-
-      const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
-        Effect.suspend(() => (offset === undefined ? Effect.fail(notConnected()) : Effect.mapError(ask(send), lost)))
+      const notConnected = (): StoreUnavailable =>
+        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint)
 
       /** ioredis throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {
@@ -226,18 +291,50 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           done(errorOf(error))
         }
       }
-      const send: Send = (script, keys, args, done) => {
-        const rest = [...keys, ...args]
+
+      /** Sends what a replica refused once more when the primary is connected, or answers the refusal when that takes too long. */
+      const repeat = (refusal: Error, done: Done, send: () => unknown): void => {
+        giveUp(refusal)
+        log(
+          Effect.matchEager(Effect.timeout(Deferred.await(connectedAgain), REPEAT_MILLIS), {
+            onSuccess: () => attempt(done, send),
+            onFailure: () => done(refusal),
+          }),
+        )
+      }
+
+      const ready = (asked: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
+        Effect.suspend(() => {
+          if (offset === undefined || failingOver) return Effect.fail(notConnected())
+          const sent = ask((done) =>
+            send((error, reply) => {
+              if (error && isDemotion(error)) repeat(error, done, () => send(done))
+              else done(error, reply)
+            }),
+          )
+          return Effect.mapError(sent, (error) => lost(error, asked))
+        })
+
+      const evaluate = (script: Script, rest: ReadonlyArray<string | number>, numberOfKeys: number, done: Done): void =>
         attempt(done, () =>
-          client.evalsha(digestOf(script), keys.length, ...rest, (error, reply) => {
+          client.evalsha(digestOf(script), numberOfKeys, ...rest, (error, reply) => {
             // the server forgot its scripts, or this one is new to it: once with the text
             if (error?.message.startsWith("NOSCRIPT")) {
-              attempt(done, () => client.eval(script.lua, keys.length, ...rest, done))
+              attempt(done, () => client.eval(script.lua, numberOfKeys, ...rest, done))
             } else {
               done(error, reply)
             }
           }),
         )
+      const send: Send = (script, keys, args, done) => {
+        const rest = [...keys, ...args]
+        evaluate(script, rest, keys.length, (error, reply) => {
+          if (error && isDemotion(error)) {
+            repeat(error, done, () => evaluate(script, rest, keys.length, done))
+          } else {
+            done(error, reply)
+          }
+        })
       }
       const run = makeJoin(send, client instanceof Cluster)
 
@@ -249,10 +346,10 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         // one primitive for the whole: every admission waits for it
         run: (script, keys, args) =>
           Effect.callback<Reply, StoreUnavailable>((resume) => {
-            if (offset === undefined) return resume(Effect.fail(notConnected()))
+            if (offset === undefined || failingOver) return resume(Effect.fail(notConnected()))
             run(script, keys, args, (error, reply) => {
               if (error) {
-                resume(Effect.fail(lost(error)))
+                resume(Effect.fail(lost(error, script.name)))
               } else if (isReply(reply)) {
                 resume(Effect.succeed(reply))
               } else {
@@ -267,11 +364,13 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         spans: !(client instanceof Cluster),
         get: (key) =>
           Effect.map(
-            ready((done) => client.get(key, done)),
+            ready("GET", (done) => client.get(key, done)),
             (value) => (typeof value === "string" ? value : undefined),
           ),
-        set: (key, value, ttlMillis) => Effect.asVoid(ready((done) => client.set(key, value, "PX", ttlMillis, done))),
-        publish: (channel, message) => Effect.asVoid(ready((done) => client.publish(channel, message, done))),
+        set: (key, value, ttlMillis) =>
+          Effect.asVoid(ready("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
+        publish: (channel, message) =>
+          Effect.asVoid(ready("PUBLISH", (done) => client.publish(channel, message, done))),
         subscribe: (channel, onMessage) =>
           Effect.acquireRelease(
             Effect.suspend(() => {
@@ -290,7 +389,19 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
                 if (subscriber.status === "ready") subscriber.unsubscribe(channel).catch(failed)
               }),
           ),
-        ping: Effect.asVoid(ready((done) => client.call("PING", done))),
+        ping: Effect.asVoid(
+          ready("SET", (done) => {
+            const written: Done = (error) => {
+              // of a cluster the node with this key may be away while others serve
+              if (error && client instanceof Cluster && !isReplyError(error)) {
+                attempt(done, () => client.call("PING", done))
+              } else {
+                done(error)
+              }
+            }
+            attempt(written, () => client.set(PROBE_KEY, "", "PX", PROBE_TTL_MILLIS, written))
+          }),
+        ),
         now: Effect.sync(() => (offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)),
       })
     }),

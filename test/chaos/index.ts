@@ -7,7 +7,7 @@ import { gateKilled } from "./scenarios/gate-killed.ts"
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
-import { sentinelFailover } from "./scenarios/sentinel.ts"
+import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
 import type { Scenario } from "./support/scenario.ts"
 
@@ -18,6 +18,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   redisPowerLoss,
   redisEmptied,
   sentinelFailover,
+  sentinelPlanned,
   clusterFailover,
   gateFrozen,
   clockSteps,

@@ -1,5 +1,6 @@
 /** The gate without its Redis: at the start, and while callers wait. */
 import { assert, describe, it } from "@effect/vitest"
+import { keysOf } from "../../src/queue/step.ts"
 import { eventually } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
 import { note, noted } from "./support/evidence.ts"
@@ -110,6 +111,27 @@ describe("a gate whose Redis is away", () => {
       await socket.sees("start_call")
       assert.strictEqual(socket.count("ended"), 0)
       note(TOPIC, "Redis away for 5 s with a grace of 2 s: the connected caller is called, not abandoned")
+    }),
+  )
+
+  it.concurrent(
+    "is not ready while a key of the queue holds something else, and says once what to do",
+    withBench(async (bench) => {
+      const redis = bench.own(await startRedis())
+      const platform = bench.own(await startPlatform())
+      const gate = await bench.gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      await eventually("ready", async () => (await ready(gate)) === 200)
+      const [meta = ""] = keysOf("business-1/campaign-1")
+      await redis.command("set", meta, "a text")
+      await eventually("unready", async () => (await ready(gate)) === 503)
+      assertUnavailable(noted(TOPIC, "a key of a wrong type: request", await gate.call()))
+      const lines = gate.output().match(/The store refuses what the gate asks.*WRONGTYPE.*/g) ?? []
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], "delete the key")
+      note(TOPIC, `a key of a wrong type: ${lines[0]}`)
+      await redis.command("del", meta)
+      await eventually("ready again", async () => (await ready(gate)) === 200)
+      assert.strictEqual((await gate.call()).status, 200)
     }),
   )
 

@@ -408,3 +408,39 @@ describe("a store that is away", () => {
     ),
   )
 })
+
+describe("a campaign whose records the store refuses", () => {
+  it.effect("keeps no other campaign from being swept", () => {
+    const world = makeWorld()
+    let refused = false
+    const store = Layer.effect(
+      Store,
+      Effect.map(Store, (real) => ({
+        ...real,
+        run: (script, keys, args) =>
+          refused && keys.some((key) => key.includes("{business%2Fcampaign}"))
+            ? Effect.fail(new StoreUnavailable({ message: "a key of another type" }))
+            : real.run(script, keys, args),
+      })),
+    ).pipe(Layer.provide(memory.layer))
+    const two = { VoiceAiPlatform: { Campaigns: { sales: { WebCampaignId: "sales-id", MaxConcurrency: 1 } } } }
+    const body = Effect.gen(function* () {
+      yield* begin(caller(1), { campaignId: "sales" })
+      const first = yield* enqueue(caller(2), { campaignId: "sales" })
+      const second = yield* enqueue(caller(3), { campaignId: "sales" })
+      world.connected.add(first).add(second)
+      yield* hangUp("web-1")
+      refused = true
+      expect(eventsOf(world, first).map(({ type }) => type)).toContain("start_call")
+      // the first does not start, and only a sweep finds that
+      yield* TestClock.adjust("40 seconds")
+      expect(eventsOf(world, second).map(({ type }) => type)).toContain("start_call")
+      const gatekeeper = yield* Gatekeeper
+      expect(yield* gatekeeper.queueProblem).toContain("campaign default")
+      refused = false
+      yield* TestClock.adjust("1 second")
+      expect(yield* gatekeeper.queueProblem).toBeUndefined()
+    })
+    return Effect.andThen(TestClock.setTime(BEGIN), Effect.provide(body, gateLayer(world, two, { store })))
+  })
+})

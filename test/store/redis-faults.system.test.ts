@@ -1,0 +1,136 @@
+/** A Redis that can be reached and refuses to do what it is asked: it is not ready, and the log says once what to do. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { type Script, Store } from "../../src/Store.ts"
+import { layer } from "../../src/store/redis.ts"
+import { eventually } from "../support/process.ts"
+import { redisServer } from "../support/redis.ts"
+import { answering, connectionTo } from "../support/stores.ts"
+
+const KEY = "vg:{written}"
+
+const add: Script = {
+  name: "test.add",
+  numberOfKeys: 1,
+  lua: "-- test.add\nreturn redis.call('SADD', KEYS[1], ARGV[1])\n",
+  memory: () => 1,
+}
+
+type Command = ReadonlyArray<string>
+
+interface Fault {
+  readonly kind: string
+  readonly begin: Command
+  readonly end: Command
+  readonly advice: RegExp
+  /** whether nothing at all can be written */
+  readonly total: boolean
+}
+
+const FAULTS: ReadonlyArray<Fault> = [
+  {
+    kind: "OOM",
+    begin: ["config", "set", "maxmemory", "1"],
+    end: ["config", "set", "maxmemory", "0"],
+    advice: /memory is full .*raise its maxmemory/,
+    total: true,
+  },
+  {
+    kind: "NOREPLICAS",
+    begin: ["config", "set", "min-replicas-to-write", "1"],
+    end: ["config", "set", "min-replicas-to-write", "0"],
+    advice: /fewer replicas .*bring them back/,
+    total: true,
+  },
+  {
+    kind: "NOPERM",
+    begin: ["acl", "setuser", "default", "resetkeys", "~other:*"],
+    end: ["acl", "setuser", "default", "~*"],
+    advice: /all commands on keys and channels that begin with vg:/,
+    total: true,
+  },
+  {
+    kind: "WRONGTYPE",
+    begin: ["set", KEY, "a text"],
+    end: ["del", KEY],
+    advice: /another type of value .*delete the key/,
+    total: false,
+  },
+]
+
+/** Lets the test's time go on, by a second at each look, until the condition holds. */
+const asTimeGoesOn = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
+  for (let looks = 0; looks < 500; looks++) {
+    if (condition()) return
+    yield* TestClock.adjust("1 second")
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))
+  }
+  return yield* Effect.die(new Error(`${what} did not come`))
+})
+
+describe("a Redis that refuses to write", () => {
+  it.effect.each(FAULTS)("has one line when it begins, one a minute and one when it is over: $kind", (fault) => {
+    const lines: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+    const refusals = () => lines.filter((line) => line.includes("refuses what the gate asks"))
+    return Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>
+        Effect.provide(Store, built),
+      )
+      yield* answering(store)
+      const write = store.run(add, [KEY], ["a-secret-argument"])
+      yield* write
+      yield* Effect.promise(() => server.command("del", KEY))
+
+      yield* Effect.promise(() => server.command(...fault.begin))
+      for (let n = 0; n < 3; n++) assert.isTrue(Exit.isFailure(yield* Effect.exit(write)))
+      assert.strictEqual(Exit.isFailure(yield* Effect.exit(store.ping)), fault.total)
+      yield* Effect.promise(() => eventually("the first line", () => refusals().length > 0))
+      assert.lengthOf(refusals(), 1)
+      assert.include(refusals()[0], "test.add")
+      assert.match(refusals()[0] ?? "", fault.advice)
+
+      yield* TestClock.adjust("1 minute")
+      assert.match(refusals()[1] ?? "", new RegExp(`still refuses .*${fault.kind}.*: ${fault.total ? 3 : 2} more`))
+
+      yield* Effect.promise(() => server.command(...fault.end))
+      yield* write
+      yield* store.ping
+      yield* TestClock.adjust("1 minute")
+      assert.lengthOf(refusals(), 3)
+      assert.match(lines.at(-1) ?? "", new RegExp(`no longer refuses .*${fault.kind}`))
+      yield* TestClock.adjust("10 minutes")
+      assert.match(lines.at(-1) ?? "", /no longer refuses/)
+      assert.notInclude(lines.join("\n"), "a-secret-argument")
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+
+  it.effect("has one line when it became a replica, one a minute and one when it is a primary again", () => {
+    const lines: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+    const complaints = () => lines.filter((line) => line.includes("READONLY"))
+    return Effect.gen(function* () {
+      const server = yield* redisServer()
+      const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>
+        Effect.provide(Store, built),
+      )
+      yield* answering(store)
+      yield* Effect.promise(() => server.command("replicaof", "127.0.0.1", "1"))
+      const write = yield* Effect.forkChild(Effect.exit(store.run(add, [KEY], ["a"])))
+      yield* asTimeGoesOn("the line", () => complaints().length > 0)
+      // so long it waits for a primary
+      yield* TestClock.adjust("2 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(write)))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.ping)))
+      assert.match(complaints()[0] ?? "", /takes no writes .*name the primary/)
+      const began = yield* Clock.currentTimeMillis
+      yield* asTimeGoesOn("the line of a minute later", () => complaints().length > 1)
+      assert.isAtLeast((yield* Clock.currentTimeMillis) - began, 55_000)
+      yield* Effect.promise(() => server.command("replicaof", "no", "one"))
+      yield* asTimeGoesOn("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
+      yield* store.run(add, [KEY], ["b"])
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+})
