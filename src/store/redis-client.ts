@@ -55,6 +55,8 @@ export const open = (
         ...common,
         sentinels: [...connection.sentinels],
         name: connection.master,
+        // without these ioredis connects in the clear, whatever `tls` says
+        ...(connection.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
         db: connection.database,
         ...(connection.sentinelPassword === undefined
           ? {}

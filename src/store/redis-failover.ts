@@ -144,6 +144,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
       const client = new Redis({
         ...sentinel,
         ...(connection.sentinelPassword === undefined ? {} : { password: Redacted.value(connection.sentinelPassword) }),
+        ...(connection.tls ? { tls: {} } : {}),
         connectTimeout: CONNECT_TIMEOUT_MILLIS,
         commandTimeout: COMMAND_TIMEOUT_MILLIS,
         enableOfflineQueue: false,
