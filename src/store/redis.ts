@@ -28,8 +28,8 @@ const PROBE_KEY = "vg:probe"
 const LOST = /^Command timed out$|READONLY/
 
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
-const unavailable = (cause: string): StoreUnavailable =>
-  stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause }))
+const unavailable = (cause: string, unasked: boolean): StoreUnavailable =>
+  stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked }))
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
@@ -211,9 +211,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       }
       const lost = (error: Error): StoreUnavailable => {
         giveUp(error)
-        return unavailable(trouble(error).message)
+        return unavailable(trouble(error).message, false)
       }
-      const notConnected = (): StoreUnavailable => unavailable(complaint === "" ? "not connected" : complaint)
+      const notConnected = (): StoreUnavailable => unavailable(complaint === "" ? "not connected" : complaint, true)
 
       const ready = (send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => (offset === undefined ? Effect.fail(notConnected()) : Effect.mapError(ask(send), lost)))
