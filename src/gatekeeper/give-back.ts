@@ -4,7 +4,7 @@
  * idempotent. What is remembered is bounded in all and by caller and network; beyond that, and when this process dies, the ticket is
  * left to the disconnect grace or to the deadline of its slot.
  */
-import { Effect, Metric, type Scope } from "effect"
+import { Cause, Effect, Metric, type Scope } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import { shareOf } from "../queue/step.ts"
 import { WITHDRAW_LIMIT } from "../queue/withdraw.ts"
@@ -127,10 +127,10 @@ export const makeGiveBack = ({
       const free = [...kept.values()].filter(({ ticket }) => !ticket)
       yield* Effect.ignore(Effect.forEach(free, refund, { concurrency: AT_ONCE, discard: true }))
     }).pipe(
-      Effect.catchCause((cause) => {
+      Effect.catchDefect((defect) => {
         // a bug, which trying again would repeat
         for (const { taken } of [...kept.values()]) done(taken)
-        return Effect.logError("What requests had taken could not be given back", cause)
+        return Effect.logError("What requests had taken could not be given back", Cause.die(defect))
       }),
     )
     const again = Effect.gen(function* () {
