@@ -17,6 +17,7 @@ import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
 import * as sweeps from "./queue/sweep.ts"
 import * as touches from "./queue/touch.ts"
+import { withdraw } from "./queue/withdraw.ts"
 import type { StoreUnavailable, TicketState } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { type Reply, type Script, Store } from "./Store.ts"
@@ -177,6 +178,12 @@ export class FifoQueue extends Context.Service<
     /** A session ended, by any of its ids. */
     readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
     readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
+    /**
+     * Takes back tickets of which nobody was told, `WITHDRAW_LIMIT` at most, and gives their quota back: places and slots, except
+     * of a session that runs. None of them is called any more, not even one whose admission is carried out only later. Answers
+     * how many ended. Idempotent.
+     */
+    readonly withdraw: (at: At, ids: ReadonlyArray<string>) => Step<number>
     /** Asks for one ticket, keeps it present, and notes where its connection is. */
     readonly attach: (at: At, id: string, connected: boolean) => Step<Standing>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and says where they stand. */
@@ -365,6 +372,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           at,
           () => [id],
           (reply) => (reply[0] === "left" || reply[0] === "busy" || reply[0] === "over" ? reply[0] : "unknown"),
+        ),
+      withdraw: (at, ids) =>
+        step(
+          withdraw,
+          at,
+          () => ids,
+          (reply) => integer(reply[0]),
         ),
       attach: (at, id, connected) =>
         step(

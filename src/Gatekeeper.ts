@@ -6,7 +6,7 @@
  * Before the address is looked up, a refusal of the limits that is known to hold still is repeated.
  *
  * A request succeeds with a started session and fails with whatever else can happen, `Queued` included. What was taken
- * (quota, slot) is given back when a later step fails; what a dying process could not give back, the deadlines do.
+ * (quota, slot, place) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
 import { Context, Effect, Layer, Metric, Result } from "effect"
 import { CallerNames } from "./CallerNames.ts"
@@ -17,6 +17,7 @@ import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
+import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
@@ -81,6 +82,11 @@ export class Gatekeeper extends Context.Service<
     ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
     /** Gives up a place or a reserved slot. Idempotent; a running call ends with its session. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Takes back a ticket that `request` has just answered and of which the caller could not be told. Waits for nothing. A session
+     * that runs already ends as any other.
+     */
+    readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
     /** Where the ticket stands; asking counts as a sign of presence. */
     readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
     /** The platform says that a session has ended, under any of its ids. True when that freed a slot. */
@@ -134,7 +140,8 @@ export const layer: Layer.Layer<
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
     const steps = yield* makeSteps(campaigns, capacity)
-    const { at, refund, step } = steps
+    const { at, step } = steps
+    const giveBack = yield* makeGiveBack(steps)
     const sessionIds = yield* makeSessionIds(steps)
     const launch = yield* makeLaunch(steps, sessionIds)
     const tickets = yield* makeTickets(campaigns, steps, launch)
@@ -168,33 +175,43 @@ export const layer: Layer.Layer<
               refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judged) : Effect.fail(refused),
           )
 
+    const namesOf = (address: string): Pick<Taken, "caller" | "network"> => {
+      // without its `.0/24` or `::/48`, which would be stored with every ticket
+      const short = networkKey(address).slice(0, -5)
+      return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
+    }
+
     /**
      * Limits, then slot or queue, then the platform. What is held from here on must not be left half taken by a caller who hangs
      * up, nor by a store that did what it was asked and could not say so.
      */
     const enter = ({ campaign, config }: Validated, address: string): Effect.Effect<Started, RequestError> => {
       const where = at(campaign)
-      const caller = names.of(limitKey(address))
-      // without its `.0/24` or `::/48`, which would be stored with every ticket
-      const short = networkKey(address).slice(0, -5)
-      const network = short === "" ? "" : names.of(short)
+      const { caller, network } = namesOf(address)
       const ticket = campaigns.newTicket(campaign, secret())
       const stored: StoredConfig = { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) }
-      const lost = <E extends { readonly _tag: string }>(error: E): Effect.Effect<never, E> =>
-        error._tag === "StoreUnavailable"
-          ? Effect.andThen(refund(caller, ticket), Effect.fail(error))
+      const taken: Taken = { ticket, caller, network, campaign }
+      const after = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never, E> =>
+        Effect.andThen(given, Effect.fail(error))
+      /** Whether the ticket was admitted is not known, unless the store was not even asked. */
+      const notAdmitted = (error: RateLimited | StoreUnavailable): Effect.Effect<never, RequestError> =>
+        error._tag === "StoreUnavailable" && error.unasked !== true
+          ? after(giveBack.all(taken), error)
           : Effect.fail(error)
+      /** A slot whose session may run is left to the session's end, or to the deadline of the start. */
+      const notStarted = (error: PlatformUnavailable | StoreUnavailable): Effect.Effect<never, RequestError> =>
+        error._tag === "StoreUnavailable" ? after(giveBack.quota(taken), error) : Effect.fail(error)
       const decide = (admission: Admission): Effect.Effect<Started, RequestError> => {
         switch (admission._tag) {
           case "waiting":
             return Effect.fail(queued(ticket, admission, where.slots))
           case "full":
-            return Effect.andThen(refund(caller, ticket), Effect.fail(queueFull(admission.averageMillis, where.slots)))
+            return after(giveBack.quota(taken), queueFull(admission.averageMillis, where.slots))
           case "draining":
-            return Effect.andThen(refund(caller, ticket), Effect.fail(draining()))
+            return after(giveBack.quota(taken), draining())
           case "starting":
-            return Effect.matchEffect(launch(where, ticket, admission.lease, stored), {
-              onFailure: lost,
+            return Effect.matchEffect(launch(where, ticket, admission.lease, stored, giveBack.all(taken)), {
+              onFailure: notStarted,
               onSuccess: (launched) =>
                 Result.isSuccess(launched)
                   ? Effect.succeed(launched.success)
@@ -204,7 +221,7 @@ export const layer: Layer.Layer<
       }
       const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
       return Effect.uninterruptible(
-        Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: lost, onSuccess: decide }),
+        Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: notAdmitted, onSuccess: decide }),
       )
     }
 
@@ -243,6 +260,10 @@ export const layer: Layer.Layer<
       request: (body, caller) => Effect.matchEffect(request(body, caller), counted),
       start: tickets.start,
       leave: tickets.leave,
+      withdraw: (ticket, { address }) => {
+        const campaign = campaigns.ofTicket(ticket)
+        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...namesOf(address) })
+      },
       status: tickets.status,
       attach: tickets.attach,
       sessionEnded: tickets.sessionEnded,

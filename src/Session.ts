@@ -217,10 +217,12 @@ export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>
   message: Schema.String,
 }) {}
 
-/** The shared store cannot be reached; nothing is half done. */
+/** The shared store cannot be reached; what it may have done of a request is taken back when it can be. */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
+  /** true where the store was not even asked, so that it has done nothing */
+  unasked: Schema.optionalKey(Schema.Boolean),
 }) {}
 
 /** No ticket has this id, or it was over so long ago that it is forgotten. */

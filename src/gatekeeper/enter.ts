@@ -6,12 +6,16 @@ import { Effect, Result } from "effect"
 import { type Admission, type Asked, type At, FifoQueue, type Newcomer, type Stepped } from "../FifoQueue.ts"
 import { ADMIT_ARGS } from "../queue/admit.ts"
 import { RateLimiter, TAKE_ARGS, type Taking } from "../RateLimiter.ts"
-import type { RateLimited, StoreUnavailable } from "../Session.ts"
+import { type RateLimited, StoreUnavailable, stackless } from "../Session.ts"
 import { type Script, Store } from "../Store.ts"
 import { chain } from "../store/chain.ts"
 import { list } from "../store/reply.ts"
 
 export type Enter = (at: At, newcomer: Newcomer) => Effect.Effect<Stepped<Admission>, RateLimited | StoreUnavailable>
+
+/** The store was asked: for the units, which are taken. */
+const whenTaken = ({ message }: StoreUnavailable): StoreUnavailable =>
+  stackless(() => new StoreUnavailable({ message }))
 
 export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQueue> = Effect.gen(function* () {
   const store = yield* Store
@@ -37,6 +41,8 @@ export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQu
       if (Result.isFailure(taking)) return Effect.fail(taking.failure)
       if (taking.success === undefined) return queue.admit(at, newcomer)
       if (store.spans) return together(taking.success, queue.admitting(at, newcomer, now))
-      return Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () => queue.admit(at, newcomer))
+      return Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () =>
+        Effect.mapError(queue.admit(at, newcomer), whenTaken),
+      )
     })
 })

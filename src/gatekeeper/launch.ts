@@ -18,12 +18,16 @@ export interface StoredConfig extends SessionConfig {
   readonly from?: string
 }
 
-/** A session; or the ticket's place, because all slots of the platform are taken after all. */
+/**
+ * A session; or the ticket's place, because all slots of the platform are taken after all. `unplaced` is done where the store did
+ * not say whether the ticket has that place, and no session runs.
+ */
 export type Launch = (
   at: At,
   ticket: string,
   lease: string,
   stored: StoredConfig,
+  unplaced?: Effect.Effect<void>,
 ) => Effect.Effect<Result.Result<Started, Place>, PlatformUnavailable | StoreUnavailable>
 
 const tooSlow = (): PlatformUnavailable =>
@@ -71,10 +75,12 @@ export const makeLaunch = (
       ticket: string,
       lease: string,
       { reason }: PlatformError,
+      unplaced: Effect.Effect<void>,
     ): Effect.Effect<Place, PlatformUnavailable | StoreUnavailable> => {
       const backInLine = (millis?: number) =>
-        Effect.flatMap(step(at, queue.rest(at, ticket, lease, millis)), (result) =>
-          result._tag === "waiting" ? Effect.succeed(result) : Effect.fail(tooSlow()),
+        Effect.flatMap(
+          Effect.tapError(step(at, queue.rest(at, ticket, lease, millis)), () => unplaced),
+          (result) => (result._tag === "waiting" ? Effect.succeed(result) : Effect.fail(tooSlow())),
         )
       const over = (refund: boolean, failure: PlatformUnavailable) =>
         Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, refund))), Effect.fail(failure))
@@ -111,9 +117,9 @@ export const makeLaunch = (
       }
     }
 
-    return (at, ticket, lease, { from = "", ...config }) =>
+    return (at, ticket, lease, { from = "", ...config }, unplaced = Effect.void) =>
       Effect.matchEffect(platform.initiate(config, from), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
-        onFailure: (error) => Effect.map(refused(at, ticket, lease, error), Result.fail),
+        onFailure: (error) => Effect.map(refused(at, ticket, lease, error, unplaced), Result.fail),
       })
   })

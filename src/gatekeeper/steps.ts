@@ -1,5 +1,5 @@
 /** How a step of the queue is carried out: what it signals is pushed, what it owes is settled. */
-import { Effect, Metric, Schedule, type Scope } from "effect"
+import { Effect, Metric } from "effect"
 import type { At, Settlement, Signal, Stepped } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"
 import { eventOf, PushChannel } from "../PushChannel.ts"
@@ -16,19 +16,16 @@ export interface Steps {
   readonly step: <A, E>(at: At, taken: Effect.Effect<Stepped<A>, E>) => Effect.Effect<A, E>
   /** Pays what the rate limiter owes; what cannot be paid now stays owed in the store. */
   readonly settle: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
-  /** Gives a request's quota back, later if the store is away. */
-  readonly refund: (caller: string, ticket: string) => Effect.Effect<void>
 }
 
 export const makeSteps = (
   campaigns: Campaigns,
   capacity: Capacity,
-): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter | Scope.Scope> =>
+): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
     const push = yield* PushChannel
     const queue = yield* FifoQueue
-    const scope = yield* Effect.scope
 
     const settle: Steps["settle"] = (at, settlements) =>
       Effect.forEach(settlements, ({ caller, kind, ticket }) => limiter[kind](caller, ticket), { discard: true }).pipe(
@@ -50,12 +47,6 @@ export const makeSteps = (
       )
     }
 
-    const refundLater = (caller: string, ticket: string): Effect.Effect<void> =>
-      limiter.refund(caller, ticket).pipe(
-        Effect.retry({ schedule: Schedule.exponential(500).pipe(Schedule.upTo({ duration: "10 minutes" })) }),
-        Effect.catch(() => Effect.logWarning("A caller's quota could not be given back: the store was away too long.")),
-      )
-
     return {
       at: (campaign) => ({
         campaign: campaigns.key(campaign),
@@ -65,10 +56,6 @@ export const makeSteps = (
       // whoever is called in a step whose asker hangs up is told all the same
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       settle,
-      refund: (caller, ticket) =>
-        Effect.catchTag(limiter.refund(caller, ticket), "StoreUnavailable", () =>
-          Effect.asVoid(Effect.forkIn(refundLater(caller, ticket), scope)),
-        ),
     }
   })
 

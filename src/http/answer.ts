@@ -12,6 +12,8 @@ export interface Answer {
   readonly body: string
   /** for the access log, and never a secret */
   readonly outcome: string
+  /** a waiting ticket of which the caller learns by this answer alone */
+  readonly newTicket?: string
 }
 
 const JSON_TYPE = "application/json; charset=utf-8"
@@ -110,17 +112,20 @@ export const failed = (
 ): Answer => {
   switch (error._tag) {
     case "Queued":
-      return json(
-        202,
-        {
-          status: "queued",
-          uniqueRequestId: error.uniqueRequestId,
-          queuePosition: error.queuePosition,
-          estimatedWaitSeconds: error.estimatedWaitSeconds,
-          eventsUrl: `${basePath}/api/session/${error.uniqueRequestId}/events`,
-        },
-        "queued",
-      )
+      return {
+        ...json(
+          202,
+          {
+            status: "queued",
+            uniqueRequestId: error.uniqueRequestId,
+            queuePosition: error.queuePosition,
+            estimatedWaitSeconds: error.estimatedWaitSeconds,
+            eventsUrl: `${basePath}/api/session/${error.uniqueRequestId}/events`,
+          },
+          "queued",
+        ),
+        newTicket: error.uniqueRequestId,
+      }
     case "InvalidRequest":
       return problem(400, error.code, error.message, { extensions: { errors: error.issues } })
     case "Blocked":

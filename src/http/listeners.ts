@@ -98,6 +98,13 @@ export const write = (response: ServerResponse, answer: Answer, more: RawHeaders
 }
 
 /**
+ * Whether nothing that is written reaches the client any more: its end of the connection was closed, and node saw it. A client
+ * or proxy that closes after the answer was written has read it, for all that is known here.
+ */
+const isGone = (request: IncomingMessage, response: ServerResponse): boolean =>
+  response.destroyed || request.socket?.writable === false
+
+/**
  * Whether an upgrade is for the gate: everything below the path where it is mounted; at the root its WebSockets alone, since
  * a host may have others beside them.
  */
@@ -318,8 +325,12 @@ export const layer = ({
           if (path === REQUEST_PATH && request.method !== "OPTIONS") {
             const last = (result: Answer | undefined): void => {
               atEndOfTurn("answer", () => {
+                const ticket = result?.newTicket
+                const lost = ticket !== undefined && address !== undefined && isGone(request, response)
                 reply(result)
                 written(result?.outcome ?? "")
+                // nobody would ever come for it
+                if (lost) run(routed.withdraw(ticket, address))
               })
             }
             if (!ownHost) return last(refusals.host)

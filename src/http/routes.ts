@@ -16,6 +16,8 @@ export class Routes extends Context.Service<
   {
     /** A session request's body, from the caller with this address. */
     readonly request: (body: string, address: string) => Effect.Effect<Answer>
+    /** Takes back the ticket of an answer that could not be given. */
+    readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
     readonly status: (ticket: string) => Effect.Effect<Answer>
     readonly start: (ticket: string) => Effect.Effect<Answer>
     readonly leave: (ticket: string) => Effect.Effect<Answer>
@@ -29,9 +31,12 @@ export class Routes extends Context.Service<
 
 const PING_EVERY_NANOS = 1_000_000_000n
 
-/** A request that names its ticket asks for its state, and keeps its place, before any limit is looked at. */
-const namesTicket = (body: unknown): boolean =>
-  Predicate.hasProperty(body, "uniqueRequestId") && body.uniqueRequestId !== null && body.uniqueRequestId !== undefined
+/**
+ * The ticket that a request names, null and undefined for none. Such a request asks for its state, and keeps its place, before
+ * any limit is looked at.
+ */
+const namedTicket = (body: unknown): unknown =>
+  Predicate.hasProperty(body, "uniqueRequestId") ? body.uniqueRequestId : undefined
 
 /** `basePath` is where a host has mounted the gate; empty when it stands alone. */
 export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store> =>
@@ -69,10 +74,17 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         request: (text, address) => {
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
-          const seconds = namesTicket(body.success) ? rejoins.ask(address, clock.currentTimeMillisUnsafe()) : 0
+          const named = namedTicket(body.success)
+          const asked = Effect.matchEffect(gatekeeper.request(body.success, { address }), requested)
+          if (named === undefined || named === null) return asked
+          const seconds = rejoins.ask(address, clock.currentTimeMillisUnsafe())
           if (seconds > 0) return Effect.succeed(answers.askedTooOften(seconds))
-          return Effect.matchEffect(gatekeeper.request(body.success, { address }), requested)
+          return Effect.map(asked, (answer) => {
+            const { newTicket, ...known } = answer
+            return newTicket === named ? known : answer
+          })
         },
+        withdraw: (ticket, address) => gatekeeper.withdraw(ticket, { address }),
         status: (ticket) =>
           Effect.matchEffect(gatekeeper.status(ticket), {
             onFailure: failed,

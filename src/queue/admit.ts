@@ -10,10 +10,13 @@ export const ADMIT_ARGS = 12
  * From the moment when half of the places are taken, a network that has as many places as its share of those still free gets no
  * further one: for it the queue is full. So no number of requests of one network takes the last places from the others.
  *
+ * A newcomer that was withdrawn already (`withdraw`) is not admitted, and what it took since is given back: its command was on
+ * the way for longer than anybody waited for it.
+ *
  * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration · 12 network, or
  * empty; then id, caller, configuration and network of each further newcomer
  * Result of each `['starting', lease]` · `['waiting', position, length, average ms]` · `['full', length, average ms]`
- * · `['draining']`; what the whole step signals and owes is said with the first
+ * · `['draining']`, also to whoever was withdrawn; what the whole step signals and owes is said with the first
  */
 export const admit = script(
   "admit",
@@ -25,7 +28,20 @@ for a = 13, #ARGV, 4 do
   ids[n], callers[n], datas[n], networks[n] = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
 end
 call_next()
-local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg')
+local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg', 'withdrawn')
+local late = {}
+if meta[5] then
+  local withdrawn = call('ZMSCORE', FORGET, unpack(ids))
+  for n = 1, #ids do
+    if withdrawn[n] then
+      late[#late + 1] = n
+      owe('refund', ids[n], callers[n])
+    end
+  end
+  for l = #late, 1, -1 do
+    for _, each in ipairs({ids, callers, datas, networks}) do table.remove(each, late[l]) end
+  end
+end
 local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0')
 local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[3] == '1'
 -- the first of them find slots, others places, the rest nothing
@@ -98,6 +114,7 @@ if #line > 0 then
   end
   if #flat > 0 then call('HSET', NETWORKS, unpack(flat)) end
 end
+for _, n in ipairs(late) do table.insert(results, n, {{'draining'}}) end
 results[1][2], results[1][3] = signals, settlements
 return results
 `,
@@ -110,6 +127,10 @@ return results
     const data = s.arg(5)
     const network = s.arg(6)
     s.callNext()
+    if (s.num("withdrawn") > 0 && s.db.zscore(s.forget, id) !== undefined) {
+      s.owe("refund", id, caller)
+      return s.reply(["draining"])
+    }
     if (s.num("draining") === 1) return s.reply(["draining"])
     const length = s.db.zcard(s.waiting)
     const newcomer = (): Ticket => {

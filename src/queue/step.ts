@@ -17,7 +17,7 @@
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
  *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
  *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
- *                       were looked at
+ *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -25,7 +25,8 @@
  *   6 leases    zset    id by deadline: one held slot each
  *   7 sessions  hash    session id → ticket id, while live
  *   8 over      zset    session ids that have ended, by time: what tells a repeat or an early webhook
- *   9 forget    zset    terminal ids by the time when they are forgotten
+ *   9 forget    zset    terminal ids by the time when they are forgotten, and ids that were withdrawn before their
+ *                       admission came, which have no record
  *  10 settle    zset    `refund|release|missed id caller` that the rate limiter has still to carry out, by time
  *  11 passed    zset    `network seq id` of waiting tickets that were looked at, all with score 0; seq has 16 digits
  *  12 networks  hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
@@ -99,18 +100,19 @@ local function notify(id, t, kind, value)
     signals[#signals + 1] = {id, kind, value}
   end
 end
+local function owe(kind, id, holder)
+  local hold = string.sub(holder, 1, 1)
+  if hold == '' or (kind == 'release' and hold ~= '+') then return end
+  local caller = string.sub(holder, 2)
+  call('ZADD', SETTLE, int(now), kind .. ' ' .. id .. ' ' .. caller)
+  settlements[#settlements + 1] = {kind, id, caller}
+end
 local function finish(id, t, state, kind)
   t[1] = state
   save(id, t)
   call('HDEL', DATA, id)
   call('ZADD', FORGET, int(now + ${RETENTION_MILLIS}), id)
-  local hold = string.sub(t[5], 1, 1)
-  kind = kind or 'release'
-  if hold ~= '' and (kind ~= 'release' or hold == '+') then
-    local caller = string.sub(t[5], 2)
-    call('ZADD', SETTLE, int(now), kind .. ' ' .. id .. ' ' .. caller)
-    settlements[#settlements + 1] = {kind, id, caller}
-  end
+  owe(kind or 'release', id, t[5])
   if state ~= 'L' then notify(id, t, 'ended', state) end
 end
 local function share_of(n)
@@ -314,18 +316,22 @@ export class Step {
     else this.signals.push([id, kind, value])
   }
 
+  /** What the rate limiter has to do for the caller, who is written as in a ticket's record. */
+  owe(kind: SettlementKind, id: string, holder: string): void {
+    const hold = holder.slice(0, 1)
+    if (hold === "" || (kind === "release" && hold !== "+")) return
+    const caller = holder.slice(1)
+    this.db.zadd(this.settle, this.now, `${kind} ${id} ${caller}`)
+    this.settlements.push([kind, id, caller])
+  }
+
   /** Ends a ticket. `kind` is what that means to its caller's units: open no more, unless told otherwise. */
   finish(id: string, t: Ticket, state: string, kind: SettlementKind = "release"): void {
     t[0] = state
     this.save(id, t)
     this.db.hdel(this.data, id)
     this.db.zadd(this.forget, this.now + RETENTION_MILLIS, id)
-    const hold = t[4].slice(0, 1)
-    if (hold !== "" && (kind !== "release" || hold === "+")) {
-      const caller = t[4].slice(1)
-      this.db.zadd(this.settle, this.now, `${kind} ${id} ${caller}`)
-      this.settlements.push([kind, id, caller])
-    }
+    this.owe(kind, id, t[4])
     if (state !== "L") this.notify(id, t, "ended", state)
   }
 

@@ -69,6 +69,8 @@ for _, id in ipairs(forgotten) do
   call('HDEL', TICKETS, id)
   call('ZREM', FORGET, id)
 end
+local withdrawn = num(META, 'withdrawn')
+if withdrawn > 0 and withdrawn < now and #forgotten < ${LIMIT} then call('HDEL', META, 'withdrawn') end
 call('ZREMRANGEBYSCORE', OVER, '-inf', int(now - ${OVER_MILLIS}))
 local crowd = call('ZCARD', OVER) - ${OVER_MAX}
 if crowd > 0 then call('ZREMRANGEBYRANK', OVER, 0, crowd - 1) end
@@ -127,6 +129,8 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
       db.hdel(s.tickets, id)
       db.zrem(s.forget, id)
     }
+    const withdrawn = s.num("withdrawn")
+    if (withdrawn > 0 && withdrawn < now && forgotten.length < LIMIT) db.hdel(s.meta, "withdrawn")
     db.zremrangebyscore(s.overs, Number.NEGATIVE_INFINITY, now - OVER_MILLIS)
     for (let crowd = db.zcard(s.overs) - OVER_MAX; crowd > 0; crowd--) db.zrem(s.overs, db.zat(s.overs, 0) ?? "")
     let more = expired.length === LIMIT || absent.length === LIMIT || forgotten.length === LIMIT ? 1 : 0

@@ -40,8 +40,8 @@ const READONLY = /READONLY/
 const REPEAT_MILLIS = 2_000
 
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
-const unavailable = (cause: string): StoreUnavailable =>
-  stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause }))
+const unavailable = (cause: string, unasked: boolean): StoreUnavailable =>
+  stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked }))
 
 /** The server itself said it, not ioredis of a connection. */
 const isReplyError = (error: Error): boolean => error.name === "ReplyError"
@@ -278,10 +278,10 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         const found = trouble(error)
         // a demotion is a matter of the connection, as is whatever the server did not say itself
         if (isReplyError(error) && !isDemotion(error)) noteFault(found, asked)
-        return unavailable(found.message)
+        return unavailable(found.message, false)
       }
       const notConnected = (): StoreUnavailable =>
-        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint)
+        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint, true)
 
       /** ioredis throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {

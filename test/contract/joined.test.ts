@@ -6,6 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { ADMIT_ARGS, admit } from "../../src/queue/admit.ts"
 import { keysOf as campaignKeys } from "../../src/queue/step.ts"
+import { withdraw } from "../../src/queue/withdraw.ts"
 import { keysOf as callerKeys, scripts, TAKE_ARGS } from "../../src/RateLimiter.ts"
 import { type Reply, type Script, Store } from "../../src/Store.ts"
 import { chain } from "../../src/store/chain.ts"
@@ -70,7 +71,12 @@ describe("calls that travel together", () => {
         for (let round = 0; round < 4; round++) {
           const field = random.pick(["paused", "draining", "rest", "avg"])
           const value = field === "rest" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
-          for (const store of [memory, redis]) yield* run(store, put, { keys, args: [field, value] })
+          // some that are yet to come were withdrawn
+          const gone = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
+          for (const store of [memory, redis]) {
+            yield* run(store, put, { keys, args: [field, value] })
+            yield* run(store, withdraw, { keys, args: [NOW + round, "0 1", "i1", "vg:i:", 30_000, ...gone] })
+          }
           const slots = random.below(9)
           const share = random.pick([0.25, 0.5, 1])
           const longest = random.pick([0, 3, 10, 1_000])

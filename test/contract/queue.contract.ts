@@ -12,6 +12,7 @@ import { networks } from "./queue/networks.ts"
 import { presence } from "./queue/presence.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
+import { withdrawal } from "./queue/withdrawal.ts"
 
 export const queueContract = (store: Layer.Layer<Store>): void => {
   const test = queueTest(store)
@@ -23,6 +24,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   networks(test)
   deadlines(test)
   signals(test)
+  withdrawal(test)
   operator(test)
   registry(store)
 }

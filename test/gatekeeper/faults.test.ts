@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { MOST_KEPT, MOST_OF_CALLER } from "../../src/gatekeeper/give-back.ts"
 import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -159,8 +160,8 @@ describe("over a store that takes its time", () => {
   )
 })
 
-/** How a run of the store fails: before anything was done, or after, so that only the answer is lost. */
-type Fault = "request lost" | "answer lost"
+/** How a run of the store fails: before anything was done, or after, so that only the answer is lost; or it is done later. */
+type Fault = "request lost" | "answer lost" | "carried out later"
 
 interface Faults {
   /** runs until the one that fails, 1 is the next; 0 for none */
@@ -169,6 +170,8 @@ interface Faults {
   fault: Fault
   /** every run fails */
   away: boolean
+  /** what is to be carried out later */
+  readonly later: Array<Effect.Effect<unknown, StoreUnavailable>>
 }
 
 const gone = new StoreUnavailable({ message: "The store is away." })
@@ -184,10 +187,10 @@ const faultyStore = (faults: Faults, spans: boolean): Layer.Layer<Store> =>
           Effect.suspend(() => {
             if (faults.away) return Effect.fail(gone)
             faults.runs++
-            if (--faults.countdown !== 0) return store.run(script, keys, args)
-            return faults.fault === "request lost"
-              ? Effect.fail(gone)
-              : Effect.andThen(store.run(script, keys, args), Effect.fail(gone))
+            const run = store.run(script, keys, args)
+            if (--faults.countdown !== 0) return run
+            if (faults.fault === "carried out later") faults.later.push(run)
+            return faults.fault === "answer lost" ? Effect.andThen(run, Effect.fail(gone)) : Effect.fail(gone)
           }),
       }),
     ),
@@ -204,7 +207,7 @@ const withFaults = <E>(
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
-    const faults: Faults = { countdown: 0, runs: 0, fault, away: false }
+    const faults: Faults = { countdown: 0, runs: 0, fault, away: false, later: [] }
     yield* TestClock.setTime(BEGIN)
     yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, spans) }))
     return faults.runs
@@ -339,6 +342,99 @@ describe("a store that fails once", () => {
           expect(world.initiated.length).toBe(1)
         }),
       "answer lost",
+    ),
+  )
+})
+
+/** Requests of callers from so many networks, each of which the store carries out, and the answer is lost. */
+const unanswered = (faults: Faults, count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, n) => n),
+    (n) =>
+      Effect.gen(function* () {
+        faults.countdown = 1
+        expect((yield* ask(`203.1.${n}.1`))._tag).toBe("StoreUnavailable")
+      }),
+    { discard: true },
+  )
+
+describe("a request that was answered that the store is away", () => {
+  it.effect("holds no slot and no place when the store is back, and nobody waits behind it", () =>
+    withFaults(
+      (world, faults) =>
+        Effect.gen(function* () {
+          yield* unanswered(faults, 60)
+          expect(yield* figures()).toEqual({ leases: 1, waiting: 59, live: 0 })
+          const known = yield* enqueue(caller(1))
+          world.connected.add(known)
+          faults.away = true
+          yield* TestClock.adjust("4 seconds")
+          faults.away = false
+          yield* TestClock.adjust("1 second")
+          expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 0 })
+          expect(yield* stateOf(known)).toBe("called")
+          // nobody but the one who can hear it is told anything
+          expect(new Set(world.pushed.map(([ticket]) => ticket))).toEqual(new Set([known]))
+          expect(yield* remaining("203.1.7.1")).toBe(20)
+        }),
+      "answer lost",
+      true,
+    ),
+  )
+
+  for (const spans of [true, false]) {
+    it.effect(`takes no slot when its admission is carried out after it was withdrawn (spans ${spans})`, () =>
+      withFaults(
+        (_world, faults) =>
+          Effect.gen(function* () {
+            // of two steps, the second
+            faults.countdown = spans ? 1 : 2
+            expect((yield* ask(caller(1)))._tag).toBe("StoreUnavailable")
+            yield* TestClock.adjust("1 second")
+            for (const command of faults.later) yield* Effect.orDie(command)
+            expect(faults.later.length).toBe(1)
+            expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+            expect((yield* ask(caller(2)))._tag).toBe("Started")
+            yield* TestClock.adjust("10 seconds")
+            expect(yield* remaining(caller(1))).toBe(20)
+          }),
+        "carried out later",
+        spans,
+      ),
+    )
+  }
+
+  it.effect("keeps no place when the platform was full and the way back to the queue was not answered", () =>
+    withFaults(
+      (world, faults) =>
+        Effect.gen(function* () {
+          world.initiate = () => Effect.fail(atCapacity)
+          faults.countdown = 2
+          expect((yield* ask(caller(1)))._tag).toBe("StoreUnavailable")
+          expect(yield* figures()).toEqual({ leases: 0, waiting: 1, live: 0 })
+          yield* TestClock.adjust("1 second")
+          expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+          expect(yield* remaining(caller(1))).toBe(20)
+        }),
+      "answer lost",
+      true,
+    ),
+  )
+
+  it.effect("is remembered however many fail of one caller or one network", () =>
+    withFaults(
+      (_world, faults) =>
+        Effect.gen(function* () {
+          faults.away = true
+          for (let n = 0; n < 2 * MOST_OF_CALLER; n++) yield* ask(caller(1))
+          for (let n = 0; n < MOST_KEPT; n++) yield* ask(`198.20.0.${n & 255}`)
+          faults.away = false
+          yield* unanswered(faults, 3)
+          yield* TestClock.adjust("10 seconds")
+          expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        }),
+      "answer lost",
+      true,
     ),
   )
 })

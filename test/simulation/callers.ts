@@ -93,6 +93,7 @@ export class Caller {
             world.watch.ledger.refused(request)
             return again()
           case "StoreUnavailable":
+            world.watch.ledger.heardUnavailable(request, gate)
             return again()
           case "QueueFull":
           case "RateLimited":

@@ -18,6 +18,8 @@ export interface Carried {
   readonly result: ReadonlyArray<Reply>
   readonly before: QueueState
   readonly after: QueueState
+  /** the ticket of an admission was withdrawn before */
+  readonly late: boolean
   /** nobody has swept for long, so absence is held against nobody */
   readonly unattended: boolean
   /** nobody has swept for long, so nobody could start either */
@@ -82,6 +84,7 @@ const rules: { readonly [script: string]: Rule } = {
     id === endedTicket(step) ? move === "lE" : endedTicket(step) !== undefined && called(step, id, move),
   leave: (step, id, move) =>
     id === step.args[0] ? move === "wL" || move === "cL" : step.result[0] === "left" && called(step, id, move),
+  withdraw: (step, id, move) => (step.args.includes(id) ? ["wL", "cL", "sL"].includes(move) : called(step, id, move)),
   sweep: (step, id, move) => {
     if (["cM", "sF", "lR"].includes(move)) return deadline(step, id) < step.now
     if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
@@ -146,6 +149,10 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
   const resting = (after.meta.get("rest") ?? 0) > step.now
   switch (name) {
     case "admit": {
+      if (step.late) {
+        expect(own === undefined && said === "draining", `the ticket was withdrawn, and went ${own}`)
+        break
+      }
       expect(said === (own === "-s" ? "starting" : own === "-w" ? "waiting" : "full"), `the ticket went ${own}`)
       const others = after.waiting.size - (own === "-w" ? 1 : 0)
       if (own === "-w") expect(others < maxLength, `${others} waited already`)

@@ -48,7 +48,7 @@ const releasedAs = (was: string, becomes: string): Change =>
 
 /** Changes every script of the queue alike. */
 const everywhere = (change: (name: string) => Change): Change => {
-  const changes = ["admit", "start", "bind", "alias", "release", "end", "leave", "sweep"].map(change)
+  const changes = ["admit", "start", "bind", "alias", "release", "end", "leave", "withdraw", "sweep"].map(change)
   return (script) => changes.reduce((made, each) => each(made), script)
 }
 
@@ -430,6 +430,31 @@ export const faults: ReadonlyArray<Planted> = [
         zat: (key, rank) => (key === s.waiting ? undefined : db.zat(key, rank)),
       })),
     ),
+  },
+  {
+    name: "a request that was answered 503 keeps its ticket",
+    // all that is withdrawn is what is yet to come
+    script: replaced(
+      "queue.withdraw",
+      (real) => (db, keys, args) =>
+        real(
+          db,
+          keys,
+          args.filter((id, n) => n < 5 || new Step(db, keys, args).load(id) === undefined),
+        ),
+    ),
+  },
+  {
+    name: "an admission that comes after its withdrawal is let in",
+    script: tampered("admit", (db, s) => ({
+      zscore: (key, member) => (key === s.forget ? undefined : db.zscore(key, member)),
+    })),
+  },
+  {
+    name: "a withdrawn ticket leaves its slot taken",
+    script: tampered("withdraw", (db, s) => ({
+      zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
+    })),
   },
   {
     name: "a network takes all places",

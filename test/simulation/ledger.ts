@@ -38,6 +38,10 @@ export class Ledger {
   private readonly lives = new Map<string, Life>()
   /** tokens whose quota may be lost, because the call that took it came after it was given up */
   private readonly loose = new Set<string>()
+  /** tickets that a gate has taken back */
+  private readonly takenBack = new Set<string>()
+  /** requests that were answered that the store is away: when, and by which gate */
+  private readonly unavailable = new Map<string, { readonly at: number; readonly gate: Gate }>()
   private readonly taken = new Map<string, { readonly keys: ReadonlyArray<string>; readonly gate: Gate }>()
 
   constructor(world: World) {
@@ -109,8 +113,8 @@ export class Ledger {
         life.terminal = state
         life.terminalAt = world.kernel.now
         const missed = state === "M" || (state === "L" && leftLate(change, id))
-        const refunded = (state === "F" && !refused) || (state === "L" && was === "w")
-        life.costs = missed ? 3 : refunded ? 0 : 1
+        const refunded = (state === "F" && !refused) || (state === "L" && (was === "w" || change.withdraws === true))
+        life.costs = refunded ? 0 : missed ? 3 : 1
       }
       if (was === "l" && state === "E") {
         const session = world.platform.sessions.find(({ request }) => request === life.request)
@@ -128,6 +132,25 @@ export class Ledger {
   /** A gate is gone, and with it the connections that it held. */
   gone(gate: Gate): void {
     for (const { links } of this.world.callers) for (const link of links) if (link.gate === gate) this.sign(link.ticket)
+  }
+
+  /** A gate takes a ticket back. */
+  withdrawn(id: string): void {
+    this.takenBack.add(id)
+  }
+
+  wasWithdrawn(id: string): boolean {
+    return this.takenBack.has(id)
+  }
+
+  /** A caller was told that the store is away. */
+  heardUnavailable(request: string, gate: Gate): void {
+    this.unavailable.set(request, { at: this.world.kernel.now, gate })
+  }
+
+  /** What a caller was answered who never heard of this ticket; undefined for any other. */
+  unknownSince(id: string): { readonly at: number; readonly gate: Gate } | undefined {
+    return this.unavailable.get(this.lives.get(id)?.request ?? "")
   }
 
   /** Quota that may be lost. */

@@ -5,6 +5,7 @@
 import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
+import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Link } from "./link.ts"
@@ -14,6 +15,7 @@ import type { World } from "./world.ts"
 const SLACK_MILLIS = 700
 const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
 const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
+const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
 /** What a caller's last step may still be on its way (ms). */
 const UNDER_WAY_MILLIS = 1_000
 
@@ -50,6 +52,12 @@ export class Promises {
         if (idle(Math.max(seen, mercy - grace)) > grace + SWEPT_MILLIS + UNDER_WAY_MILLIS)
           fail(`${id} waits, and its holder is gone`)
       }
+    }
+    for (const [id, { state: letter }] of state.tickets) {
+      const answered = "wc".includes(letter) ? this.ledger.unknownSince(id) : undefined
+      if (answered === undefined || !answered.gate.process.alive) continue
+      if (now - Math.max(answered.at, answered.gate.cleanSince) > WITHDRAWN_MILLIS)
+        this.world.fail(`I3: the request of ${id} was answered 503, and it is ${letter}`)
     }
     this.tellings(state)
   }

@@ -22,6 +22,7 @@ const CORNERS = [
   ...["release capacity waiting", "release limited waiting", "release refused failed", "release failed failed"],
   ...["alias kept", "alias ended", "alias stale", "alias wc", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end wc"],
+  ...["withdraw wL", "withdraw sL", "admit withdrawn"],
   ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
   ...["sweep cM", "sweep sF", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
   ...["end passes over", "sweep passes over"],

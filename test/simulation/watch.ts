@@ -138,8 +138,14 @@ export class Watch {
     const swept = name === "sweep" && result[0] === 0
     const window = plan.windowSeconds * 1000
     const refused = name === "release" && own[2] === "refused"
+    const withdraws = name === "withdraw"
+    const admits = name === "admit" ? { admits: [own[0] ?? "", own[4] ?? ""] as const } : {}
     const share = plan.networkShare
-    const change = { before, after, now, slots, share, window, swept, away: this.away(now), refused }
+    const late = name === "admit" && this.ledger.wasWithdrawn(own[0] ?? "")
+    if (late) this.saw("admit withdrawn")
+    if (withdraws) for (const id of own) this.ledger.withdrawn(id)
+    const away = this.away(now)
+    const change = { before, after, now, slots, share, window, swept, away, refused, withdraws, ...admits }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
@@ -149,8 +155,9 @@ export class Watch {
       result,
       before,
       after,
+      late,
       unattended: this.unattended(now),
-      away: this.away(now),
+      away,
       ended: this.ended,
       maxLength: plan.maxLength,
       share: plan.networkShare,

@@ -20,7 +20,7 @@ import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { eventually } from "./process.ts"
-import { EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
+import { type Change, EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
 import { probe, readState } from "./queue-probe.ts"
 
 const LETTERS: { readonly [S in TicketState]: string } = {
@@ -91,8 +91,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     taken: Effect.Effect<Stepped<A>, StoreUnavailable>,
     {
       swept = () => false,
-      refused = false,
-    }: { readonly swept?: (result: A) => boolean; readonly refused?: boolean } = {},
+      ...kind
+    }: { readonly swept?: (result: A) => boolean } & Pick<Change, "refused" | "withdraws" | "admits"> = {},
   ) {
     const now = yield* store.now
     const stepped = yield* taken
@@ -104,7 +104,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       share,
       window,
       swept: swept(stepped.result),
-      refused,
+      ...kind,
     }
     state = change.after
     assert.deepStrictEqual(violations(change), [])
@@ -158,7 +158,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
     admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
       tickets.add(id)
-      return step(queue.admit(at(), { id, caller, holds, network, data }))
+      const holder = caller === "" ? "" : (holds ? "+" : "-") + caller
+      return step(queue.admit(at(), { id, caller, holds, network, data }), { admits: [id, holder] })
     },
     start: (id: string) => step(queue.start(at(), id)),
     bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
@@ -173,6 +174,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     fail: (id: string, lease: string, refund = true) => step(queue.fail(at(), id, lease, refund), { refused: !refund }),
     end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
     leave: (id: string) => step(queue.leave(at(), id)),
+    withdraw: (...ids: ReadonlyArray<string>) => step(queue.withdraw(at(), ids), { withdraws: true }),
     attach: (id: string, connected = true) => step(queue.attach(at(), id, connected)),
     touch: (...ids: ReadonlyArray<string>) => step(queue.touch(at(), ids)),
     operator: {

@@ -17,7 +17,8 @@ const NEXT: { readonly [state: string]: string } = {
   // called, to missed; the starting of it and the failing of the start are two steps
   c: "csMLX",
   // to ended at once, when the end was heard before the binding: that is a failed start
-  s: "slwFX",
+  // to left only where nobody knows of it
+  s: "slwFLX",
   l: "lERX",
 }
 
@@ -60,7 +61,8 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   )
   same(
     "forget",
-    state.forget,
+    // of those withdrawn before they came there is nothing else
+    new Map([...state.forget].filter(([id]) => state.tickets.has(id))),
     inState(state, (s) => TERMINAL.has(s)),
   )
   same(
@@ -136,6 +138,10 @@ export interface Change {
   readonly away?: boolean
   /** the step was the failing of a start whose caller gets nothing back */
   readonly refused?: boolean
+  /** the step took back tickets of which nobody knows */
+  readonly withdraws?: boolean
+  /** the ticket of which the step was the admission, and its caller as in a record */
+  readonly admits?: readonly [id: string, caller: string]
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "c"
@@ -192,6 +198,9 @@ export const crowded = (state: QueueState, network: string, longest: number, sha
   return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
 }
 
+/** Whether a ticket was withdrawn before its admission came. */
+const withdrawn = ({ forget, tickets }: QueueState, id: string): boolean => !tickets.has(id) && forget.has(id)
+
 const moved = (change: Change): ReadonlyArray<string> => {
   const { after, before, now, slots, swept } = change
   const wrong: Array<string> = []
@@ -219,7 +228,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
     }
   }
   for (const [id, { state }] of after.tickets) {
-    if (!before.tickets.has(id) && !(NEXT["-"] ?? "").includes(state)) wrong.push(`I3: ${id} began as ${state}`)
+    if (before.tickets.has(id)) continue
+    if (!(NEXT["-"] ?? "").includes(state)) wrong.push(`I3: ${id} began as ${state}`)
+    if (withdrawn(before, id)) wrong.push(`I3: ${id} was withdrawn, and is admitted`)
   }
   for (const [id] of newlyOver(change)) {
     if (after.forget.get(id) !== now + RETENTION_MILLIS) wrong.push(`I3: ${id} is not remembered for the retention`)
@@ -272,15 +283,20 @@ export const leftLate = (change: Change, id: string): boolean => {
 }
 
 /** The settlements that a step causes, each as `refund|release|missed id caller`. */
-export const expectedSettlements = (change: Change): ReadonlyArray<string> =>
-  newlyOver(change)
+export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
+  const [late = "", caller = ""] = change.admits ?? []
+  const tooLate = caller !== "" && withdrawn(change.before, late)
+  return newlyOver(change)
     .flatMap(([id, { caller, state }]) => {
       const waited = change.before.tickets.get(id)?.state === "w"
-      const refund = (state === "F" && change.refused !== true) || (state === "L" && waited)
+      const unknown = waited || change.withdraws === true
+      const refund = (state === "F" && change.refused !== true) || (state === "L" && unknown)
       const missed = state === "M" || (state === "L" && leftLate(change, id))
       const kind = refund ? "refund" : missed ? "missed" : "release"
       return caller === "" || (kind === "release" && !caller.startsWith("+"))
         ? []
         : [`${kind} ${id} ${caller.slice(1)}`]
     })
+    .concat(tooLate ? [`refund ${late} ${caller.slice(1)}`] : [])
     .toSorted()
+}

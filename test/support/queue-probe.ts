@@ -22,6 +22,7 @@ const META = [
   "draining",
   "trail",
   "passed",
+  "withdrawn",
 ]
 
 /** A ticket's record as it is stored. */

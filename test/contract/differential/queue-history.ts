@@ -9,6 +9,7 @@ import { alias, bind, release, start } from "../../../src/queue/start.ts"
 import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
 import { attach, touch } from "../../../src/queue/touch.ts"
+import { withdraw } from "../../../src/queue/withdraw.ts"
 import type { Script } from "../../../src/Store.ts"
 import { list, text } from "../../../src/store/reply.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "../../support/queue-invariants.ts"
@@ -24,6 +25,7 @@ export const scripts = {
   release,
   end,
   leave,
+  withdraw,
   attach,
   touch,
   sweep,
@@ -78,6 +80,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   let state = EMPTY
 
   const tickets: Array<string> = []
+  /** withdrawn, though they are not admitted yet */
+  const withdrawn: Array<string> = []
   const sessions: Array<string> = []
   const early: Array<string> = []
   const settlements: Array<string> = []
@@ -129,6 +133,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       release: some("s", 9),
       end: some("l", 14),
       leave: some("wc", 7),
+      // seldom: it ends what the histories are after
+      withdraw: 1,
       attach: some("wc", 14),
       touch: some("w", 8),
       sweep: 10,
@@ -144,8 +150,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     })
     switch (op) {
       case "admit": {
-        const id = `t${tickets.length}`
-        tickets.push(id)
+        const id = withdrawn.shift() ?? `t${tickets.length}`
+        if (!tickets.includes(id)) tickets.push(id)
         const caller = random.pick(["", "+1.2.3.4", "-1.2.3.4", "+2001:db8::/64"])
         const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
         return [twins.admit, [id, longest, now + grace, now + startLease, caller, `{"of":"${id} ü/"}`, network]]
@@ -193,6 +199,16 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       }
       case "leave":
         return [twins.leave, [ticket("wc")]]
+      case "withdraw": {
+        const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("wcs")).filter((id) => id !== "nobody")
+        if (random.percent(30)) {
+          const id = `t${tickets.length}`
+          tickets.push(id)
+          withdrawn.push(id)
+          ids.push(id)
+        }
+        return [twins.withdraw, [...new Set(ids)]]
+      }
       case "attach":
         return [twins.attach, [ticket("wcsl"), random.pick(["", "a", "b", "c"]), now + grace]]
       case "touch":
@@ -233,7 +249,10 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
     const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
     const refused = script.name === "queue.release" && own[2] === "refused"
-    const change = { before: state, after, now, slots, share, window, swept, refused }
+    const withdraws = script.name === "queue.withdraw"
+    const admits =
+      script.name === "queue.admit" ? { admits: [String(own[0] ?? ""), String(own[4] ?? "")] as const } : {}
+    const change = { before: state, after, now, slots, share, window, swept, refused, withdraws, ...admits }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after
