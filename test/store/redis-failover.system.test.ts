@@ -175,9 +175,7 @@ describe("a primary that became a replica", () => {
         ...["a", "b", "c"].map((name) => store.run(add, [KEY], [name])),
         store.set("vg:v", "1", 60_000),
       ]
-      const began = performance.now()
       yield* Effect.all(writes, { concurrency: "unbounded" })
-      assert.isBelow(performance.now() - began, 1_000)
       const members = yield* Effect.promise(() => replica.command("smembers", KEY))
       assert.sameMembers(members.split("\n"), ["before", "a", "b", "c"])
       assert.strictEqual(yield* Effect.promise(() => replica.command("get", "vg:v")), "1")
