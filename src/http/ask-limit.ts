@@ -2,6 +2,7 @@
  * How often one address, and its network, may ask something in a minute. Counted in this process's memory, so that a refusal
  * costs the store nothing; another instance counts anew.
  */
+import { Clock, Effect, type Scope } from "effect"
 import type { LRUCache } from "lru-cache"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
@@ -23,9 +24,11 @@ export interface AskLimit {
   readonly wait: (address: string, now: number) => number
   /** The same, and counts this time where it may. */
   readonly ask: (address: string, now: number) => number
+  /** Forgets the minutes that are over: they say nothing, and would keep their memory until others came. */
+  readonly forget: (now: number) => void
 }
 
-/** `perMinute` is of one address, IPv6 of one /64; 0 is no limit. */
+/** `perMinute` is of one address, IPv6 of one /64; 0 is no limit. Minutes that are over stay until they are forgotten. */
 export const makeAskLimit = (perMinute: number): AskLimit => {
   const counted = () => boundedCache<Count>(MOST_COUNTED)
   const [addresses, networks] = [counted(), counted()]
@@ -57,5 +60,23 @@ export const makeAskLimit = (perMinute: number): AskLimit => {
       if (network !== "") count(networks, network, now)
       return 0
     },
+    forget: (now) => {
+      for (const counts of [addresses, networks]) {
+        for (const [key, { until }] of [...counts.entries()]) if (until <= now) counts.delete(key)
+      }
+    },
   }
 }
+
+/** The same limit, which forgets once a minute. */
+export const askLimit = (perMinute: number): Effect.Effect<AskLimit, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const limit = makeAskLimit(perMinute)
+    yield* Effect.sync(() => limit.forget(clock.currentTimeMillisUnsafe())).pipe(
+      Effect.delay(MINUTE),
+      Effect.forever,
+      Effect.forkScoped,
+    )
+    return limit
+  })

@@ -19,7 +19,7 @@ import { admitPipelined } from "../serving/pipelining.ts"
 import { atEndOfTurn } from "../turn.ts"
 import { AccessLog, isQuiet, withNames } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
-import { makeAskLimit } from "./ask-limit.ts"
+import { askLimit } from "./ask-limit.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import { makeDocuments } from "./documents.ts"
 import { makeHub } from "./hub/hub.ts"
@@ -155,12 +155,12 @@ export const layer = ({
       const trusted = trustedProxies(Security.TrustedProxies)
       const clock = yield* Clock.Clock
       // looking, acting and guessing are counted apart: whoever looks too often can still start
-      const looks = makeAskLimit(Security.StatusPerMinute)
-      const acts = makeAskLimit(Security.StatusPerMinute)
-      const guesses = makeAskLimit(Security.StatusPerMinute)
+      const looks = yield* askLimit(Security.StatusPerMinute)
+      const acts = yield* askLimit(Security.StatusPerMinute)
+      const guesses = yield* askLimit(Security.StatusPerMinute)
       // each leaves something in the store: a token for a minute, or a browser's tickets for a day
-      const negotiations = makeAskLimit(Security.StatusPerMinute)
-      const hubConnections = makeAskLimit(Security.StatusPerMinute)
+      const negotiations = yield* askLimit(Security.StatusPerMinute)
+      const hubConnections = yield* askLimit(Security.StatusPerMinute)
       const isOwnHost = makeHostCheck(Server.AllowedHosts)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope

@@ -7,7 +7,7 @@ import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { makeAskLimit } from "./ask-limit.ts"
+import { askLimit } from "./ask-limit.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
@@ -47,7 +47,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const { Security } = yield* Settings
       const store = yield* Store
       const clock = yield* Clock.Clock
-      const rejoins = makeAskLimit(Security.StatusPerMinute)
+      const rejoins = yield* askLimit(Security.StatusPerMinute)
       let draining = false
       const [lastPing, forgetPing] = yield* Effect.cachedInvalidateWithTTL(
         Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),

@@ -35,6 +35,16 @@ describe("what one address may ask in a minute", () => {
     assert.isAbove(limit.wait("45.10.1.250", NOW), 0)
   })
 
+  it("is forgotten when the minute is over, and not before", () => {
+    const limit = makeAskLimit(1)
+    limit.ask("45.10.1.1", NOW)
+    limit.ask("45.10.2.1", NOW + 10_000)
+    limit.forget(NOW + MINUTE)
+    // asked at a time that is over, to see what is still counted
+    assert.strictEqual(limit.wait("45.10.1.1", NOW), 0)
+    assert.strictEqual(limit.wait("45.10.2.1", NOW + 10_000), 60)
+  })
+
   it("has no bound when that is 0", () => {
     const limit = makeAskLimit(0)
     for (let n = 0; n < 1_000; n++) assert.strictEqual(limit.ask("45.10.1.1", NOW), 0)
