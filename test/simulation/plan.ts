@@ -202,6 +202,9 @@ const arrival = (
   platform: platformScripts(chance, id, rough, seed),
 })
 
+/** Actions are carried out so long after their time, when the gates are up; what the store does is told from the beginning on. */
+export const ARRIVE_AFTER_MILLIS = 500
+
 /** Invents a history. */
 export const planOf = (seed: number): Plan => {
   const chance = new Chance(seed)
@@ -245,13 +248,15 @@ export const planOf = (seed: number): Plan => {
       }
       case "store": {
         const mode = chance.pick("refused", "unheard", "late", "mixed", "mixed")
-        actions.push({
-          kind: "store",
-          at,
-          gate: chance.percent(40) ? -1 : gate,
-          millis: chance.pick(20, 300, 3_000, 15_000),
-          mode,
-        })
+        const everywhere = chance.percent(40)
+        const millis = chance.pick(20, 300, 3_000, 15_000)
+        const met = actions[keyed(seed, `late ${n}`) % arrivals]
+        // the shortest would meet nobody: an admission is late, and what follows it is not
+        if (mode === "late" && millis < 3_000 && met !== undefined) {
+          actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
+          break
+        }
+        actions.push({ kind: "store", at, gate: everywhere ? -1 : gate, millis, mode })
         break
       }
       case "bus":

@@ -3,7 +3,7 @@ import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
 import { FREEZE_WITHIN_MILLIS } from "./gate.ts"
 import { BEGIN, Kernel } from "./kernel.ts"
-import type { Action, Plan } from "./plan.ts"
+import { type Action, ARRIVE_AFTER_MILLIS, type Plan } from "./plan.ts"
 import { type Planted, World } from "./world.ts"
 
 /** A history that has not come to rest so long after its troubles never will (ms). */
@@ -87,7 +87,7 @@ const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Optio
   const kernel = new Kernel()
   const world = new World(kernel, plan, base(kernel), planted, traced)
   for (let index = 0; index < plan.gates; index++) kernel.after(index * 137, () => world.startGate(index))
-  for (const action of plan.actions) kernel.after(action.at + 500, () => act(world, action))
+  for (const action of plan.actions) kernel.after(action.at + ARRIVE_AFTER_MILLIS, () => act(world, action))
   const calm = BEGIN + 1_000 + Math.max(plan.millis, ...plan.actions.map(endOf))
   const look = (): void => {
     world.watch.timePassed()
