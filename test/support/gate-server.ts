@@ -111,7 +111,7 @@ export const post = (url: string, body: unknown = {}, headers: Readonly<Record<s
 
 export const textField = (reply: Reply, name: string): string => String(reply.body[name] ?? "")
 
-/** What fetch cannot send: any header, any target. */
+/** Sends what fetch refuses to send: every header and every target as it is given. */
 export const rawCall = (port: number, options: RequestOptions, body = "") =>
   Effect.promise(async () => {
     const request = nodeRequest({ host: "127.0.0.1", port, agent: false, ...options })
