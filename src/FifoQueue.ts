@@ -11,8 +11,10 @@ import { Context, Effect, Layer } from "effect"
 import { admit } from "./queue/admit.ts"
 import { operatorKeysOf } from "./queue/console.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
+import { doubts, resolve } from "./queue/doubt.ts"
 import * as ends from "./queue/end.ts"
-import { admissionOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
+import { fail } from "./queue/fail.ts"
+import { admissionOf, doubtOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
 import * as sweeps from "./queue/sweep.ts"
@@ -32,11 +34,15 @@ export interface At {
   readonly instance: string
 }
 
-/** Where a ticket stands in line. `averageMillis` is the measured length of a call, 0 while none was measured. */
+/**
+ * Where a ticket stands in line. `averageMillis` is the measured length of a call, 0 while none was measured; `disrupted` while
+ * the platform cannot be reached.
+ */
 export interface Place {
   readonly position: number
   readonly length: number
   readonly averageMillis: number
+  readonly disrupted: boolean
 }
 
 /** Something that a ticket's connection has to know. */
@@ -104,6 +110,26 @@ export interface Touched {
   readonly lease: string
 }
 
+/**
+ * Why a start failed, as `queue/fail.ts` tells it: `capacity` and `limited` (for `millis`) leave the ticket at its place and let the
+ * campaign rest; `disrupted` too (for `millis`, where known), since the platform cannot be reached; `answered` and `doubt` leave the
+ * ticket at its place, and after `doubt` the slot is held; `failed` and `refused` end the ticket, and `refused` gives no quota back.
+ */
+export type StartFailure =
+  | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" }
+  | { readonly _tag: "limited"; readonly millis: number }
+  | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
+
+/** A start that may have happened: its slot is held. */
+export interface Doubt {
+  readonly id: string
+  readonly ticket: string
+  /** when its slot was taken (ms since 1970) */
+  readonly since: number
+  /** what was stored with the ticket */
+  readonly data: string
+}
+
 export interface Swept {
   /** another sweep has work at once */
   readonly more: boolean
@@ -111,6 +137,8 @@ export interface Swept {
   readonly leases: number
   /** leases with a running session */
   readonly live: number
+  /** leases of starts that may have happened */
+  readonly doubts: number
   readonly averageMillis: number
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
@@ -159,22 +187,29 @@ export class FifoQueue extends Context.Service<
      * session ends now; `stale` when the known session does not run.
      */
     readonly alias: (at: At, knownId: string, furtherIds: ReadonlyArray<string>) => Step<"kept" | "ended" | "stale">
-    /**
-     * The platform has no free slot: back to the ticket's own place, and the campaign rests, longer each time. With `millis`
-     * the platform only takes no request of the key for so long: the campaign rests that long, `LIMITED_LONGEST_MILLIS` at
-     * most.
-     */
-    readonly rest: (
+    /** The platform has not started the session: what becomes of the ticket, its slot and the campaign depends on why. */
+    readonly fail: (
       at: At,
       id: string,
       lease: string,
-      millis?: number,
-    ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "stale" }>
+      why: StartFailure,
+    ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "failed" } | { readonly _tag: "stale" }>
+    /** The starts in doubt that are older than `ageMillis`, claimed by this instance for `claimMillis` unless that is 0. */
+    readonly doubts: (
+      at: At,
+      ageMillis: number,
+      claimMillis: number,
+    ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
     /**
-     * The start failed: the ticket is over and the slot goes to the next. `refund` says whether the caller's quota is given
-     * back: not where the platform refused what the caller sent.
+     * What the platform says of a start in doubt: the sessions that may be its own, each by its ids. A session that belongs to
+     * no ticket holds the slot until it ends. Without one the slot is free, at once when that is `certain`, else when it was said twice.
      */
-    readonly fail: (at: At, id: string, lease: string, refund: boolean) => Step<"failed" | "stale">
+    readonly resolve: (
+      at: At,
+      doubt: string,
+      sessions: ReadonlyArray<ReadonlyArray<string>>,
+      certain: boolean,
+    ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended, by any of its ids. */
     readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
     readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
@@ -190,7 +225,7 @@ export class FifoQueue extends Context.Service<
     readonly touch: (
       at: At,
       ids: ReadonlyArray<string>,
-    ) => Step<{ readonly length: number; readonly averageMillis: number; readonly tickets: ReadonlyArray<Touched> }>
+    ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<Touched> }>
     readonly sweep: (at: At) => Step<Swept>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
@@ -215,10 +250,33 @@ export const START_LEASE_MILLIS = 30_000
 export const REST_FIRST_MILLIS = 2_000
 export const REST_LONGEST_MILLIS = 60_000
 export const REST_IDLE_MILLIS = 5_000
+/** How long an unreachable platform is left alone: the first time, doubled each time, and at most. */
+export const DISRUPTED_FIRST_MILLIS = 1_000
+export const DISRUPTED_LONGEST_MILLIS = 10_000
 /** How long a campaign rests at most when the platform limits the key's requests: its free slots must not rest long. */
 export const LIMITED_LONGEST_MILLIS = 5_000
 /** Instances are reached on this channel, followed by their id. */
 export const INSTANCE_CHANNEL = "vg:i:"
+
+/** First back-off, longest, and longest while no call runs, in ms, as `fail` wants them. */
+const backOffOf = (why: StartFailure): readonly [first: number, longest: number, idle: number] => {
+  switch (why._tag) {
+    case "capacity":
+      return [REST_FIRST_MILLIS, REST_LONGEST_MILLIS, REST_IDLE_MILLIS]
+    case "limited":
+      return [Math.max(1, Math.round(why.millis)), LIMITED_LONGEST_MILLIS, LIMITED_LONGEST_MILLIS]
+    case "disrupted":
+      return [
+        Math.max(Math.round(why.millis ?? 0), DISRUPTED_FIRST_MILLIS),
+        DISRUPTED_LONGEST_MILLIS,
+        DISRUPTED_LONGEST_MILLIS,
+      ]
+    default:
+      return [0, 0, 0]
+  }
+}
+
+const resolutions = ["running", "open", "free", "stale"] as const
 
 /** The queue over whatever store there is; reads `Queue.*`. */
 export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effect(
@@ -332,32 +390,29 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           () => [knownId, ...furtherIds.flatMap((id) => [id, JSON.stringify(id)])],
           (reply) => (reply[0] === "kept" || reply[0] === "ended" ? reply[0] : "stale"),
         ),
-      rest: (at, id, lease, millis) =>
+      fail: (at, id, lease, why) =>
         step(
-          starts.release,
+          fail,
           at,
-          (now) => {
-            const seen = now + seenMillis
-            return millis === undefined
-              ? [id, lease, "capacity", seen, REST_FIRST_MILLIS, REST_LONGEST_MILLIS, REST_IDLE_MILLIS]
-              : [
-                  id,
-                  lease,
-                  "limited",
-                  seen,
-                  Math.max(1, Math.round(millis)),
-                  LIMITED_LONGEST_MILLIS,
-                  LIMITED_LONGEST_MILLIS,
-                ]
-          },
-          (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: "stale" }),
+          (now) => [id, lease, why._tag, now + seenMillis, ...backOffOf(why)],
+          (reply) => (reply[0] === "waiting" ? placeOf(reply) : { _tag: reply[0] === "failed" ? "failed" : "stale" }),
         ),
-      fail: (at, id, lease, refund) =>
+      doubts: (at, ageMillis, claimMillis) =>
+        Effect.map(
+          step(
+            doubts,
+            at,
+            (now) => [now - ageMillis, claimMillis === 0 ? 0 : now + claimMillis],
+            (reply) => reply.map((doubt) => doubtOf(list(doubt))),
+          ),
+          (stepped) => stepped.result,
+        ),
+      resolve: (at, doubt, sessions, certain) =>
         step(
-          starts.release,
+          resolve,
           at,
-          () => [id, lease, refund ? "failed" : "refused", 0, 0, 0, 0],
-          (reply) => (reply[0] === "failed" ? "failed" : "stale"),
+          (now) => [doubt, certain ? "certain" : "", now + callMillis, ...sessions.map((ids) => JSON.stringify(ids))],
+          (reply) => resolutions.find((each) => each === reply[0]) ?? "stale",
         ),
       end: (at, sessionIds) =>
         step(
@@ -395,6 +450,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           (reply) => ({
             length: integer(reply[0]),
             averageMillis: integer(reply[1]),
+            disrupted: reply[3] === 1,
             tickets: list(reply[2]).map((ticket, i) => touchedOf(ids[i] ?? "", list(ticket))),
           }),
         ),
@@ -409,6 +465,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             leases: integer(reply[2]),
             live: integer(reply[3]),
             averageMillis: integer(reply[4]),
+            doubts: integer(reply[6]),
             owed: list(reply[5]).map((entry) => {
               const [kind, ticket, caller] = text(entry).split(" ")
               return settlementOf(kind ?? "", ticket ?? "", caller ?? "")

@@ -16,6 +16,7 @@ import { callerGroup } from "./gatekeeper/caller-group.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
+import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
 import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
@@ -144,7 +145,8 @@ export const layer: Layer.Layer<
     const giveBack = yield* makeGiveBack(steps)
     const sessionIds = yield* makeSessionIds(steps)
     const launch = yield* makeLaunch(steps, sessionIds)
-    const tickets = yield* makeTickets(campaigns, steps, launch)
+    const doubts = yield* makeDoubts(steps)
+    const tickets = yield* makeTickets(campaigns, steps, launch, doubts)
     const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
@@ -253,7 +255,7 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds)
+    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts)
     const operator = yield* makeOperator(campaigns, capacity, steps)
 
     return Gatekeeper.of({

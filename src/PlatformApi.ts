@@ -5,7 +5,7 @@
  * Campaigns of one BaseUrl share a circuit (`platform-api/circuit.ts`): calls fail at once for five seconds, and longer each
  * time, when the platform gives no usable answer to several callers in a row. One caller alone does not open it.
  */
-import { Context, Effect, Layer, Random, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { HttpClient } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
@@ -16,9 +16,12 @@ import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
   FeaturesData,
   HistoryData,
+  HistoryPage,
   historyIdsOf,
+  SESSIONS_LIMIT,
   StartData,
   sessionIdsOf,
+  sessionsIn,
   startBody,
   statusOf,
   UsageData,
@@ -51,6 +54,9 @@ export interface Concurrency {
   readonly inUse: number
 }
 
+/** What a session is started with. */
+export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
+
 /** What the platform's history says of a session. */
 export interface SessionState {
   /** `unknown` where the platform cannot be asked, or does not know the session */
@@ -67,11 +73,20 @@ export class PlatformApi extends Context.Service<
      * group of callers that asks (`gatekeeper/caller-group.ts`): what one group alone provokes is not held against the
      * platform. It is not sent.
      */
-    readonly initiate: (config: SessionConfig, group: string) => Effect.Effect<WebSession, PlatformError>
+    readonly initiate: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
     /** The account's figures; needs a key with user management. `Refused` when the key may not, or the platform has no such endpoint. */
     readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
     /** Whether a session still runs, and by which ids the platform's history names it. */
     readonly sessionStatus: (campaign: string, sessionId: string) => Effect.Effect<SessionState, PlatformError>
+    /**
+     * The web campaign's sessions of one client identifier that began after `since` (ms since 1970, by this machine's clock), running or
+     * over; undefined where the platform cannot be asked, or does not say so.
+     */
+    readonly sessionsOf: (
+      campaign: string,
+      clientIdentifier: string,
+      since: number,
+    ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
     /**
      * Harmless reads with the campaign's key, for `check`, the start and the console: what the platform says of the campaign's
      * settings, and what it does not tell.
@@ -110,16 +125,13 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       return circuit(campaign.BaseUrl, group, attempts)
     }
 
-    const initiate = Effect.fnUntraced(function* (config: SessionConfig, group: string) {
+    const initiate = Effect.fnUntraced(function* (config: StartConfig, group: string) {
       const campaign = yield* campaignOf(config.campaign)
-      // The platform wants an identifier; a caller who gave none is somebody new each time.
-      const clientIdentifier =
-        config.clientIdentifier ?? `anonymous-${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
       const start: Call = {
         kind: "start",
         method: "POST",
         path: `business/${encodeURIComponent(campaign.BusinessId)}/websession/initiate`,
-        body: startBody(campaign.WebCampaignId, config, clientIdentifier),
+        body: startBody(campaign.WebCampaignId, config),
       }
       const data = yield* call(campaign, StartData, start, group)
       const sessionIds = sessionIdsOf(data)
@@ -149,6 +161,20 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       )
     })
 
+    const sessionsOf = Effect.fn("PlatformApi.sessionsOf")(function* (
+      name: string,
+      clientIdentifier: string,
+      since: number,
+    ) {
+      const campaign = yield* campaignOf(name)
+      const path = `business/${encodeURIComponent(campaign.BusinessId)}/websession/history`
+      const body = { limit: SESSIONS_LIMIT }
+      return yield* call(campaign, HistoryPage, { kind: "read", method: "POST", path, body }).pipe(
+        Effect.map((page) => sessionsIn(page, campaign.WebCampaignId, clientIdentifier, since)),
+        Effect.catchIf(cannotTell, () => Effect.undefined),
+      )
+    })
+
     const verify = Effect.fn("PlatformApi.verify")((name: string) =>
       Effect.matchEffect(campaignOf(name), {
         onFailure: ({ message }) =>
@@ -157,11 +183,15 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       }),
     )
 
-    return PlatformApi.of({ initiate, concurrency, sessionStatus, verify })
+    return PlatformApi.of({ initiate, concurrency, sessionStatus, sessionsOf, verify })
   }),
 ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 
 const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
+
+/** The same, or one whose list this gate does not understand. */
+const cannotTell = (error: PlatformError): boolean =>
+  cannotBeAsked(error) || (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
 
 /** A platform without the endpoint, or one that has no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>

@@ -123,6 +123,8 @@ export interface TicketStatus {
   readonly queueLength?: number
   /** null while no call has been measured yet; only while waiting */
   readonly estimatedWaitSeconds?: number | null
+  /** the voice agent cannot be reached at the moment; nobody loses their place. Only while waiting, absent otherwise */
+  readonly disrupted?: true
   /** ISO 8601; only while called */
   readonly startBefore?: string
   /** only while live */
@@ -137,6 +139,7 @@ export const PushEvent = Schema.Union([
     position: Schema.Int,
     queueLength: Schema.Int,
     estimatedWaitSeconds: Schema.NullOr(Schema.Int),
+    disrupted: Schema.optionalKey(Schema.Literal(true)),
   }),
   Schema.Struct({ type: Schema.Literal("start_call"), startBefore: Schema.String }),
   Schema.Struct({ type: Schema.Literal("session"), webSocketUrl: Schema.String, sessionId: Schema.String }),
@@ -190,6 +193,8 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   queuePosition: Schema.Int,
   queueLength: Schema.Int,
   estimatedWaitSeconds: Schema.NullOr(Schema.Int),
+  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  disrupted: Schema.Boolean,
   /** the ticket is already called and may start at once (a rejoin) */
   called: Schema.Boolean,
 }) {}
@@ -230,7 +235,7 @@ export class TicketUnknown extends Schema.TaggedError<TicketUnknown>()("TicketUn
 
 /** The ticket is not called (it waits, or is being started at this moment). */
 export class NotYourTurn extends Schema.TaggedError<NotYourTurn>()("NotYourTurn", {
-  code: Schema.Literals(["not_your_turn", "start_in_progress", "agent_busy"]),
+  code: Schema.Literals(["not_your_turn", "start_in_progress", "agent_busy", "agent_unavailable"]),
   queuePosition: Schema.optionalKey(Schema.Int),
   message: Schema.String,
 }) {}

@@ -33,6 +33,8 @@ export interface QueuedResult {
   readonly queueLength: number
   /** null while no call has been measured */
   readonly estimatedWaitSeconds: number | null
+  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  readonly disrupted: boolean
   /** the ticket is called already and may start at once (a request that named its ticket again) */
   readonly called: boolean
   /** where a browser receives the ticket's events, below the path where the gate is mounted */
@@ -54,7 +56,7 @@ export interface RefusedResult<Code extends string> {
   readonly reason?: Blocked["reason"]
   /** of `rate_limited`: the budget that is used up */
   readonly limit?: RateLimited["limit"]
-  /** of `not_your_turn` and `agent_busy`: 1 is next */
+  /** of `not_your_turn`, `agent_busy` and `agent_unavailable`: 1 is next */
   readonly queuePosition?: number
   /** of `ticket_over`: how it ended */
   readonly state?: TicketState
@@ -108,6 +110,7 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   queuePosition: ticket.queuePosition,
   queueLength: ticket.queueLength,
   estimatedWaitSeconds: ticket.estimatedWaitSeconds,
+  disrupted: ticket.disrupted,
   called: ticket.called,
   eventsUrl: `${basePath}/api/session/${ticket.uniqueRequestId}/events`,
 })

@@ -3,15 +3,16 @@
  * connected tickets present and tells them their position, and the look after sessions whose webhook was lost.
  */
 import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
-import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
+import { FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
+import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
 import * as metrics from "./metrics.ts"
-import { estimateSeconds } from "./outcomes.ts"
+import { disruption, estimateSeconds } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
 import type { Tickets } from "./tickets.ts"
@@ -46,12 +47,13 @@ export const background = (
   steps: Steps,
   { sessionEnded }: Tickets,
   ids: SessionIds,
+  doubts: Doubts,
 ): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
-    const live = new Map<string, number>()
+    const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
@@ -59,10 +61,11 @@ export const background = (
         const at = steps.at(campaign)
         const swept = yield* steps.step(at, queue.sweep(at))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
-        live.set(campaign.name, swept.live)
+        running.set(campaign.name, swept)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
         yield* Metric.update(metrics.leases(campaign.name), swept.leases)
         yield* Metric.update(metrics.slots(campaign.name), at.slots)
+        yield* Metric.update(metrics.doubts(campaign.name), swept.doubts)
         if (swept.more) yield* sweepOf(campaign)
       })
     for (const campaign of campaigns.all) {
@@ -84,6 +87,7 @@ export const background = (
       ticket: Touched,
       queueLength: number,
       averageMillis: number,
+      disrupted: boolean,
     ): PushEvent | undefined => {
       if (ticket.state === "waiting") {
         return {
@@ -91,6 +95,7 @@ export const background = (
           position: ticket.position,
           queueLength,
           estimatedWaitSeconds: estimateSeconds({ position: ticket.position, averageMillis }, slots),
+          ...disruption({ disrupted }),
         }
       }
       if (ticket.state === "called") return startCallEvent(ticket.startBefore)
@@ -102,8 +107,9 @@ export const background = (
         const at = steps.at(campaign)
         for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
           const touched = yield* steps.step(at, queue.touch(at, tickets.slice(from, from + TOUCH_LIMIT)))
+          const { averageMillis, disrupted, length } = touched
           for (const ticket of touched.tickets) {
-            const event = eventOf(at.slots, ticket, touched.length, touched.averageMillis)
+            const event = eventOf(at.slots, ticket, length, averageMillis, disrupted)
             if (event !== undefined) yield* push.send(ticket.ticket, event)
           }
         }
@@ -136,8 +142,24 @@ export const background = (
       })
     yield* every(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))
 
+    yield* every(
+      DOUBT_LOOK_MILLIS,
+      "look at starts in doubt",
+      Effect.forEach(
+        campaigns.all,
+        (campaign) => {
+          const known = running.get(campaign.name)
+          return known === undefined || known.doubts === 0 ? Effect.void : doubts.look(campaign, known.live)
+        },
+        { discard: true },
+      ),
+    )
+
     yield* capacity
-      .refresh((campaign) => live.get(campaign.name) ?? 0)
+      .refresh((campaign) => {
+        const { doubts, live } = running.get(campaign.name) ?? { doubts: 0, live: 0 }
+        return live + doubts
+      })
       .pipe(
         Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message)),
         Effect.catchCause((cause) => Effect.logError("The look at the platform's figures failed", cause)),

@@ -82,6 +82,8 @@ const platform = Layer.effect(
         ),
       concurrency: (campaign) => read("concurrency", () => api.concurrency(campaign)),
       sessionStatus: (campaign, sessionId) => read("sessionStatus", () => api.sessionStatus(campaign, sessionId)),
+      sessionsOf: (campaign, clientIdentifier, since) =>
+        read("sessionsOf", () => api.sessionsOf(campaign, clientIdentifier, since)),
       verify: (campaign) =>
         bounded(
           "PlatformApi.verify",

@@ -1,10 +1,11 @@
 /**
- * Asks the platform for a session in the name of a held slot, and makes the slot what the answer says: live, given back, or
- * resting while the ticket keeps its place.
+ * Asks the platform for a session in the name of a held slot, and makes the slot what the answer says: live, given back, or held
+ * where a session may run, while the ticket keeps its place.
  */
+import { createHash } from "node:crypto"
 import { Effect, Result, Schedule, type Scope } from "effect"
-import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place } from "../FifoQueue.ts"
-import { PlatformApi, type PlatformError, type WebSession } from "../PlatformApi.ts"
+import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place, type StartFailure } from "../FifoQueue.ts"
+import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
@@ -18,8 +19,11 @@ export interface StoredConfig extends SessionConfig {
   readonly from?: string
 }
 
+/** The ticket's place after a start that failed; `busy` where the platform has no free slot, else it did not answer usefully. */
+export type Unstarted = Place & { readonly busy: boolean }
+
 /**
- * A session; or the ticket's place, because all slots of the platform are taken after all. `unplaced` is done where the store did
+ * A session; or the ticket's place, because the platform has not started one. `unplaced` is done where the store did
  * not say whether the ticket has that place, and no session runs.
  */
 export type Launch = (
@@ -28,10 +32,37 @@ export type Launch = (
   lease: string,
   stored: StoredConfig,
   unplaced?: Effect.Effect<void>,
-) => Effect.Effect<Result.Result<Started, Place>, PlatformUnavailable | StoreUnavailable>
+) => Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable | StoreUnavailable>
 
 const tooSlow = (): PlatformUnavailable =>
   platformUnavailable("unavailable", "The call took too long to start. Try again.")
+
+const ownFailure = (): PlatformUnavailable =>
+  platformUnavailable("unavailable", "The call could not be started. Try again in a moment.")
+
+const misconfigured = (): PlatformUnavailable =>
+  platformUnavailable("rejected", "The voice agent cannot be reached because of its configuration.", 60)
+
+/** What the queue makes of a platform that gave no usable answer: whether a session may run, and whether a caller can be the reason. */
+const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): StartFailure => {
+  if (mayHaveHappened) return { _tag: "doubt" }
+  switch (reason) {
+    case "circuit_open":
+    case "unreachable":
+      return { _tag: "disrupted", millis: retryAfterMillis }
+    case "malformed":
+      return { _tag: "failed" }
+    default:
+      return { _tag: "answered" }
+  }
+}
+
+/**
+ * By which the platform knows the caller of a ticket: the caller's own identifier, else one of the ticket's, so that its session can be
+ * found in the platform's history. The ticket's id is a credential, so that only its hash goes out.
+ */
+export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
+  config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
 
 export const makeLaunch = (
   { step }: Steps,
@@ -70,56 +101,62 @@ export const makeLaunch = (
         }),
       )
 
-    const refused = (
+    /** Tells the queue why the start failed, and the log; the ticket has its place again, or is over. */
+    const notStarted = (
       at: At,
       ticket: string,
       lease: string,
       { reason }: PlatformError,
       unplaced: Effect.Effect<void>,
-    ): Effect.Effect<Place, PlatformUnavailable | StoreUnavailable> => {
-      const backInLine = (millis?: number) =>
+    ): Effect.Effect<Unstarted, PlatformUnavailable | StoreUnavailable> => {
+      const backInLine = (why: StartFailure, failure = tooSlow) =>
         Effect.flatMap(
-          Effect.tapError(step(at, queue.rest(at, ticket, lease, millis)), () => unplaced),
-          (result) => (result._tag === "waiting" ? Effect.succeed(result) : Effect.fail(tooSlow())),
+          Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () => unplaced),
+          (result): Effect.Effect<Unstarted, PlatformUnavailable> =>
+            result._tag === "waiting"
+              ? Effect.succeed({ ...result, busy: why._tag === "capacity" || why._tag === "limited" })
+              : Effect.fail(result._tag === "failed" ? failure() : tooSlow()),
         )
-      const over = (refund: boolean, failure: PlatformUnavailable) =>
-        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, refund))), Effect.fail(failure))
+      const over = (why: StartFailure, failure: PlatformUnavailable) =>
+        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, why))), Effect.fail(failure))
       switch (reason._tag) {
         case "AtCapacity":
-          return backInLine()
+          return backInLine({ _tag: "capacity" })
         case "KeyRateLimited":
           return Effect.andThen(
             Effect.logWarning(
               `The platform limits the requests of this key (${reason.message}); starts go on within ` +
                 `${LIMITED_LONGEST_MILLIS / 1000} s. This is not the limit of its calls.`,
             ),
-            backInLine(reason.retryAfterMillis),
+            backInLine({ _tag: "limited", millis: reason.retryAfterMillis }),
           )
         case "RequestRefused":
           // what one caller sent: his budget pays for it, and nothing is wrong with the gate or the platform
           return Effect.andThen(
             Effect.logInfo(`The platform refused what a caller sent: ${reason.message}`),
-            over(false, platformUnavailable("refused", "The voice agent does not accept what this request says.", 0)),
+            over(
+              { _tag: "refused" },
+              platformUnavailable("refused", "The voice agent does not accept what this request says.", 0),
+            ),
           )
         case "Refused":
           return Effect.andThen(
             Effect.logError(`The platform did not start a session: ${reason.message}`),
-            over(
-              true,
-              platformUnavailable("rejected", "The voice agent cannot be reached because of its configuration.", 60),
-            ),
+            over({ _tag: "failed" }, misconfigured()),
           )
-        case "Unavailable":
+        case "Unavailable": {
+          const why = failureOf(reason)
           return Effect.andThen(
             Effect.logError(`The platform did not start a session: ${reason.message}`),
-            over(true, platformUnavailable("unavailable", "The voice agent cannot be reached. Try again in a moment.")),
+            why._tag === "failed" ? over(why, misconfigured()) : backInLine(why, ownFailure),
           )
+        }
       }
     }
 
     return (at, ticket, lease, { from = "", ...config }, unplaced = Effect.void) =>
-      Effect.matchEffect(platform.initiate(config, from), {
+      Effect.matchEffect(platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
-        onFailure: (error) => Effect.map(refused(at, ticket, lease, error, unplaced), Result.fail),
+        onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
   })

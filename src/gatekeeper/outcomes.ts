@@ -33,12 +33,17 @@ export const blocked = (reason: Blocked["reason"]): Blocked =>
 export const estimateSeconds = (place: Pick<Place, "position" | "averageMillis">, slots: number): number | null =>
   place.averageMillis === 0 ? null : Math.ceil((place.position * place.averageMillis) / Math.max(1, slots) / 1000)
 
+/** What an answer says of a platform that cannot be reached; nothing otherwise. */
+export const disruption = ({ disrupted }: Pick<Place, "disrupted">): { readonly disrupted?: true } =>
+  disrupted ? { disrupted } : {}
+
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
   new Queued({
     uniqueRequestId: ticket,
     queuePosition: place.position,
     queueLength: place.length,
     estimatedWaitSeconds: estimateSeconds(place, slots),
+    disrupted: place.disrupted,
     called,
   })
 
@@ -96,6 +101,16 @@ export const agentBusy = (queuePosition: number): NotYourTurn =>
         code: "agent_busy",
         queuePosition,
         message: "The agent is busy after all. You keep your place and are called again.",
+      }),
+  )
+
+export const agentUnavailable = (queuePosition: number): NotYourTurn =>
+  stackless(
+    () =>
+      new NotYourTurn({
+        code: "agent_unavailable",
+        queuePosition,
+        message: "The voice agent cannot be reached at the moment. You keep your place and are called again.",
       }),
   )
 

@@ -16,6 +16,7 @@ import type {
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
+import type { Doubts } from "./doubts.ts"
 import type { Launch, StoredConfig } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
@@ -33,7 +34,7 @@ export interface Tickets {
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
 }
 
-const nowhere = { position: 0, length: 0, averageMillis: 0 }
+const nowhere = { position: 0, length: 0, averageMillis: 0, disrupted: false }
 
 const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent | undefined => {
   switch (standing._tag) {
@@ -43,6 +44,7 @@ const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent |
         position: standing.position,
         queueLength: standing.length,
         estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+        ...outcomes.disruption(standing),
       }
     case "called":
       return startCallEvent(standing.startBefore)
@@ -66,6 +68,7 @@ const statusOf = (ticket: string, standing: Exclude<Standing, { _tag: "unknown" 
         queuePosition: standing.position,
         queueLength: standing.length,
         estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
+        ...outcomes.disruption(standing),
       }
     case "called":
       return {
@@ -100,6 +103,7 @@ export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   launch: Launch,
+  doubts: Doubts,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -134,7 +138,8 @@ export const makeTickets = (
           // instances may name the campaign differently in their settings
           const launched = yield* launch(where, ticket, taken.lease, { ...config, campaign: campaign.name })
           if (Result.isSuccess(launched)) return launched.success
-          return yield* Effect.fail(outcomes.agentBusy(launched.failure.position))
+          const { busy, position } = launched.failure
+          return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
         }
       }
     })
@@ -182,7 +187,8 @@ export const makeTickets = (
             (campaign) => step(at(campaign), queue.end(at(campaign), sessionIds)),
             { concurrency: "unbounded" },
           )
-          const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
+          const known = END_RESULTS.find((each) => results.includes(each))
+          const result = known ?? ((yield* doubts.ended) ? "released" : "unknown")
           yield* Metric.update(metrics.webhooks(result), 1)
           return result === "released"
         }),

@@ -18,6 +18,10 @@ const queued = Schema.Struct({
   uniqueRequestId: described(Schema.String, "The ticket: its bearer's only credential."),
   queuePosition: described(Schema.Int, "1 is next; 0 when the ticket is called already."),
   estimatedWaitSeconds: described(Schema.NullOr(Schema.Int), "null while no call has been measured."),
+  disrupted: described(
+    Schema.optionalKey(Schema.Literal(true)),
+    "The voice agent cannot be reached at the moment; nobody loses their place.",
+  ),
   eventsUrl: described(Schema.String, "Where the ticket's events are pushed, by WebSocket or Server-Sent Events."),
 }).annotate({ identifier: "Queued" })
 
@@ -27,6 +31,7 @@ const ticketStatus = Schema.Struct({
   queuePosition: Schema.optionalKey(Schema.Int),
   queueLength: Schema.optionalKey(Schema.Int),
   estimatedWaitSeconds: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  disrupted: Schema.optionalKey(Schema.Literal(true)),
   startBefore: described(Schema.optionalKey(Schema.String), "ISO 8601; while called."),
   webSocketUrl: Schema.optionalKey(Schema.String),
   sessionId: Schema.optionalKey(Schema.String),
@@ -105,7 +110,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     success: started,
     error: [
       problem(404, "`ticket_unknown`"),
-      problem(409, "`not_your_turn`, `start_in_progress`, `agent_busy`"),
+      problem(409, "`not_your_turn`, `start_in_progress`, `agent_busy`, `agent_unavailable`"),
       problem(410, "`ticket_over`"),
       askedTooOften,
       problem(422, "`request_refused`"),

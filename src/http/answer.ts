@@ -120,6 +120,7 @@ export const failed = (
             uniqueRequestId: error.uniqueRequestId,
             queuePosition: error.queuePosition,
             estimatedWaitSeconds: error.estimatedWaitSeconds,
+            ...(error.disrupted ? { disrupted: true } : {}),
             eventsUrl: `${basePath}/api/session/${error.uniqueRequestId}/events`,
           },
           "queued",

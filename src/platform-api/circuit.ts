@@ -6,9 +6,9 @@
  * connection came about counts each time, since what a caller sent cannot be the reason. Other failures of the gate's own reads
  * count for nothing: the history of one session may fail because of its caller. Any usable answer ends the row.
  */
-import { Effect, Exit, Option, Schedule, type Scope } from "effect"
+import { Duration, Effect, Exit, Option, Schedule, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
-import { type PlatformError, unavailable } from "./errors.ts"
+import { PlatformError, Unavailable } from "./errors.ts"
 
 /** Failures in a row, each of another group of callers or of none, that open the circuit. */
 export const CIRCUIT_FAILURES = 5
@@ -54,7 +54,18 @@ class Row {
   }
 }
 
-const circuitOpen = unavailable("circuit_open", false, "the platform has not answered lately; trying again shortly")
+const circuitOpen = (error: CircuitBreaker.CircuitBreakerError): PlatformError => {
+  const message = "the platform has not answered lately; trying again shortly"
+  const { reason } = error
+  return new PlatformError({
+    reason: new Unavailable({
+      reason: "circuit_open",
+      mayHaveHappened: false,
+      message,
+      ...(reason._tag === "CircuitOpen" ? { retryAfterMillis: Math.ceil(Duration.toMillis(reason.retryAfter)) } : {}),
+    }),
+  })
+}
 
 /** Nothing was sent, so nothing that a caller chose can be the reason. */
 const neverSent = ({ reason }: PlatformError): boolean =>
@@ -94,6 +105,6 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
           key: baseUrl,
           classify: (exit) => judge(rowOf(baseUrl), group, Option.getOrUndefined(Exit.findErrorOption(exit))),
         })
-        .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
+        .pipe(Effect.catchTag("CircuitBreakerError", (error) => Effect.fail(circuitOpen(error))))
   },
 )

@@ -39,6 +39,8 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
   reason: Schema.Literals(["timeout", "unreachable", "server_error", "malformed", "circuit_open", "defect"]),
   mayHaveHappened: Schema.Boolean,
+  /** of `circuit_open`: how long the platform is not asked (ms) */
+  retryAfterMillis: Schema.optionalKey(Schema.Int),
   message: Schema.String,
 }) {}
 

@@ -2,8 +2,8 @@
  * Bodies of the platform's API: what is sent to start a session, and what is read from each answer. Shapes from
  * reference/platform-api.md; both generations of the answer to a start are accepted.
  */
-import { Schema, SchemaTransformation } from "effect"
-import type { SessionConfig } from "../Session.ts"
+import { DateTime, Schema, SchemaTransformation } from "effect"
+import type { StartConfig } from "../PlatformApi.ts"
 
 /** Length of one frame of the agent's audio, in milliseconds; the platform allows 20 to 150. */
 export const FRAME_DURATION_MILLIS = 30
@@ -13,11 +13,11 @@ const DEFAULT_SAMPLE_RATE = 16_000
 const DEFAULT_BITS_PER_SAMPLE = 16
 
 /** The body of websession/initiate. */
-export const startBody = (webCampaignId: string, config: SessionConfig, clientIdentifier: string) => ({
+export const startBody = (webCampaignId: string, config: StartConfig) => ({
   transportType: config.transportType,
   webCampaignId,
   regionId: config.regionId,
-  clientIdentifier,
+  clientIdentifier: config.clientIdentifier,
   audioInputConfiguration: {
     sampleRate: config.audio.inputSampleRate ?? DEFAULT_SAMPLE_RATE,
     bitsPerSample: config.audio.inputBitsPerSample ?? DEFAULT_BITS_PER_SAMPLE,
@@ -92,9 +92,54 @@ export const HistoryData = Schema.Struct({
 })
 
 /** The ids that an answer of the history names; whatever is no id is left out. */
-export const historyIdsOf = (data: typeof HistoryData.Type): ReadonlyArray<string> => {
+export const historyIdsOf = (data: typeof HistoryData.Type): ReadonlyArray<string> => idsOf(data)
+
+type Ids = Pick<typeof HistoryData.Type, "id" | "webSessionId" | "sessionId" | "conversationSessionId">
+const idsOf = (data: Ids): ReadonlyArray<string> => {
   const ids = [data.id, data.webSessionId, data.sessionId, data.conversationSessionId]
   return [...new Set(ids.filter(isId))]
+}
+
+/** How many of the newest sessions are looked through. */
+export const SESSIONS_LIMIT = 100
+/** By how much the platform's clock may be behind this machine's (ms). */
+const CLOCK_DIFFERENCE_MILLIS = 60_000
+
+/** `data` of websession/history: the newest sessions of the business first. */
+export const HistoryPage = Schema.Struct({
+  items: Schema.Array(
+    Schema.Struct({
+      webCampaignId: Schema.optionalKey(Schema.NullOr(Schema.String)),
+      clientIdentifier: Schema.NullOr(Schema.String),
+      createdAt: Schema.DateTimeUtcFromString,
+      id: Schema.optionalKey(Schema.Unknown),
+      webSessionId: Schema.optionalKey(Schema.Unknown),
+      sessionId: Schema.optionalKey(Schema.Unknown),
+      conversationSessionId: Schema.optionalKey(Schema.Unknown),
+    }),
+  ),
+  nextCursor: Schema.optionalKey(Schema.NullOr(Schema.String)),
+})
+
+/** The ids of each session of one client that began after `since` (ms); undefined where the page does not go back so far. */
+export const sessionsIn = (
+  { items, nextCursor }: typeof HistoryPage.Type,
+  webCampaignId: string,
+  clientIdentifier: string,
+  since: number,
+): ReadonlyArray<ReadonlyArray<string>> | undefined => {
+  const from = since - CLOCK_DIFFERENCE_MILLIS
+  const goesOn = nextCursor !== undefined && nextCursor !== null && nextCursor !== ""
+  if (goesOn && items.every(({ createdAt }) => DateTime.toEpochMillis(createdAt) >= from)) return undefined
+  return items
+    .filter(
+      (item) =>
+        item.clientIdentifier === clientIdentifier &&
+        DateTime.toEpochMillis(item.createdAt) >= from &&
+        (item.webCampaignId ?? webCampaignId) === webCampaignId,
+    )
+    .map(idsOf)
+    .filter((ids) => ids.length > 0)
 }
 
 const isId = (id: unknown): id is string => typeof id === "string" && id !== "" && id.length <= 256

@@ -1,11 +1,12 @@
-import { script, type Ticket } from "./step.ts"
+import { PROBE_MILLIS, script, type Ticket } from "./step.ts"
 
 /** How many arguments `admit` has. */
 export const ADMIT_ARGS = 12
 
 /**
  * Admits newcomers: to a slot while one is free and nobody waits, else to the end of the queue, else not at all. While an
- * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served.
+ * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served. While the
+ * platform cannot be reached, one of them at a time is let in to find out.
  *
  * From the moment when half of the places are taken, a network that has as many places as its share of those still free gets no
  * further one: for it the queue is full. So no number of requests of one network takes the last places from the others.
@@ -15,7 +16,7 @@ export const ADMIT_ARGS = 12
  *
  * ARGV 6 id · 7 longest queue · 8 present until (ms) · 9 deadline of a start (ms) · 10 caller · 11 configuration · 12 network, or
  * empty; then id, caller, configuration and network of each further newcomer
- * Result of each `['starting', lease]` · `['waiting', position, length, average ms]` · `['full', length, average ms]`
+ * Result of each `['starting', lease]` · `['waiting', position, length, average ms, disrupted]` · `['full', length, average ms]`
  * · `['draining']`, also to whoever was withdrawn; what the whole step signals and owes is said with the first
  */
 export const admit = script(
@@ -28,7 +29,8 @@ for a = 13, #ARGV, 4 do
   ids[n], callers[n], datas[n], networks[n] = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
 end
 call_next()
-local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg', 'withdrawn')
+local meta = call('HMGET', META, 'draining', 'rest', 'paused', 'avg', 'withdrawn', 'disrupted', 'probe')
+local disrupted = meta[6] and 1 or 0
 local late = {}
 if meta[5] then
   local withdrawn = call('ZMSCORE', FORGET, unpack(ids))
@@ -44,10 +46,15 @@ if meta[5] then
 end
 local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0')
 local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[3] == '1'
+if disrupted == 1 and tonumber(meta[7] or '0') > now then closed = true end
 -- the first of them find slots, others places, the rest nothing
 local starting = 0
 if length == 0 and not closed then starting = math.min(#ids, math.max(0, slots - held)) end
 if draining then starting = 0 end
+if disrupted == 1 and starting > 0 then
+  starting = 1
+  call('HSET', META, 'probe', int(now + ${PROBE_MILLIS}))
+end
 local counts, fields = {}, {}
 for n = starting + 1, #ids do
   local network = networks[n]
@@ -97,7 +104,7 @@ for n = 1, #ids do
     line[m], line[m + 1] = place, id
     seen[m], seen[m + 1] = present, id
     length = length + 1
-    results[n] = {{'waiting', length, length, avg}}
+    results[n] = {{'waiting', length, length, avg, disrupted}}
   else
     results[n] = {{'full', length, avg}}
   end
@@ -139,7 +146,9 @@ return results
       if (network !== "") t[7] = network
       return t
     }
-    if (length === 0 && s.db.zcard(s.leases) < s.slots && !s.resting() && !s.paused()) {
+    const closed = s.resting() || s.paused() || s.probing()
+    if (length === 0 && s.db.zcard(s.leases) < s.slots && !closed) {
+      if (s.disrupted()) s.db.hset(s.meta, "probe", String(s.now + PROBE_MILLIS))
       const lease = s.reserve(id, newcomer(), "s", deadline)
       s.db.hset(s.data, id, data)
       return s.reply(["starting", lease])
@@ -155,7 +164,7 @@ return results
     s.save(id, t)
     s.db.hset(s.data, id, data)
     s.wait(id, t, present)
-    return s.reply(["waiting", length + 1, length + 1, s.num("avg")])
+    return s.reply(["waiting", length + 1, length + 1, s.num("avg"), s.disrupted() ? 1 : 0])
   },
   { own: [5, 9, 10, 11], times: [0, 7, 8] },
 )

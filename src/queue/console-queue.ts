@@ -13,7 +13,8 @@ export const PAGE_MAX = 100
 export interface HeldSlot {
   /** a short hash of the ticket, never its id */
   readonly ticket: string
-  readonly state: "called" | "starting" | "live"
+  /** `in_doubt`: its start may have happened */
+  readonly state: "called" | "starting" | "live" | "in_doubt"
   readonly lease: string
   readonly since: number
   readonly deadline: number
@@ -101,7 +102,12 @@ export type RunStep = <A>(
   read: (result: ReadonlyArray<Reply>) => A,
 ) => Step<A>
 
-const states: Readonly<Record<string, HeldSlot["state"]>> = { c: "called", s: "starting", l: "live" }
+const states: Readonly<Record<string, HeldSlot["state"]>> = {
+  c: "called",
+  s: "starting",
+  l: "live",
+  u: "in_doubt",
+}
 
 const heldOf = (row: Reply): HeldSlot => {
   const [ticket, state, lease, since, deadline, acceptedAt, attached] = list(row)

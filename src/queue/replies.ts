@@ -1,5 +1,5 @@
 /** Reads what the queue's scripts answer and publish, into the types of `FifoQueue`. */
-import type { Admission, Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
+import type { Admission, Doubt, Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
 import type { TicketState } from "../Session.ts"
 import type { Reply } from "../Store.ts"
 import { integer, text } from "../store/reply.ts"
@@ -29,6 +29,7 @@ export const placeOf = (reply: ReadonlyArray<Reply>): { readonly _tag: "waiting"
   position: integer(reply[1]),
   length: integer(reply[2]),
   averageMillis: integer(reply[3]),
+  disrupted: reply[4] === 1,
 })
 
 export const admissionOf = (reply: ReadonlyArray<Reply>): Admission => {
@@ -93,3 +94,9 @@ export const touchedOf = (ticket: string, reply: ReadonlyArray<Reply>): Touched 
   position: reply[0] === "w" ? integer(reply[1]) : 0,
   ...(reply[0] === "c" ? called(reply) : { startBefore: 0, lease: "" }),
 })
+
+export const doubtOf = ([id, since, data]: ReadonlyArray<Reply>): Doubt => {
+  const kept = text(data)
+  const blank = kept.indexOf(" ")
+  return { id: text(id), ticket: kept.slice(0, blank), since: integer(since), data: kept.slice(blank + 1) }
+}

@@ -5,7 +5,7 @@ import { script } from "./step.ts"
  *
  * ARGV 6 id · 7 deadline of the start (ms)
  * Result `['starting', lease, configuration, called at, accepted at]` (ms; 0 where a record of an older version does not say)
- * · `['waiting', position, length, average ms]` · `['busy']` while another start of it is under way · `['live', session]` · `['over', state]` · `['unknown']`
+ * · `['waiting', position, length, average ms, disrupted]` · `['busy']` while another start of it is under way · `['live', session]` · `['over', state]` · `['unknown']`
  */
 export const start = script(
   "start",
@@ -51,7 +51,9 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
 
 /**
  * The platform has started the session: the lease goes live, unless it is no longer this one (then nothing is touched),
- * or the session's end was heard before its start. Repeated, because the first answer was lost, it is live still.
+ * or the session's end was heard before its start. Repeated, because the first answer was lost, it is live still. An answer that
+ * came when the start was in doubt already ends the doubt: the ticket is live where it still waits, else the slot is held until the
+ * session ends.
  *
  * ARGV 6 id · 7 lease · 8 longest call until (ms) · 9 session, JSON with the ids in `s`, its last field and not empty · 10… session ids
  * Result `['live']` · `['ended']` · `['stale']`
@@ -61,46 +63,82 @@ export const bind = script(
   `
 local id, lease, deadline, session = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local t = load(id)
-if not t or t[3] ~= lease then return reply({'stale'}) end
-if t[1] == 'l' then return reply({'live'}) end
-if t[1] ~= 's' then return reply({'stale'}) end
+local own = t and t[3] == lease
+if own and t[1] == 'l' then return reply({'live'}) end
+local holder = id
+if not own or t[1] ~= 's' then
+  holder = '?' .. lease
+  local doubt = load(holder)
+  if not doubt or doubt[1] ~= 'u' or doubter(holder) ~= id then return reply({'stale'}) end
+  if own and t[1] == 'w' then
+    unwait(id, t)
+    call('ZREM', LEASES, holder)
+    call('HDEL', TICKETS, holder)
+    call('HDEL', DATA, holder)
+    t[6], holder = doubt[6], id
+  else
+    t = doubt
+    unpark(holder)
+  end
+  count_doubts(-1)
+end
 t[1] = 'l'
-save(id, t)
-call('HSET', DATA, id, session)
-call('ZADD', LEASES, deadline, id)
+save(holder, t)
+call('HSET', DATA, holder, session)
+call('ZADD', LEASES, deadline, holder)
 call('HINCRBY', META, 'live', 1)
+call('HINCRBY', META, 'started', 1)
 rested()
 local ended = false
 for i = 10, #ARGV do
-  call('HSET', SESSIONS, ARGV[i], id)
+  call('HSET', SESSIONS, ARGV[i], holder)
   if call('ZSCORE', OVER, ARGV[i]) then ended = true end
 end
-if not ended then return reply({'live'}) end
-over(id, t, 'F')
-call_next()
-return reply({'ended'})
+if ended then over(holder, t, 'F') end
+if reached() or ended or holder ~= id then call_next() end
+if holder ~= id then return reply({'stale'}) end
+return reply({ended and 'ended' or 'live'})
 `,
   (s) => {
     const id = s.arg(0)
-    const t = s.load(id)
-    if (t === undefined || t[2] !== s.arg(1)) return s.reply(["stale"])
-    if (t[0] === "l") return s.reply(["live"])
-    if (t[0] !== "s") return s.reply(["stale"])
+    const lease = s.arg(1)
+    let t = s.load(id)
+    const own = t !== undefined && t[2] === lease
+    if (own && t?.[0] === "l") return s.reply(["live"])
+    let holder = id
+    if (t === undefined || !own || t[0] !== "s") {
+      holder = `?${lease}`
+      const doubt = s.load(holder)
+      if (doubt?.[0] !== "u" || s.doubter(holder) !== id) return s.reply(["stale"])
+      if (t !== undefined && own && t[0] === "w") {
+        s.unwait(id, t)
+        s.db.zrem(s.leases, holder)
+        s.db.hdel(s.tickets, holder)
+        s.db.hdel(s.data, holder)
+        t[5] = doubt[5]
+        holder = id
+      } else {
+        t = doubt
+        s.unpark(holder)
+      }
+      s.countDoubts(-1)
+    }
     t[0] = "l"
-    s.save(id, t)
-    s.db.hset(s.data, id, s.arg(3))
-    s.db.zadd(s.leases, Number(s.arg(2)), id)
+    s.save(holder, t)
+    s.db.hset(s.data, holder, s.arg(3))
+    s.db.zadd(s.leases, Number(s.arg(2)), holder)
     s.db.hincrby(s.meta, "live", 1)
+    s.db.hincrby(s.meta, "started", 1)
     s.rested()
     let ended = false
     for (const session of s.args.slice(4)) {
-      s.db.hset(s.sessions, session, id)
+      s.db.hset(s.sessions, session, holder)
       if (s.db.zscore(s.overs, session) !== undefined) ended = true
     }
-    if (!ended) return s.reply(["live"])
-    s.over(id, t, "F")
-    s.callNext()
-    return s.reply(["ended"])
+    if (ended) s.over(holder, t, "F")
+    if (s.reached() || ended || holder !== id) s.callNext()
+    if (holder !== id) return s.reply(["stale"])
+    return s.reply([ended ? "ended" : "live"])
   },
 )
 
@@ -151,63 +189,5 @@ return reply({'ended', id})
     s.rested()
     s.callNext()
     return s.reply(["ended", id])
-  },
-)
-
-/**
- * The platform has not started the session. At capacity, the ticket goes back to its own place, which its `seq` still
- * names, and the campaign rests: a back-off that doubles, until a session ends or starts, and stays short while none is live;
- * starts that were under way
- * together and are refused together count as one. Where the platform limits the key's requests the campaign rests for the
- * first back-off and no longer: that says nothing about free slots. Otherwise the ticket has failed and the slot goes to the next; its quota
- * is given back unless the platform refused what the caller sent.
- *
- * ARGV 6 id · 7 lease · 8 `capacity`, `limited`, `failed` (quota is given back) or `refused` (it is not) · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms)
- * · 12 longest while no session is live (ms)
- * Result `['waiting', position, length, average ms]` · `['failed']` · `['stale']`
- */
-export const release = script(
-  "release",
-  `
-local id, lease, kind, present, first = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
-local longest = tonumber(ARGV[num(META, 'live') > 0 and 11 or 12])
-local t = load(id)
-if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
-free(id, t)
-if kind == 'failed' or kind == 'refused' then
-  finish(id, t, 'F', kind == 'failed' and 'refund' or nil)
-  call_next()
-  return reply({'failed'})
-end
-t[1] = 'w'
-save(id, t)
-wait(id, t, present)
-if not resting() then
-  local n = 1
-  if kind == 'capacity' then n = math.min(call('HINCRBY', META, 'restn', 1), 20) end
-  call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
-end
-return reply(place(id))
-`,
-  (s) => {
-    const id = s.arg(0)
-    const t = s.load(id)
-    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
-    s.free(id, t)
-    const kind = s.arg(2)
-    if (kind === "failed" || kind === "refused") {
-      s.finish(id, t, "F", kind === "failed" ? "refund" : "release")
-      s.callNext()
-      return s.reply(["failed"])
-    }
-    t[0] = "w"
-    s.save(id, t)
-    s.wait(id, t, Number(s.arg(3)))
-    if (!s.resting()) {
-      const n = kind === "capacity" ? Math.min(s.db.hincrby(s.meta, "restn", 1), 20) : 1
-      const longest = Number(s.arg(s.num("live") > 0 ? 5 : 6))
-      s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), longest)))
-    }
-    return s.reply(s.place(id))
   },
 )

@@ -12,12 +12,20 @@
  * Whatever is in `passed` is older than what was not looked at, so that no network is added while one of it may be called, and
  * there are never more networks in it than held their share at one time: at most `slots / share of the slots`.
  *
+ * A ticket whose start failed keeps its place and is `parked` there: those behind it are called meanwhile. While the platform
+ * cannot be reached (`disrupted`), one ticket is called at a time, to find out whether it can be reached again.
+ *
+ * A start of which nobody knows whether its session runs is a doubt: it has a record and a lease of its own under `?` and its
+ * fence, so that the slot stays held while the ticket waits at its place, or leaves. See `doubt.ts`.
+ *
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
  *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
  *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
- *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come
+ *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come;
+ *                       `started` counts sessions; `doubts` how many starts are in doubt; `disrupted` is 1 while the
+ *                       platform cannot be reached, and `probe` until when nobody else is called to find out
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   4 waiting   zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -30,6 +38,7 @@
  *  10 settle    zset    `refund|release|missed id caller` that the rate limiter has still to carry out, by time
  *  11 passed    zset    `network seq id` of waiting tickets that were looked at, all with score 0; seq has 16 digits
  *  12 networks  hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
+ *  13 parked    zset    waiting ids that are not called now, by the time until when
  *
  * ARGV 1 now (ms) · 2 slots, and behind a blank a network's share of them (absent: 1, no limit) · 3 this instance · 4 prefix of
  * the instances' channels · 5 start window (ms), then the script's own.
@@ -51,16 +60,26 @@ export const UNATTENDED_MILLIS = 5_000
 
 /** How long the end of a session is remembered. */
 export const OVER_MILLIS = 24 * 3_600_000
+/** While the platform cannot be reached, so long passes between two calls, unless the first was answered. */
+export const PROBE_MILLIS = 5_000
+/** How long a ticket whose start failed is parked: the first time, doubled each time, and at most. */
+export const PARK_FIRST_MILLIS = 1_000
+export const PARK_LONGEST_MILLIS = 15_000
+/**
+ * How long a slot is held at most for a start that may have happened: the platform's URL can be opened for about five minutes, so
+ * that nobody talks in such a session later.
+ */
+export const DOUBT_MILLIS = 5 * 60_000
 /** At most so many tickets are cleared as absent or passed over in one step; the rest follows in the next. */
 export const CLEAR_LIMIT = 200
 
 /**
- * `[state, seq, lease, instance, caller, since, accepted, network]`: state is one of `w` waiting, `c` called, `s` starting, `l`
- * live, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X` removed by an
- * operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
+ * `[state, seq, lease, instance, caller, since, accepted, network, tries]`: state is one of `w` waiting, `c` called, `s` starting,
+ * `l` live, `u` a start in doubt, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X`
+ * removed by an operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
  * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, accepted
- * when the ticket came (ms); network is the caller's network, absent where it has none. Records of older versions have neither
- * of the last two.
+ * when the ticket came (ms); network is the caller's network, absent or empty where it has none; tries are those of its starts
+ * that failed, as `fail` counts them, absent while none did. Records of older versions have none of the last three.
  */
 export type Ticket = [
   state: string,
@@ -71,6 +90,7 @@ export type Ticket = [
   since: string,
   accepted?: string,
   network?: string,
+  tries?: string,
 ]
 
 /** A network's share of slots or free places: at least one, and all of them with a share of 1. */
@@ -79,7 +99,7 @@ export const shareOf = (share: number, of: number): number => (share >= 1 ? of :
 const prelude = `
 local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local LEASES, SESSIONS, OVER, FORGET, SETTLE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PASSED, NETWORKS = KEYS[11], KEYS[12]
+local PASSED, NETWORKS, PARKED = KEYS[11], KEYS[12], KEYS[13]
 local now, self, channel, window = tonumber(ARGV[1]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 local slots, share = string.match(ARGV[2], '^(%S+) ?(.*)$')
 slots, share = tonumber(slots), tonumber(share) or 1
@@ -113,7 +133,7 @@ local function finish(id, t, state, kind)
   call('HDEL', DATA, id)
   call('ZADD', FORGET, int(now + ${RETENTION_MILLIS}), id)
   owe(kind or 'release', id, t[5])
-  if state ~= 'L' then notify(id, t, 'ended', state) end
+  if state ~= 'L' and t[2] ~= '0' then notify(id, t, 'ended', state) end
 end
 local function share_of(n)
   if share >= 1 then return n end
@@ -122,27 +142,26 @@ end
 local function count(field, by)
   if call('HINCRBY', NETWORKS, field, by) < 1 then call('HDEL', NETWORKS, field) end
 end
+local function counted(t) return t[8] and t[8] ~= '' end
 local function passed_as(id, t) return string.format('%s %016.0f %s', t[8] or '', tonumber(t[2]), id) end
 local function wait(id, t, present)
   call('ZADD', WAITING, t[2], id)
   call('ZADD', PRESENCE, present, id)
-  if t[8] then count('w' .. t[8], 1) end
+  if counted(t) then count('w' .. t[8], 1) end
   if tonumber(t[2]) <= num(META, 'passed') then call('ZADD', PASSED, 0, passed_as(id, t)) end
 end
 local function unwait(id, t)
   call('ZREM', WAITING, id)
   call('ZREM', PRESENCE, id)
   call('ZREM', PASSED, passed_as(id, t))
-  if t[8] then count('w' .. t[8], -1) end
+  call('ZREM', PARKED, id)
+  if counted(t) then count('w' .. t[8], -1) end
 end
 local function free(id, t)
   call('ZREM', LEASES, id)
-  if t[8] then count('h' .. t[8], -1) end
+  if counted(t) then count('h' .. t[8], -1) end
 end
-local function rested()
-  call('HDEL', META, 'rest')
-  call('HDEL', META, 'restn')
-end
+local function rested() call('HDEL', META, 'rest', 'restn') end
 local function over(id, t, state)
   free(id, t)
   call('HINCRBY', META, 'live', -1)
@@ -153,7 +172,7 @@ local function over(id, t, state)
       call('ZADD', OVER, int(now), session)
     end
   end
-  if state == 'E' then
+  if state == 'E' and t[2] ~= '0' then
     local avg, length = num(META, 'avg'), math.max(0, now - tonumber(t[6]))
     if avg == 0 then avg = length else avg = avg + math.floor((length - avg) / 8) end
     call('HSET', META, 'avg', int(avg))
@@ -166,7 +185,7 @@ local function reserve(id, t, state, deadline)
   t[6] = int(now)
   save(id, t)
   call('ZADD', LEASES, int(deadline), id)
-  if t[8] then count('h' .. t[8], 1) end
+  if counted(t) then count('h' .. t[8], 1) end
 end
 local function resting() return num(META, 'rest') > now end
 local function away()
@@ -174,7 +193,7 @@ local function away()
   return swept > 0 and now - swept > ${UNATTENDED_MILLIS}
 end
 local function unattended() return away() or num(META, 'mercy') > now end
-local function paused() return num(META, 'paused') == 1 end
+local function parked(id) return call('ZSCORE', PARKED, id) end
 local function below(network) return network == '' or num(NETWORKS, 'h' .. network) < share_of(slots) end
 local function oldest_passed()
   local from, oldest, first = '', nil, nil
@@ -186,26 +205,37 @@ local function oldest_passed()
       -- an instance of a version without this index has called it
       call('ZREM', PASSED, member)
     else
-      if (not first or seq < first) and below(network) then oldest, first = id, seq end
       -- behind all of this network: a blank comes before an exclamation mark, and both before what networks are written with
       from = network .. '!'
+      if parked(id) then
+        from = member
+      elseif (not first or seq < first) and below(network) then
+        oldest, first = id, seq
+      end
     end
   end
+end
+local function oldest_of_all()
+  for _, id in ipairs(call('ZRANGE', WAITING, 0, call('ZCARD', PARKED))) do
+    if not parked(id) then return id end
+  end
+  return nil
 end
 local last_called
 local function call_up_to(most)
   local looked, called = 0, 0
   while called < most and call('ZCARD', LEASES) < slots do
-    local id = share < 1 and oldest_passed() or nil
-    local t, over_share = nil, false
-    if not id and share < 1 then
+    local indexed = share < 1 or call('ZCARD', PARKED) > 0
+    local id = indexed and oldest_passed() or nil
+    local t, passed_over = nil, false
+    if not id and indexed then
       id = call('ZRANGEBYSCORE', WAITING, int(num(META, 'passed') + 1), '+inf', 'LIMIT', 0, 1)[1]
       if id then
         t = load(id)
-        over_share = not below(t[8] or '')
+        passed_over = not below(t[8] or '') or parked(id)
       end
     end
-    if not id then id = call('ZRANGE', WAITING, 0, 0)[1] end
+    if not id then id = oldest_of_all() end
     if not id then return 0 end
     if looked == ${CLEAR_LIMIT} then return 1 end
     t = t or load(id)
@@ -214,7 +244,7 @@ local function call_up_to(most)
       looked = looked + 1
       unwait(id, t)
       finish(id, t, 'A')
-    elseif over_share then
+    elseif passed_over then
       looked = looked + 1
       call('HSET', META, 'passed', t[2])
       call('ZADD', PASSED, 0, passed_as(id, t))
@@ -228,11 +258,52 @@ local function call_up_to(most)
   return 0
 end
 local function call_next()
-  if resting() or paused() then return 0 end
-  return call_up_to(slots)
+  local rest, paused, disrupted, probe = unpack(call('HMGET', META, 'rest', 'paused', 'disrupted', 'probe'))
+  if tonumber(rest or '0') > now or paused == '1' then return 0 end
+  if not disrupted then return call_up_to(slots) end
+  if tonumber(probe or '0') > now then return 0 end
+  local before = last_called
+  local more = call_up_to(1)
+  if last_called ~= before then call('HSET', META, 'probe', int(now + ${PROBE_MILLIS})) end
+  return more
+end
+local function reached()
+  if call('HDEL', META, 'disrupted', 'probe') == 0 then return false end
+  call('ZREMRANGEBYSCORE', PARKED, '-inf', int(now + ${PARK_LONGEST_MILLIS}))
+  return true
+end
+local function count_doubts(by)
+  if call('HINCRBY', META, 'doubts', by) < 1 then call('HDEL', META, 'doubts') end
+end
+local function park(id, deadline) call('ZADD', PARKED, int(deadline), id) end
+local function wait_again(id, t, present)
+  t[1] = 'w'
+  save(id, t)
+  wait(id, t, present)
+end
+local function doubt(id, t)
+  local held, deadline = '?' .. t[3], now + ${DOUBT_MILLIS}
+  local record = {'u', '0', t[3], '', '', t[6], t[7] or '0'}
+  if counted(t) then record[8] = t[8] end
+  save(held, record)
+  call('HSET', DATA, held, id .. ' ' .. (call('HGET', DATA, id) or ''))
+  call('ZREM', LEASES, id)
+  call('ZADD', LEASES, int(deadline), held)
+  count_doubts(1)
+  return deadline
+end
+local function doubter(held) return string.match(call('HGET', DATA, held) or '', '^%S*') end
+local function unpark(held) call('ZREM', PARKED, doubter(held)) end
+local function drop(held, record)
+  unpark(held)
+  free(held, record)
+  call('HDEL', TICKETS, held)
+  call('HDEL', DATA, held)
+  count_doubts(-1)
 end
 local function place(id)
-  return {'waiting', call('ZRANK', WAITING, id) + 1, call('ZCARD', WAITING), num(META, 'avg')}
+  local meta = call('HMGET', META, 'avg', 'disrupted')
+  return {'waiting', call('ZRANK', WAITING, id) + 1, call('ZCARD', WAITING), tonumber(meta[1] or '0'), meta[2] and 1 or 0}
 end
 local function reply(result) return {result, signals, settlements} end
 `
@@ -240,7 +311,7 @@ local function reply(result) return {result, signals, settlements} end
 /** The names of a campaign's keys, in the order of `KEYS`. */
 const QUEUE_KEYS: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases"],
-  ...["sessions", "over", "forget", "settle", "passed", "networks"],
+  ...["sessions", "over", "forget", "settle", "passed", "networks", "parked"],
 ]
 
 /** The twin of the prelude. */
@@ -258,6 +329,7 @@ export class Step {
   readonly settle: string
   readonly passed: string
   readonly networks: string
+  readonly parkedKey: string
   readonly now: number
   readonly slots: number
   readonly share: number
@@ -284,6 +356,7 @@ export class Step {
     this.settle = key(10)
     this.passed = key(11)
     this.networks = key(12)
+    this.parkedKey = key(13)
     this.now = Number(args[0])
     const [slots, share = "1"] = (args[1] ?? "").split(" ")
     this.slots = Number(slots)
@@ -332,7 +405,8 @@ export class Step {
     this.db.hdel(this.data, id)
     this.db.zadd(this.forget, this.now + RETENTION_MILLIS, id)
     this.owe(kind, id, t[4])
-    if (state !== "L") this.notify(id, t, "ended", state)
+    // nobody waits for a doubt
+    if (state !== "L" && t[1] !== "0") this.notify(id, t, "ended", state)
   }
 
   shareOf(n: number): number {
@@ -350,7 +424,7 @@ export class Step {
   wait(id: string, t: Ticket, present: number): void {
     this.db.zadd(this.waiting, Number(t[1]), id)
     this.db.zadd(this.presence, present, id)
-    if (t[7] !== undefined) this.count(`w${t[7]}`, 1)
+    if (t[7]) this.count(`w${t[7]}`, 1)
     if (Number(t[1]) <= this.num("passed")) this.db.zadd(this.passed, 0, this.passedAs(id, t))
   }
 
@@ -358,12 +432,13 @@ export class Step {
     this.db.zrem(this.waiting, id)
     this.db.zrem(this.presence, id)
     this.db.zrem(this.passed, this.passedAs(id, t))
-    if (t[7] !== undefined) this.count(`w${t[7]}`, -1)
+    this.db.zrem(this.parkedKey, id)
+    if (t[7]) this.count(`w${t[7]}`, -1)
   }
 
   free(id: string, t: Ticket): void {
     this.db.zrem(this.leases, id)
-    if (t[7] !== undefined) this.count(`h${t[7]}`, -1)
+    if (t[7]) this.count(`h${t[7]}`, -1)
   }
 
   rested(): void {
@@ -382,7 +457,7 @@ export class Step {
         this.db.zadd(this.overs, this.now, session)
       }
     }
-    if (state === "E") {
+    if (state === "E" && t[1] !== "0") {
       const avg = this.num("avg")
       // two instances' clocks may disagree by more than a short call lasts
       const length = Math.max(0, this.now - Number(t[5]))
@@ -397,7 +472,7 @@ export class Step {
     t[5] = String(this.now)
     this.save(id, t)
     this.db.zadd(this.leases, deadline, id)
-    if (t[7] !== undefined) this.count(`h${t[7]}`, 1)
+    if (t[7]) this.count(`h${t[7]}`, 1)
     return t[2]
   }
 
@@ -418,6 +493,14 @@ export class Step {
     return this.num("paused") === 1
   }
 
+  disrupted(): boolean {
+    return this.num("disrupted") === 1
+  }
+
+  parked(id: string): boolean {
+    return this.db.zscore(this.parkedKey, id) !== undefined
+  }
+
   private below(network: string): boolean {
     return network === "" || Number(this.db.hget(this.networks, `h${network}`) ?? "0") < this.shareOf(this.slots)
   }
@@ -435,12 +518,22 @@ export class Step {
         this.db.zrem(this.passed, member)
         continue
       }
-      if ((first === undefined || seq < first) && this.below(network)) {
+      from = `${network}!`
+      if (this.parked(id)) {
+        from = member
+      } else if ((first === undefined || seq < first) && this.below(network)) {
         oldest = id
         first = seq
       }
-      from = `${network}!`
     }
+  }
+
+  private oldestOfAll(): string | undefined {
+    const most = this.db.zcard(this.parkedKey) + 1
+    const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
+    return this.db
+      .zrangebyscore(this.waiting, NEGATIVE_INFINITY, POSITIVE_INFINITY, most)
+      .find((id) => !this.parked(id))
   }
 
   /** Calls waiting tickets to free slots, at most so many; 1 when it has looked at its most and there are more to look at. */
@@ -448,13 +541,14 @@ export class Step {
     let looked = 0
     let called = 0
     while (called < most && this.db.zcard(this.leases) < this.slots) {
-      let id = this.share < 1 ? this.oldestPassed() : undefined
-      let overShare = false
-      if (id === undefined && this.share < 1) {
+      const indexed = this.share < 1 || this.db.zcard(this.parkedKey) > 0
+      let id = indexed ? this.oldestPassed() : undefined
+      let passedOver = false
+      if (id === undefined && indexed) {
         id = this.db.zrangebyscore(this.waiting, this.num("passed") + 1, Number.POSITIVE_INFINITY, 1)[0]
-        overShare = id !== undefined && !this.below(this.load(id)?.[7] ?? "")
+        passedOver = id !== undefined && (!this.below(this.load(id)?.[7] ?? "") || this.parked(id))
       }
-      id ??= this.db.zat(this.waiting, 0)
+      id ??= this.oldestOfAll()
       const t = id === undefined ? undefined : this.load(id)
       if (id === undefined || t === undefined) return 0
       if (looked === CLEAR_LIMIT) return 1
@@ -463,7 +557,7 @@ export class Step {
         looked++
         this.unwait(id, t)
         this.finish(id, t, "A")
-      } else if (overShare) {
+      } else if (passedOver) {
         looked++
         this.db.hset(this.meta, "passed", t[1])
         this.db.zadd(this.passed, 0, this.passedAs(id, t))
@@ -478,12 +572,81 @@ export class Step {
     return 0
   }
 
+  /** Whether nobody may be called to find out if the platform can be reached: somebody was a moment ago. */
+  probing(): boolean {
+    return this.disrupted() && this.num("probe") > this.now
+  }
+
   callNext(): number {
-    return this.resting() || this.paused() ? 0 : this.callUpTo(this.slots)
+    if (this.resting() || this.paused() || this.probing()) return 0
+    if (!this.disrupted()) return this.callUpTo(this.slots)
+    const before = this.lastCalled
+    const more = this.callUpTo(1)
+    if (this.lastCalled !== before) this.db.hset(this.meta, "probe", String(this.now + PROBE_MILLIS))
+    return more
+  }
+
+  /** The platform has answered. Whoever was parked for a moment only may be called again. Says whether that is news. */
+  reached(): boolean {
+    const was = this.disrupted() || this.num("probe") > 0
+    this.db.hdel(this.meta, "disrupted")
+    this.db.hdel(this.meta, "probe")
+    if (was) this.db.zremrangebyscore(this.parkedKey, Number.NEGATIVE_INFINITY, this.now + PARK_LONGEST_MILLIS)
+    return was
+  }
+
+  countDoubts(by: number): void {
+    if (this.db.hincrby(this.meta, "doubts", by) < 1) this.db.hdel(this.meta, "doubts")
+  }
+
+  park(id: string, deadline: number): void {
+    this.db.zadd(this.parkedKey, deadline, id)
+  }
+
+  /** The ticket goes back to its own place, which its `seq` still names. */
+  waitAgain(id: string, t: Ticket, present: number): void {
+    t[0] = "w"
+    this.save(id, t)
+    this.wait(id, t, present)
+  }
+
+  /** The slot of a start passes to its doubt; says until when it is held at most (ms). */
+  doubt(id: string, t: Ticket): number {
+    const held = `?${t[2]}`
+    const deadline = this.now + DOUBT_MILLIS
+    const record: Ticket = ["u", "0", t[2], "", "", t[5], t[6] ?? "0"]
+    if (t[7]) record[7] = t[7]
+    this.save(held, record)
+    this.db.hset(this.data, held, `${id} ${this.db.hget(this.data, id) ?? ""}`)
+    this.db.zrem(this.leases, id)
+    this.db.zadd(this.leases, deadline, held)
+    this.countDoubts(1)
+    return deadline
+  }
+
+  /** Whose start is in doubt. */
+  doubter(held: string): string {
+    const [ticket = ""] = (this.db.hget(this.data, held) ?? "").split(" ", 1)
+    return ticket
+  }
+
+  /** The ticket of a doubt may be called again. */
+  unpark(held: string): void {
+    this.db.zrem(this.parkedKey, this.doubter(held))
+  }
+
+  /** No session runs: the slot of the doubt is free. */
+  drop(held: string, record: Ticket): void {
+    this.unpark(held)
+    this.free(held, record)
+    this.db.hdel(this.tickets, held)
+    this.db.hdel(this.data, held)
+    this.countDoubts(-1)
   }
 
   place(id: string): Reply {
-    return ["waiting", (this.db.zrank(this.waiting, id) ?? 0) + 1, this.db.zcard(this.waiting), this.num("avg")]
+    const rank = (this.db.zrank(this.waiting, id) ?? 0) + 1
+    return ["waiting", rank, this.db.zcard(this.waiting), this.num("avg"), this.disrupted() ? 1 : 0]
   }
 
   reply(result: Reply): Reply {

@@ -13,14 +13,15 @@ export const RECOUNT_MILLIS = 10 * 60_000
 export const RECOUNT_MOST = 2_000
 
 /**
- * Upholds what time decides: leases past their deadline are freed (called → missed, starting → failed, live → reclaimed),
+ * Upholds what time decides: leases past their deadline are freed (called → missed, live → reclaimed, doubt → gone), except that a
+ * start whose gate died may have happened: its slot is held in doubt, and its ticket goes back to its place;
  * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Whoever is called when the store or
  * every gate was away gets the start window anew. Every `RECOUNT_MILLIS` what networks have is counted anew, because beside an
  * instance of a version that does not count it, it would be wrong for ever. Any instance may run it at any moment, as often as
  * it likes.
  *
  * ARGV 6 presence of those who could not show it (ms)
- * Result `[more, waiting, leases, live, average ms, owed]`: more is 1 when another sweep has work at once; owed are settlements
+ * Result `[more, waiting, leases, live, average ms, owed, doubts]`: more is 1 when another sweep has work at once; owed are settlements
  * `'refund|release|missed id caller'` left behind by a process that died
  */
 export const sweep = script(
@@ -30,7 +31,7 @@ local more = 0
 local function recount(prefix, members)
   for _, id in ipairs(call('ZRANGE', members, 0, -1)) do
     local t = load(id)
-    if t and t[8] then count(prefix .. t[8], 1) end
+    if t and counted(t) then count(prefix .. t[8], 1) end
   end
 end
 local swept = num(META, 'swept')
@@ -53,11 +54,18 @@ for _, id in ipairs(expired) do
   local t = load(id)
   if t[1] == 'l' then
     over(id, t, 'R')
+  elseif t[1] == 'u' then
+    drop(id, t)
+  elseif t[1] == 's' then
+    local deadline = doubt(id, t)
+    wait_again(id, t, ARGV[6])
+    park(id, deadline)
   else
     free(id, t)
-    if t[1] == 'c' then finish(id, t, 'M', 'missed') else finish(id, t, 'F', 'refund') end
+    finish(id, t, 'M', 'missed')
   end
 end
+call('ZREMRANGEBYSCORE', PARKED, '-inf', '(' .. int(now))
 local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(absent) do
   local t = load(id)
@@ -77,7 +85,7 @@ if crowd > 0 then call('ZREMRANGEBYRANK', OVER, 0, crowd - 1) end
 if #expired == ${LIMIT} or #absent == ${LIMIT} or #forgotten == ${LIMIT} then more = 1 end
 if call_next() == 1 then more = 1 end
 local owed = call('ZRANGEBYSCORE', SETTLE, '-inf', int(now - ${SETTLE_AFTER_MILLIS}), 'LIMIT', 0, ${LIMIT})
-return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), owed})
+return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), owed, num(META, 'doubts')})
 `,
   (s) => {
     const { db, now } = s
@@ -86,7 +94,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     const recount = (prefix: string, members: string): void => {
       for (const id of db.zrangebyscore(members, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
         const network = s.load(id)?.[7]
-        if (network !== undefined) s.count(prefix + network, 1)
+        if (network) s.count(prefix + network, 1)
       }
     }
     const swept = s.num("swept")
@@ -111,12 +119,18 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
       if (t === undefined) continue
       if (t[0] === "l") {
         s.over(id, t, "R")
+      } else if (t[0] === "u") {
+        s.drop(id, t)
+      } else if (t[0] === "s") {
+        const deadline = s.doubt(id, t)
+        s.waitAgain(id, t, Number(s.arg(0)))
+        s.park(id, deadline)
       } else {
         s.free(id, t)
-        if (t[0] === "c") s.finish(id, t, "M", "missed")
-        else s.finish(id, t, "F", "refund")
+        s.finish(id, t, "M", "missed")
       }
     }
+    db.zremrangebyscore(s.parkedKey, Number.NEGATIVE_INFINITY, before)
     const absent = s.unattended() ? [] : db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of absent) {
       const t = s.load(id)
@@ -136,7 +150,8 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     let more = expired.length === LIMIT || absent.length === LIMIT || forgotten.length === LIMIT ? 1 : 0
     if (s.callNext() === 1) more = 1
     const owed = db.zrangebyscore(s.settle, Number.NEGATIVE_INFINITY, now - SETTLE_AFTER_MILLIS, LIMIT)
-    return s.reply([more, db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), s.num("avg"), owed])
+    const counts = [db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), s.num("avg")]
+    return s.reply([more, ...counts, owed, s.num("doubts")])
   },
 )
 

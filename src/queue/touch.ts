@@ -5,7 +5,7 @@ import { script } from "./step.ts"
  * Says where tickets stand and keeps those that wait present: one call a tick for all tickets of an instance.
  *
  * ARGV 6 present until (ms), or 0 to leave presence alone · 7… ids
- * Result `[length, average ms, resting until, tickets]` with a ticket each, in order: `['w', position]` ·
+ * Result `[length, average ms, tickets, disrupted]` with a ticket each, in order: `['w', position]` ·
  * `['c', deadline, lease]` · `['s']` · `['l']` · `[terminal state]` · `['-']` when unknown
  */
 export const touch = script(
@@ -29,7 +29,7 @@ for i = 7, #ARGV do
     end
   end
 end
-return reply({call('ZCARD', WAITING), num(META, 'avg'), found})
+return reply({call('ZCARD', WAITING), num(META, 'avg'), found, num(META, 'disrupted')})
 `,
   (s) => {
     const present = Number(s.arg(0))
@@ -46,7 +46,7 @@ return reply({call('ZCARD', WAITING), num(META, 'avg'), found})
       else if (t[0] === "c") found.push(["c", String(s.db.zscore(s.leases, id) ?? 0), t[2]])
       else found.push([t[0]])
     }
-    return s.reply([s.db.zcard(s.waiting), s.num("avg"), found])
+    return s.reply([s.db.zcard(s.waiting), s.num("avg"), found, s.num("disrupted")])
   },
 )
 
@@ -54,7 +54,7 @@ return reply({call('ZCARD', WAITING), num(META, 'avg'), found})
  * A connection of the ticket is on this instance now, or, with an empty instance, somebody asks for the ticket.
  *
  * ARGV 6 id · 7 instance, or empty · 8 present until (ms)
- * Result `['waiting', position, length, average ms]` · `['called', deadline, lease]` · `['starting']` · `['live', session]`
+ * Result `['waiting', position, length, average ms, disrupted]` · `['called', deadline, lease]` · `['starting']` · `['live', session]`
  * · `['over', state]` · `['unknown']`
  */
 export const attach = script(

@@ -77,7 +77,8 @@ describe("the twins of every script", () => {
       admit: ["starting", "waiting", "full", "draining"],
       start: ["starting", "waiting", "busy", "live", "over", "unknown"],
       bind: ["live", "ended", "stale"],
-      release: ["waiting", "failed", "stale"],
+      fail: ["waiting", "failed", "stale"],
+      resolve: ["running", "open", "free", "stale"],
       end: ["released", "repeat", "unknown"],
       leave: ["left", "busy", "over", "unknown"],
       attach: ["waiting", "called", "starting", "live", "over", "unknown"],
@@ -163,9 +164,18 @@ describe("the twins of every script", () => {
       )
     const blinded = {
       ...queue,
-      ...{ admit: blind(queue.admit), start: blind(queue.start), release: blind(queue.release) },
+      ...{ admit: blind(queue.admit), start: blind(queue.start), fail: blind(queue.fail) },
       ...{ end: blind(queue.end), leave: blind(queue.leave), sweep: blind(queue.sweep) },
     }
+    const hasty = wrongly(queue.fail, (db, keys, args) =>
+      queue.fail.memory(
+        db,
+        keys,
+        args.map((arg) => (arg === "doubt" ? "answered" : arg)),
+      ),
+    )
+    finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: hasty }), ["Redis"])
+
     finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
 
     const lavish = wrongly(queue.admit, (db, keys, args) => queue.admit.memory(db, keys, args.with(11, "")))

@@ -7,6 +7,8 @@ import { capacity } from "./queue/capacity.ts"
 import { operator } from "./queue/console.ts"
 import { registry } from "./queue/console-registry.ts"
 import { deadlines } from "./queue/deadlines.ts"
+import { doubts } from "./queue/doubts.ts"
+import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
 import { networks } from "./queue/networks.ts"
 import { presence } from "./queue/presence.ts"
@@ -20,6 +22,8 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   calling(test)
   sessions(test)
   capacity(test)
+  failures(test)
+  doubts(test)
   presence(test)
   networks(test)
   deadlines(test)

@@ -213,6 +213,7 @@ describe("requests", () => {
       queuePosition: 1,
       queueLength: 1,
       estimatedWaitSeconds: null,
+      disrupted: false,
       called: false,
       eventsUrl: `/voice/api/session/${second.uniqueRequestId}/events`,
     })

@@ -75,7 +75,7 @@ describe("an answer", () => {
   })
 
   it("to a queued request says where its events are, below the path of the gate", () => {
-    const place = { position: 2, length: 5, averageMillis: 60_000 }
+    const place = { position: 2, length: 5, averageMillis: 60_000, disrupted: false }
     const answer = failed(outcomes.queued("ticket", place, 2), "/voice")
     expect(answer.status).toBe(202)
     expect(JSON.parse(answer.body)).toEqual({

@@ -56,6 +56,7 @@ const platform = Layer.effect(
         }),
       concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
       sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
+      sessionsOf: () => Effect.undefined,
       verify: () =>
         Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
     })

@@ -49,6 +49,7 @@ const concerns = Layer.mergeAll(
           }),
         concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
         sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
+        sessionsOf: () => Effect.undefined,
         verify: () => Effect.succeed([]),
       })
     }),

@@ -2,12 +2,12 @@
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
+import type { StartConfig } from "../../src/PlatformApi.ts"
 import { ApiKeys, type NewKey } from "../../src/platform/ApiKeys.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
-import type { SessionConfig } from "../../src/Session.ts"
 import { type Campaign, Settings, type SettingsTree } from "../../src/Settings.ts"
 import { SERVER } from "../support/settings.ts"
 
@@ -70,10 +70,11 @@ export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): 
   return Layer.succeed(Settings, tree)
 }
 
-export const sessionConfig = (fields: Partial<SessionConfig> = {}): SessionConfig => ({
+export const sessionConfig = (fields: Partial<StartConfig> = {}): StartConfig => ({
   campaign: "default",
   regionId: "eu",
   transportType: 0,
+  clientIdentifier: "somebody",
   dynamicVariables: {},
   metadata: {},
   audio: {},

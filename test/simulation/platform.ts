@@ -4,9 +4,8 @@
  */
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { AtCapacity, PlatformApi, PlatformError } from "../../src/PlatformApi.ts"
+import { AtCapacity, PlatformApi, PlatformError, type StartConfig } from "../../src/PlatformApi.ts"
 import { KeyRateLimited, RequestRefused, refused, unavailable } from "../../src/platform-api/errors.ts"
-import type { SessionConfig } from "../../src/Session.ts"
 import type { Gate } from "./gate.ts"
 import type { Arrive, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"
@@ -21,6 +20,8 @@ export interface Session {
   readonly historyAt: number
   /** the request for which it was started */
   readonly request: string
+  /** who is in it, as the gate told */
+  readonly client: string
   over: boolean
   /** how often a gate said that this end freed a slot */
   released: number
@@ -58,7 +59,7 @@ export class Platform {
   }
 
   /** One start; `answer` comes after the script's delay. */
-  initiate(gate: Gate, config: SessionConfig, answer: (ids: ReadonlyArray<string> | PlatformError) => void): void {
+  initiate(gate: Gate, config: StartConfig, answer: (ids: ReadonlyArray<string> | PlatformError) => void): void {
     const { kernel } = this.world
     const request = config.metadata.request ?? ""
     const before = this.started.get(request) ?? []
@@ -73,7 +74,8 @@ export class Platform {
     this.started.set(request, [...before, { script, at: kernel.now }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
-    if (script.outcome === "started" || script.outcome === "ghost") this.begin(ids, request, script)
+    if (script.outcome === "started" || script.outcome === "ghost")
+      this.begin(ids, request, config.clientIdentifier, script)
     kernel.after(
       script.delay,
       () => {
@@ -115,6 +117,11 @@ export class Platform {
     return session !== undefined && session.historyAt <= this.world.kernel.now ? session.ids : [id]
   }
 
+  /** The sessions of a client, by all their ids. */
+  sessionsOf(client: string): ReadonlyArray<ReadonlyArray<string>> {
+    return this.sessions.filter((session) => session.client === client).map(({ ids }) => ids)
+  }
+
   find(id: string): Session | undefined {
     return this.sessions.find((session) => session.ids.some((each) => each === id))
   }
@@ -125,11 +132,20 @@ export class Platform {
     if (session !== undefined) session.freed = { by, at: this.world.kernel.now }
   }
 
-  private begin(ids: Session["ids"], request: string, script: PlatformScript): void {
+  private begin(ids: Session["ids"], request: string, client: string, script: PlatformScript): void {
     const { kernel } = this.world
     const begins = Math.floor(script.delay / 2)
     const historyAt = kernel.now + begins + script.historyAfter
-    const session: Session = { ids, historyAt, request, over: false, released: 0, freed: undefined, telling: new Set() }
+    const session: Session = {
+      ids,
+      historyAt,
+      request,
+      client,
+      over: false,
+      released: 0,
+      freed: undefined,
+      telling: new Set(),
+    }
     this.sessions.push(session)
     this.pending++
     kernel.after(begins + script.talk, () => {
@@ -209,6 +225,15 @@ export const makePlatformApi = (world: World, gate: Gate): PlatformApi["Service"
             : status === "truth"
               ? Effect.succeed({ status: truth, sessionIds: world.platform.history(id) })
               : Effect.succeed({ status: "unknown" as const, sessionIds: [] })
+        world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
+      }),
+    sessionsOf: (_campaign, client) =>
+      Effect.callback((resume) => {
+        const { status } = world.plan
+        const answer =
+          status === "fails"
+            ? Effect.fail(unavailable("timeout", false, "no answer"))
+            : Effect.succeed(status === "truth" ? world.platform.sessionsOf(client) : undefined)
         world.kernel.after(STATUS_MILLIS, () => resume(answer), gate.process)
       }),
     verify: () => Effect.succeed([]),

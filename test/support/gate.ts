@@ -110,6 +110,12 @@ export interface World {
   sessionStatus: (session: string) => Effect.Effect<SessionState["status"], PlatformError>
   /** the ids that the history names of a session */
   sessionIds: (session: string) => ReadonlyArray<string>
+  /** what the history lists of a client; undefined where it cannot be asked */
+  sessionsOf: (
+    client: string,
+    since: number,
+    campaign: string,
+  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly looked: Array<string>
   /** what delivering an event does besides */
@@ -126,6 +132,7 @@ export const makeWorld = (): World => ({
   concurrency: () => Effect.fail(platformRefuses),
   sessionStatus: () => Effect.succeed("running"),
   sessionIds: () => [],
+  sessionsOf: () => Effect.succeed([]),
   lookup: () => Effect.succeed(noFacts),
   looked: [],
   send: () => Effect.void,
@@ -145,6 +152,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
       Effect.suspend(() =>
         Effect.map(world.sessionStatus(id), (status) => ({ status, sessionIds: world.sessionIds(id) })),
       ),
+    sessionsOf: (campaign, client, since) => Effect.suspend(() => world.sessionsOf(client, since, campaign)),
     verify: () => Effect.succeed([]),
   })
 

@@ -11,6 +11,7 @@ import {
   INSTANCE_CHANNEL,
   type Settlement,
   type Signal,
+  type StartFailure,
   type Stepped,
 } from "../../src/FifoQueue.ts"
 import type { Pages, Switch } from "../../src/queue/console-queue.ts"
@@ -21,7 +22,7 @@ import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { eventually } from "./process.ts"
 import { type Change, EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
-import { probe, readState } from "./queue-probe.ts"
+import { doubtIds, probe, readState } from "./queue-probe.ts"
 
 const LETTERS: { readonly [S in TicketState]: string } = {
   waiting: "w",
@@ -68,9 +69,10 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
   const tickets = new Set<string>()
   const sessions = new Set<string>()
-  const read = Effect.suspend(() =>
-    Effect.map(store.run(probe, keysOf(campaign), [tickets.size, ...tickets, ...sessions]), readState),
-  )
+  const read = Effect.suspend(() => {
+    const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + tickets.size)]
+    return Effect.map(store.run(probe, keysOf(campaign), [ids.length, ...ids, ...sessions]), readState)
+  })
   let state = EMPTY
 
   /** what was published to either instance, and what should have been */
@@ -170,8 +172,26 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       for (const session of further) sessions.add(session)
       return step(queue.alias(at(), known, further))
     },
-    rest: (id: string, lease: string, millis?: number) => step(queue.rest(at(), id, lease, millis)),
-    fail: (id: string, lease: string, refund = true) => step(queue.fail(at(), id, lease, refund), { refused: !refund }),
+    /** The start failed, and why. */
+    startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
+      step(queue.fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
+    doubts: (ageMillis = 0, claimMillis = 0) =>
+      Effect.tap(queue.doubts(at(), ageMillis, claimMillis), () =>
+        Effect.map(read, (after) => {
+          state = after
+        }),
+      ),
+    resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = [], certain = false) => {
+      for (const session of found.flat()) sessions.add(session)
+      return step(queue.resolve(at(), doubt, found, certain))
+    },
+    rest: (id: string, lease: string, millis?: number) =>
+      step(queue.fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
+    fail: (id: string, lease: string, refund = true) =>
+      Effect.map(
+        step(queue.fail(at(), id, lease, { _tag: refund ? "failed" : "refused" }), { refused: !refund }),
+        ({ _tag }) => _tag,
+      ),
     end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
     leave: (id: string) => step(queue.leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue.withdraw(at(), ids), { withdraws: true }),

@@ -7,19 +7,25 @@ import type { QueueState, Record } from "./queue-probe.ts"
 
 const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
 /** The states that hold a slot. */
-const HOLDING = new Set(["c", "s", "l"])
+const HOLDING = new Set(["c", "s", "l", "u"])
+
+/** A start in doubt is no ticket: it has a slot, and nobody waits for it. */
+const isDoubt = (id: string): boolean => id.startsWith("?")
 
 /** A state, to those that one step may lead to; terminal ones lead nowhere. */
 const NEXT: { readonly [state: string]: string } = {
   // a newcomer
   "-": "ws",
-  w: "wcALX",
+  // to live where the answer of its start came late
+  w: "wclALXF",
   // called, to missed; the starting of it and the failing of the start are two steps
   c: "csMLX",
   // to ended at once, when the end was heard before the binding: that is a failed start
   // to left only where nobody knows of it
   s: "slwFLX",
   l: "lERX",
+  // of a start in doubt: its session runs, or was over already
+  u: "ulFRX",
 }
 
 export const EMPTY: QueueState = {
@@ -35,6 +41,7 @@ export const EMPTY: QueueState = {
   settle: new Map(),
   passed: new Set(),
   networks: new Map(),
+  parked: new Map(),
 }
 
 const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
@@ -105,9 +112,16 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     wrong.push(`passed: [${[...state.passed].join(", ")}] for [${passed.join(", ")}]`)
   }
 
+  const doubts = inState(state, (s) => s === "u")
+  if ((state.meta.get("doubts") ?? 0) !== doubts.size)
+    wrong.push(`doubts is ${state.meta.get("doubts")} for ${doubts.size}`)
+  for (const id of doubts.keys()) if (!isDoubt(id)) wrong.push(`${id} is no start in doubt`)
+  for (const id of state.parked.keys()) if (!state.waiting.has(id)) wrong.push(`${id} is parked and does not wait`)
+
   const seqs = new Set<number>()
   const leases = new Set<string>()
   for (const [id, ticket] of state.tickets) {
+    if (isDoubt(id)) continue
     if (seqs.has(ticket.seq)) wrong.push(`two tickets have the place ${ticket.seq}`)
     seqs.add(ticket.seq)
     if (ticket.seq > (state.meta.get("seq") ?? 0)) wrong.push(`${id} has a place that was not given yet`)
@@ -173,7 +187,10 @@ const order = (
   }
   // who came in this step waits since its end
   const line = new Map(
-    [...after.waiting, ...taken.map(([id, { seq }]) => [id, seq] as const)].filter(([id]) => before.tickets.has(id)),
+    [...after.waiting, ...taken.map(([id, { seq }]) => [id, seq] as const)].filter(
+      // whose start failed a moment ago, or may have happened, has had the turn
+      ([id]) => before.tickets.has(id) && !after.parked.has(id),
+    ),
   )
   const networkOf = (id: string): string => after.tickets.get(id)?.network ?? ""
   const below = (id: string): boolean => networkOf(id) === "" || share >= 1 || (held.get(networkOf(id)) ?? 0) < most
@@ -209,7 +226,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     wrong.push(`I1: ${after.leases.size} leases for ${slots} slots`)
   }
   const taken = [...after.tickets].filter(
-    ([id, t]) => HOLDING.has(t.state) && before.tickets.get(id)?.lease !== t.lease,
+    ([id, t]) => !isDoubt(id) && HOLDING.has(t.state) && before.tickets.get(id)?.lease !== t.lease,
   )
   if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
 
@@ -219,16 +236,29 @@ const moved = (change: Change): ReadonlyArray<string> => {
   for (const [id, { state, seq }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
+      if (state === "u") continue
       if (!TERMINAL.has(state)) wrong.push(`I3: ${id} was forgotten in state ${state}`)
       else if ((before.forget.get(id) ?? 0) >= now) wrong.push(`I3: ${id} was forgotten before its time`)
     } else if (then.seq !== seq) {
       wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
     } else if (TERMINAL.has(state) ? then.state !== state : !(NEXT[state] ?? "").includes(then.state)) {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    } else if (
+      state === "w" &&
+      (then.state === "l" || then.state === "F") &&
+      before.tickets.get(`?${then.lease}`)?.state !== "u"
+    ) {
+      wrong.push(`I8: ${id} is ${then.state} by a start that was not its own`)
     }
   }
   for (const [id, { state }] of after.tickets) {
     if (before.tickets.has(id)) continue
+    if (isDoubt(id)) {
+      // of a start that was under way
+      const mine = [...before.tickets.values()].some((t) => t.state === "s" && `?${t.lease}` === id)
+      if (state !== "u" || !mine) wrong.push(`I3: ${id} began as ${state}`)
+      continue
+    }
     if (!(NEXT["-"] ?? "").includes(state)) wrong.push(`I3: ${id} began as ${state}`)
     if (withdrawn(before, id)) wrong.push(`I3: ${id} was withdrawn, and is admitted`)
   }
@@ -252,8 +282,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
     for (const [id, until] of after.presence) {
       if (until < now && !merciful) wrong.push(`I7: ${id} is absent and waits`)
     }
-    const resting = (after.meta.get("rest") ?? 0) > now || after.meta.get("paused") === 1
-    if (!resting && after.leases.size < slots && after.waiting.size > 0)
+    const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probe") ?? 0) > now
+    const resting = (after.meta.get("rest") ?? 0) > now || after.meta.get("paused") === 1 || probing
+    if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
       wrong.push("I7: a slot is free and somebody waits")
   }
   return wrong
@@ -270,7 +301,7 @@ export const expectedSignals = (change: Change): ReadonlyArray<string> =>
   [
     ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
     ...newlyOver(change)
-      .filter(([, { state }]) => state !== "L")
+      .filter(([id, { state }]) => state !== "L" && !isDoubt(id))
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 

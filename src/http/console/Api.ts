@@ -21,7 +21,7 @@ const Figures = Schema.Struct({
   slotPage: Schema.Array(
     Schema.Struct({
       ticket: Schema.String,
-      state: Schema.Literals(["called", "starting", "live"]),
+      state: Schema.Literals(["called", "starting", "live", "in_doubt"]),
       lease: Schema.String,
       since: Count,
       deadline: Count,

@@ -131,7 +131,10 @@ export const createScreen = (history: History): Screen => {
     showSwitches(queue)
     say("slots", `${words.count(queue.held)} of ${words.count(view.slots)}`)
     find('[data-bar="slots"]').style.transform = `scaleX(${Math.min(1, queue.held / Math.max(1, view.slots))})`
-    say("slots-more", `${words.count(queue.live)} in call, ${words.count(queue.held - queue.live)} called or starting`)
+    say(
+      "slots-more",
+      `${words.count(queue.live)} in call, ${words.count(queue.held - queue.live)} called, starting or not confirmed`,
+    )
     say("waiting", words.count(queue.waiting))
     say("waiting-more", `${words.count(queue.present)} present`)
     say("longest", queue.firstAcceptedAt === 0 ? "none" : words.span(now - queue.firstAcceptedAt))

@@ -128,6 +128,7 @@ export const outcome = (action: Action, { result, ticket }: Done): string => {
 export const slotState: Readonly<Record<HeldSlot["state"], string>> = {
   called: "Called",
   starting: "Starting",
+  in_doubt: "Start not confirmed",
   live: "In call",
 }
 
@@ -150,6 +151,7 @@ const results: Readonly<Record<string, string>> = {
   removed: "Removed",
   ended_c: "Ended while called",
   ended_s: "Ended while starting",
+  ended_u: "Freed, start not confirmed",
   ended_l: "Ended in call",
   gone: "Was over already",
 }

@@ -4,8 +4,10 @@
  */
 import { admit } from "../../../src/queue/admit.ts"
 import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.ts"
+import { doubts, resolve } from "../../../src/queue/doubt.ts"
 import { end, leave } from "../../../src/queue/end.ts"
-import { alias, bind, release, start } from "../../../src/queue/start.ts"
+import { fail } from "../../../src/queue/fail.ts"
+import { alias, bind, start } from "../../../src/queue/start.ts"
 import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
 import { attach, touch } from "../../../src/queue/touch.ts"
@@ -13,7 +15,7 @@ import { withdraw } from "../../../src/queue/withdraw.ts"
 import type { Script } from "../../../src/Store.ts"
 import { list, text } from "../../../src/store/reply.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "../../support/queue-invariants.ts"
-import { probe, readState } from "../../support/queue-probe.ts"
+import { doubtIds, probe, readState } from "../../support/queue-probe.ts"
 import { type History, recorder, type Step } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
@@ -22,7 +24,9 @@ export const scripts = {
   start,
   bind,
   alias,
-  release,
+  fail,
+  doubts,
+  resolve,
   end,
   leave,
   withdraw,
@@ -103,7 +107,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       : String(random.below(1 + (state.meta.get("lease") ?? 0)))
 
   const later = (): number => {
-    const deadlines = [...state.leases.values(), ...state.presence.values(), state.meta.get("rest") ?? 0]
+    const deadlines = [...state.leases.values(), ...state.presence.values(), ...state.parked.values()]
+    deadlines.push(state.meta.get("rest") ?? 0, state.meta.get("probe") ?? 0)
     const next = random.maybe(deadlines.filter((deadline) => deadline >= now))
     switch (random.weighted({ same: 35, little: 25, deadline: 12, past: 15, far: 5 })) {
       case "same":
@@ -130,7 +135,9 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       start: some("c", 25),
       bind: some("s", 25),
       alias: some("l", 7),
-      release: some("s", 9),
+      fail: some("s", 16),
+      doubts: some("u", 3),
+      resolve: some("u", 12),
       end: some("l", 14),
       leave: some("wc", 7),
       // seldom: it ends what the histories are after
@@ -145,7 +152,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       turn: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
       callOne: operated ? 4 : 0,
       remove: operated ? some("w", 4) : 0,
-      endLease: operated ? some("csl", 4) : 0,
+      endLease: operated ? some("cslu", 4) : 0,
       trail: operated ? 1 : 0,
     })
     switch (op) {
@@ -171,22 +178,29 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         const further = [told ?? newSession(), ...(random.percent(20) ? [random.maybe(sessions) ?? known] : [])]
         return [twins.alias, [known, ...further.flatMap((id) => [id, JSON.stringify(id)])]]
       }
-      case "release": {
+      case "fail": {
         const id = ticket("s")
-        return random.percent(60)
-          ? [
-              twins.release,
-              [
-                id,
-                lease(id),
-                random.percent(75) ? "capacity" : "limited",
-                now + grace,
-                FIRST_REST,
-                LONGEST_REST,
-                IDLE_REST,
-              ],
-            ]
-          : [twins.release, [id, lease(id), random.percent(70) ? "failed" : "refused", 0, 0, 0]]
+        const why = random.weighted({
+          capacity: 25,
+          limited: 10,
+          disrupted: 20,
+          answered: 20,
+          doubt: 25,
+          failed: 12,
+          refused: 8,
+        })
+        return [twins.fail, [id, lease(id), why, now + grace, FIRST_REST, LONGEST_REST, IDLE_REST]]
+      }
+      case "doubts":
+        return [twins.doubts, [now - random.pick([0, 20_000]), random.pick([0, now + 5_000])]]
+      case "resolve": {
+        const some = (): string => JSON.stringify([newSession(), ...(random.percent(30) ? [newSession()] : [])])
+        const known = random.maybe(sessions)
+        const found = [
+          ...(known !== undefined && random.percent(30) ? [JSON.stringify([known])] : []),
+          ...(random.percent(35) ? [some()] : []),
+        ]
+        return [twins.resolve, [ticket("u"), random.percent(15) ? "certain" : "", now + CALL_MILLIS, ...found]]
       }
       case "end": {
         if (random.percent(15)) {
@@ -246,9 +260,10 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   const taken = (script: Script, own: ReadonlyArray<string | number>): ReadonlyArray<string> => {
     const args = [now, `${slots} ${share}`, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
     const reply = run(script, args)
-    const after = readState(look(probe, [String(tickets.length), ...tickets, ...sessions]))
+    const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + slots)]
+    const after = readState(look(probe, [String(ids.length), ...ids, ...sessions]))
     const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
-    const refused = script.name === "queue.release" && own[2] === "refused"
+    const refused = script.name === "queue.fail" && own[2] === "refused"
     const withdraws = script.name === "queue.withdraw"
     const admits =
       script.name === "queue.admit" ? { admits: [String(own[0] ?? ""), String(own[4] ?? "")] as const } : {}
@@ -273,7 +288,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const wrong = taken(...step())
     if (wrong.length > 0) return { seed, prefix, steps, wrong }
   }
-  run(probe, [String(tickets.length), ...tickets, ...sessions])
+  const ids = [...tickets, ...doubtIds(state.meta.get("lease") ?? 0)]
+  run(probe, [String(ids.length), ...ids, ...sessions])
   run(twins.trail, [now, slots, "", prefix, window, 0, 100].map(String))
   return { seed, prefix, steps, wrong: [] }
 }

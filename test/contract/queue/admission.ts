@@ -18,7 +18,7 @@ export const admission = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.admit("t1")
       for (const [i, id] of ["z", "a", "m"].entries()) {
-        const place = { _tag: "waiting" as const, position: i + 1, length: i + 1, averageMillis: 0 }
+        const place = { _tag: "waiting" as const, position: i + 1, length: i + 1, averageMillis: 0, disrupted: false }
         assert.deepStrictEqual(yield* q.admit(id), place)
       }
       assert.deepStrictEqual(q.line(), ["z", "a", "m"])

@@ -103,7 +103,13 @@ export const calling = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
-      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "waiting", position: 2, length: 2, averageMillis: 0 })
+      assert.deepStrictEqual(yield* q.start("t3"), {
+        _tag: "waiting",
+        position: 2,
+        length: 2,
+        averageMillis: 0,
+        disrupted: false,
+      })
       assert.deepStrictEqual(yield* q.start("nobody"), { _tag: "unknown" })
       yield* q.leave("t3")
       assert.deepStrictEqual(yield* q.start("t3"), { _tag: "over", state: "left" })
@@ -170,7 +176,13 @@ export const calling = (test: QueueTest): void => {
       yield* q.wait("t2", "t3", "t4")
       assert.strictEqual(yield* q.leave("t2"), "left")
       assert.deepStrictEqual(q.signals(), [])
-      assert.deepStrictEqual(yield* q.attach("t4"), { _tag: "waiting", position: 2, length: 2, averageMillis: 0 })
+      assert.deepStrictEqual(yield* q.attach("t4"), {
+        _tag: "waiting",
+        position: 2,
+        length: 2,
+        averageMillis: 0,
+        disrupted: false,
+      })
     }),
   )
 

@@ -72,8 +72,20 @@ export const networks = (test: QueueTest): void => {
         yield* q.wait("n1", "n2", "n3")
         for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
         assert.deepStrictEqual(q.line(), ["a3", "a4", "n2", "n3"])
-        assert.deepStrictEqual(yield* q.attach("a4"), { _tag: "waiting", position: 2, length: 4, averageMillis: 0 })
-        assert.deepStrictEqual(yield* q.attach("n2"), { _tag: "waiting", position: 3, length: 4, averageMillis: 0 })
+        assert.deepStrictEqual(yield* q.attach("a4"), {
+          _tag: "waiting",
+          position: 2,
+          length: 4,
+          averageMillis: 0,
+          disrupted: false,
+        })
+        assert.deepStrictEqual(yield* q.attach("n2"), {
+          _tag: "waiting",
+          position: 3,
+          length: 4,
+          averageMillis: 0,
+          disrupted: false,
+        })
         yield* q.run("a1")
         yield* q.end("session of a1")
         assert.deepStrictEqual(q.called(), ["a3"])

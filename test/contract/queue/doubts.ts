@@ -1,0 +1,177 @@
+/** Starts of which nobody knows whether their session runs. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { DOUBT_MILLIS } from "../../../src/queue/step.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { LONGEST_CALL, type QueueTest } from "./harness.ts"
+
+const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
+
+/** A first ticket whose start is in doubt, and a second that was called meanwhile where there is a slot for it. */
+const doubted = Effect.fnUntraced(function* (q: Bench) {
+  yield* q.admit("t1", { caller: "1.2.3.4", holds: true, network: "9.8.7", data: '{"clientIdentifier":"ada"}' })
+  yield* q.wait("t2")
+  const lease = leaseOf(q, "t1")
+  assert.deepInclude(yield* q.startFails("t1", lease, "doubt"), { _tag: "waiting", position: 1 })
+  return lease
+})
+
+export const doubts = (test: QueueTest): void => {
+  test("hold their slot, and the ticket keeps its place but is not called", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.deepStrictEqual([q.line(), [...q.state().leases.keys()]], [["t1", "t2"], [`?${lease}`]])
+      assert.deepStrictEqual([q.called(), q.settlements()], [[], []])
+      q.setSlots(2)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test("are over after a while, whatever the platform says, and the ticket is called", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* doubted(q)
+      for (let millis = 0; millis < DOUBT_MILLIS; millis += 20_000) {
+        yield* q.touch("t1", "t2")
+        yield* q.sweep
+        assert.deepStrictEqual(q.called(), [])
+        yield* TestClock.adjust(20_000)
+      }
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("are told to whoever asks the platform, one instance for a while", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.deepStrictEqual(yield* q.doubts(1_000, 5_000), [])
+      yield* TestClock.adjust(5_000)
+      const [found] = yield* q.doubts(1_000, 5_000)
+      assert.deepInclude(found, { id: `?${lease}`, ticket: "t1", data: '{"clientIdentifier":"ada"}' })
+      assert.deepStrictEqual(yield* q.doubts(1_000, 5_000), [])
+      // without claiming, at any time
+      assert.strictEqual((yield* q.doubts(0, 0)).length, 1)
+      yield* TestClock.adjust(5_000)
+      assert.strictEqual((yield* q.doubts(1_000, 5_000)).length, 1)
+    }),
+  )
+
+  test("are free when the platform has said twice that it has no such session", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.strictEqual(yield* q.resolve(`?${lease}`), "open")
+      assert.strictEqual(yield* q.resolve(`?${lease}`), "free")
+      assert.deepStrictEqual(q.called(), ["t1"])
+      assert.strictEqual(yield* q.resolve(`?${lease}`), "stale")
+    }),
+  )
+
+  test("are free at once when that is certain", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [], true), "free")
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("hold their slot until the session that runs has ended, told by any of its ids", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [["web", "conversation"]]), "running")
+      assert.strictEqual(q.letter(`?${lease}`), "l")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      assert.strictEqual(yield* q.end("conversation"), "released")
+      assert.deepStrictEqual(q.called(), ["t1"])
+      assert.strictEqual(yield* q.end("web"), "repeat")
+      // nobody talked: it says nothing about the length of calls
+      assert.strictEqual((yield* q.touch()).averageMillis, 0)
+    }),
+  )
+
+  test("of which the session runs without an end are reclaimed at the longest call", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      yield* q.resolve(`?${lease}`, [["web"]])
+      yield* TestClock.adjust(LONGEST_CALL + 1)
+      yield* q.sweep
+      assert.strictEqual(q.state().leases.has(`?${lease}`), false)
+    }),
+  )
+
+  test("take no session of another ticket for theirs, nor one that has ended", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("other")
+      yield* q.enter("past")
+      yield* q.end("session of past")
+      yield* q.admit("t1")
+      const lease = leaseOf(q, "t1")
+      yield* q.startFails("t1", lease, "doubt")
+      const known = [["session of other", "second name"], ["session of past"]]
+      assert.strictEqual(yield* q.resolve(`?${lease}`, known), "open")
+      assert.strictEqual(yield* q.resolve(`?${lease}`, known), "free")
+      assert.strictEqual(yield* q.end("session of other"), "released")
+    }),
+  )
+
+  test("end when the answer comes after all: the ticket is live where it still waits", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "live")
+      assert.deepStrictEqual([q.letter("t1"), q.line()], ["l", ["t2"]])
+      assert.strictEqual(q.state().leases.size, 1)
+      assert.strictEqual(yield* q.end("late"), "released")
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test("keep the slot for a late answer whose ticket has left, until its session ends", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      yield* q.leave("t1")
+      assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
+      assert.deepStrictEqual([q.letter("t1"), q.letter(`?${lease}`), q.called()], ["L", "l", []])
+      assert.strictEqual(yield* q.end("late"), "released")
+      assert.deepStrictEqual(q.called(), ["t2"])
+    }),
+  )
+
+  test("whose late answer comes when the ticket is called again touch nothing of that", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const lease = leaseOf(q, "t1")
+      yield* q.startFails("t1", lease, "doubt")
+      yield* TestClock.adjust(DOUBT_MILLIS + 1)
+      yield* q.touch("t1")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t1"])
+      assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
+      assert.strictEqual(q.letter("t1"), "c")
+    }),
+  )
+
+  test("whose session has ended already, as a late answer tells, free the slot", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const lease = yield* doubted(q)
+      yield* q.end("late")
+      assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "ended")
+      assert.deepStrictEqual([q.letter("t1"), q.called()], ["F", ["t2"]])
+    }),
+  )
+
+  test("count to their network's share, and an operator may free them", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1", { network: "9.8.7" })
+      const lease = leaseOf(q, "t1")
+      yield* q.startFails("t1", lease, "doubt")
+      assert.strictEqual(q.state().networks.get("h9.8.7"), 1)
+      const deadline = q.state().leases.get(`?${lease}`) ?? 0
+      assert.strictEqual((yield* q.operator.look()).slotPage[0]?.state, "in_doubt")
+      assert.strictEqual((yield* q.operator.endLease(lease, deadline)).result, "ended")
+      assert.strictEqual(q.state().leases.size, q.called().length)
+    }),
+  )
+}

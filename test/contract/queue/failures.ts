@@ -1,0 +1,143 @@
+/** What becomes of tickets and slots when the platform cannot be reached, or fails. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
+import { PARK_FIRST_MILLIS, PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/queue/step.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { ids, type QueueTest } from "./harness.ts"
+
+const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
+
+/** Time passes while these tickets show presence, and sweeps go on. */
+const pass = Effect.fnUntraced(function* (q: Bench, millis: number, ...present: ReadonlyArray<string>) {
+  const called: Array<string> = []
+  for (let left = millis; left > 0; left -= 1_000) {
+    yield* TestClock.adjust(Math.min(left, 1_000))
+    yield* q.touch(...present)
+    yield* q.sweep
+    called.push(...q.called())
+  }
+  return called
+})
+
+export const failures = (test: QueueTest): void => {
+  test(
+    "nobody loses a place to a platform that cannot be reached, and one at a time asks it again",
+    { slots: 5 },
+    (q) =>
+      Effect.gen(function* () {
+        const five = ids(5)
+        const waiting = ids(9).slice(5)
+        for (const id of five) yield* q.admit(id)
+        yield* q.wait(...waiting)
+        for (const id of five) {
+          const told = yield* q.startFails(id, leaseOf(q, id), "disrupted")
+          assert.deepInclude(told, { _tag: "waiting", disrupted: true })
+        }
+        assert.deepStrictEqual(q.line(), [...five, ...waiting])
+        assert.strictEqual(q.state().leases.size, 0)
+        assert.deepInclude(yield* q.touch("t7"), { length: 9, disrupted: true })
+        // those who come now wait
+        assert.deepInclude(yield* q.admit("t10"), { _tag: "waiting", position: 10, disrupted: true })
+
+        const all = ids(10)
+        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...all), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS - 1, ...all), [])
+        yield* q.startFails("t1", yield* q.begin("t1"), "disrupted")
+        // the back-off doubles
+        assert.deepStrictEqual(yield* pass(q, 2 * DISRUPTED_FIRST_MILLIS - 1_000, ...all), [])
+        assert.deepStrictEqual(yield* pass(q, 1_000, ...all), ["t1"])
+        yield* q.run("t1")
+        // it answers again: all free slots call
+        assert.deepStrictEqual(q.called(), ["t2", "t3", "t4", "t5"])
+        assert.deepInclude(yield* q.attach("t6"), { _tag: "waiting", disrupted: false })
+      }),
+  )
+
+  test(
+    "whoever is called to find out, and does not come, keeps it from the next for a moment only",
+    { slots: 3 },
+    (q) =>
+      Effect.gen(function* () {
+        for (const id of ids(3)) yield* q.admit(id)
+        for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
+        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS, ...ids(3)), ["t2"])
+      }),
+  )
+
+  test("while the platform cannot be reached one newcomer at a time finds out", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+      yield* q.leave("t1")
+      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      assert.strictEqual((yield* q.admit("t2"))._tag, "starting")
+      assert.strictEqual((yield* q.admit("t3"))._tag, "waiting")
+      yield* q.bind("t2", leaseOf(q, "t2"), ["s2"])
+      assert.deepStrictEqual(q.called(), ["t3"])
+    }),
+  )
+
+  test("an answer that is no session, but an answer, ends the disruption", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      yield* q.touch("t1")
+      yield* q.sweep
+      yield* q.startFails("t1", yield* q.begin("t1"), "refused")
+      assert.strictEqual((yield* q.touch()).disrupted, false)
+    }),
+  )
+
+  test("a start that the platform could not carry out keeps its place; those behind it are called", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.wait("t2", "t3")
+      assert.deepInclude(yield* q.startFails("t1", leaseOf(q, "t1")), { position: 1, disrupted: false })
+      assert.deepStrictEqual(q.called(), ["t2"])
+      assert.deepStrictEqual(q.line(), ["t1", "t3"])
+      yield* q.run("t2")
+      yield* TestClock.adjust(PARK_FIRST_MILLIS + 1)
+      yield* q.sweep
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("it fails alone when others have begun their calls between its failures, twice", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("other")
+      yield* q.admit("t1", { caller: "1.2.3.4" })
+      const again = Effect.gen(function* () {
+        yield* pass(q, PARK_LONGEST_MILLIS + 1_000, "t1")
+        return yield* q.startFails("t1", yield* q.begin("t1"))
+      })
+      yield* q.startFails("t1", leaseOf(q, "t1"))
+      // the platform may be down: however often
+      for (let n = 0; n < 5; n++) assert.strictEqual((yield* again)._tag, "waiting")
+      for (const n of [1, 2]) {
+        yield* q.wait(`guest ${n}`)
+        yield* pass(q, 1_000, "t1", `guest ${n}`)
+        yield* q.run(`guest ${n}`)
+        yield* q.end(`session of guest ${n}`)
+        assert.strictEqual((yield* again)._tag, n === 1 ? "waiting" : "failed")
+      }
+      assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
+    }),
+  )
+
+  test("more and more time passes before it is called again", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.startFails("t1", leaseOf(q, "t1"))
+      for (const seconds of [1, 2, 4, 8, 15, 15]) {
+        assert.deepStrictEqual(yield* pass(q, seconds * 1_000, "t1"), [])
+        assert.deepStrictEqual(yield* pass(q, 1_000, "t1"), ["t1"])
+        yield* q.startFails("t1", yield* q.begin("t1"))
+      }
+    }),
+  )
+}
