@@ -4,15 +4,25 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Result, Schedule, type Scope } from "effect"
-import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place, type StartFailure } from "../FifoQueue.ts"
+import {
+  type At,
+  FifoQueue,
+  LIMITED_LONGEST_MILLIS,
+  type Place,
+  START_LEASE_MILLIS,
+  type StartFailure,
+} from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
-import { leaveToDeadline, type Steps } from "./steps.ts"
+import type { Steps } from "./steps.ts"
 
 /** How long a started session is kept for a store that is away for a moment, before the start is given up. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
+
+/** How a failed start is told to a store that is away. */
+const TELL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
 
 /** What is kept with a ticket until it starts: `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {
@@ -101,24 +111,36 @@ export const makeLaunch = (
         }),
       )
 
+    /** Tells the queue when the store is back: until the start's deadline, when it would be in doubt. */
+    const later = (at: At, ticket: string, lease: string, why: StartFailure): Effect.Effect<void> =>
+      Effect.asVoid(
+        Effect.forkIn(Effect.ignore(Effect.retry(step(at, queue.fail(at, ticket, lease, why)), TELL_RETRY)), scope),
+      )
+
     /** Tells the queue why the start failed, and the log; the ticket has its place again, or is over. */
     const notStarted = (
       at: At,
       ticket: string,
       lease: string,
       { reason }: PlatformError,
-      unplaced: Effect.Effect<void>,
+      unplaced: Effect.Effect<void> | undefined,
     ): Effect.Effect<Unstarted, PlatformUnavailable | StoreUnavailable> => {
       const backInLine = (why: StartFailure, failure = tooSlow) =>
         Effect.flatMap(
-          Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () => unplaced),
+          Effect.tapError(
+            step(at, queue.fail(at, ticket, lease, why)),
+            () => unplaced ?? later(at, ticket, lease, why),
+          ),
           (result): Effect.Effect<Unstarted, PlatformUnavailable> =>
             result._tag === "waiting"
               ? Effect.succeed({ ...result, busy: why._tag === "capacity" || why._tag === "limited" })
               : Effect.fail(result._tag === "failed" ? failure() : tooSlow()),
         )
       const over = (why: StartFailure, failure: PlatformUnavailable) =>
-        Effect.andThen(leaveToDeadline(step(at, queue.fail(at, ticket, lease, why))), Effect.fail(failure))
+        Effect.andThen(
+          Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => later(at, ticket, lease, why)),
+          Effect.fail(failure),
+        )
       switch (reason._tag) {
         case "AtCapacity":
           return backInLine({ _tag: "capacity" })
@@ -154,7 +176,7 @@ export const makeLaunch = (
       }
     }
 
-    return (at, ticket, lease, { from = "", ...config }, unplaced = Effect.void) =>
+    return (at, ticket, lease, { from = "", ...config }, unplaced) =>
       Effect.matchEffect(platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),

@@ -4,7 +4,6 @@ import type { At, Settlement, Signal, Stepped } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"
 import { eventOf, PushChannel } from "../PushChannel.ts"
 import { RateLimiter } from "../RateLimiter.ts"
-import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
@@ -58,7 +57,3 @@ export const makeSteps = (
       settle,
     }
   })
-
-/** What the store's absence is to a step whose effect a deadline brings about anyway. */
-export const leaveToDeadline = <A>(effect: Effect.Effect<A, StoreUnavailable>): Effect.Effect<void> =>
-  Effect.catchTag(Effect.asVoid(effect), "StoreUnavailable", () => Effect.void)

@@ -8,7 +8,7 @@
  */
 import { Duration, Effect, Exit, Option, Schedule, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
-import { PlatformError, Unavailable } from "./errors.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
 
 /** Failures in a row, each of another group of callers or of none, that open the circuit. */
 export const CIRCUIT_FAILURES = 5
@@ -57,14 +57,8 @@ class Row {
 const circuitOpen = (error: CircuitBreaker.CircuitBreakerError): PlatformError => {
   const message = "the platform has not answered lately; trying again shortly"
   const { reason } = error
-  return new PlatformError({
-    reason: new Unavailable({
-      reason: "circuit_open",
-      mayHaveHappened: false,
-      message,
-      ...(reason._tag === "CircuitOpen" ? { retryAfterMillis: Math.ceil(Duration.toMillis(reason.retryAfter)) } : {}),
-    }),
-  })
+  const millis = reason._tag === "CircuitOpen" ? Math.ceil(Duration.toMillis(reason.retryAfter)) : undefined
+  return unavailable("circuit_open", false, message, millis)
 }
 
 /** Nothing was sent, so nothing that a caller chose can be the reason. */

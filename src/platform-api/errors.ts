@@ -54,8 +54,20 @@ export class PlatformError extends Schema.TaggedError<PlatformError>()("Platform
 }
 
 /** A `PlatformError` for lack of a usable answer. */
-export const unavailable = (reason: Unavailable["reason"], mayHaveHappened: boolean, message: string): PlatformError =>
-  new PlatformError({ reason: new Unavailable({ reason, mayHaveHappened, message }) })
+export const unavailable = (
+  reason: Unavailable["reason"],
+  mayHaveHappened: boolean,
+  message: string,
+  retryAfterMillis?: number,
+): PlatformError =>
+  new PlatformError({
+    reason: new Unavailable({
+      reason,
+      mayHaveHappened,
+      message,
+      ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }),
+    }),
+  })
 
 /** A `PlatformError` for an answer that says no. */
 export const refused = (status: number, code: string, message: string): PlatformError =>

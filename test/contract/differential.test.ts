@@ -167,14 +167,14 @@ describe("the twins of every script", () => {
       ...{ admit: blind(queue.admit), start: blind(queue.start), fail: blind(queue.fail) },
       ...{ end: blind(queue.end), leave: blind(queue.leave), sweep: blind(queue.sweep) },
     }
-    const hasty = wrongly(queue.fail, (db, keys, args) =>
+    const rash = wrongly(queue.fail, (db, keys, args) =>
       queue.fail.memory(
         db,
         keys,
         args.map((arg) => (arg === "doubt" ? "answered" : arg)),
       ),
     )
-    finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: hasty }), ["Redis"])
+    finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: rash }), ["Redis"])
 
     finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
 

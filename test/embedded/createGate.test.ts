@@ -278,14 +278,13 @@ describe("requests", () => {
     await queued(on, {}, "192.0.2.2")
   })
 
-  it("says that the platform refused, or did not answer, and gives the slot back", async () => {
+  it("says that the platform refused, and queues who it could not answer", async () => {
     const on = await gate()
     platform.next = async () => ({ status: 401, body: { success: false, message: "wrong key" } })
     assert.deepInclude(await on.request({}, here), { status: "refused", code: "platform_rejected" })
-    platform.next = async () => ({ status: 500, body: {} })
-    assert.deepInclude(await on.request({}, here), { code: "platform_unavailable", retryAfterSeconds: 5 })
+    platform.next = async () => ({ status: 503, body: {} })
+    assert.deepInclude(await on.request({}, here), { status: "queued", queuePosition: 1 })
     platform.next = undefined
-    await started(on)
   })
 
   it("says that the store is away", async () => {

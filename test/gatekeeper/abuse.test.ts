@@ -12,7 +12,7 @@ import {
   figures,
   gateTest,
   hangUp,
-  platformIsAway,
+  platformRefuses,
   remaining,
   stateOf,
 } from "../support/gate.ts"
@@ -94,9 +94,9 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("is given back what a platform that fails took, ten times an hour", {}, (world) =>
+  gateTest("is given back what a platform that refuses the key took, ten times an hour", {}, (world) =>
     Effect.gen(function* () {
-      world.initiate = () => Effect.fail(platformIsAway)
+      world.initiate = () => Effect.fail(platformRefuses)
       for (let n = 0; n < 13; n++) expect((yield* ask())._tag).toBe("PlatformUnavailable")
       expect(yield* remaining()).toBe(17)
     }),

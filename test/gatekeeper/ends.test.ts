@@ -115,21 +115,29 @@ describe("the sweep", () => {
     }),
   )
 
-  gateTest("fails the start of a process that died, and gives the quota back", {}, () =>
-    Effect.gen(function* () {
-      const queue = yield* FifoQueue
-      const limiter = yield* RateLimiter
-      // what a process leaves that dies while it asks the platform
-      yield* limiter.take(CALLER, "orphan")
-      yield* queue.admit(at, { id: "orphan", caller: CALLER, holds: false, network: "", data: "{}" })
-      const next = yield* enqueue(caller(1))
-      expect(yield* remaining()).toBe(19)
-      yield* TestClock.adjust("30 seconds")
-      yield* stateOf(next)
-      yield* TestClock.adjust("1 second")
-      expect(yield* remaining()).toBe(20)
-      expect(yield* stateOf(next)).toBe("called")
-    }),
+  gateTest(
+    "puts the ticket of a start whose process died back in line, and holds the slot until no session is known",
+    {},
+    () =>
+      Effect.gen(function* () {
+        const queue = yield* FifoQueue
+        const limiter = yield* RateLimiter
+        // what a process leaves that dies while it asks the platform
+        yield* limiter.take(CALLER, "orphan")
+        yield* queue.admit(at, { id: "orphan", caller: CALLER, holds: false, network: "", data: "{}" })
+        const next = yield* enqueue(caller(1))
+        expect(yield* remaining()).toBe(19)
+        yield* TestClock.adjust("30 seconds")
+        yield* stateOf(next)
+        yield* TestClock.adjust("1 second")
+        expect(yield* figures()).toMatchObject({ leases: 1, waiting: 2 })
+        yield* queue.leave(at, "orphan")
+        // the platform has no such session, as it says twice
+        yield* TestClock.adjust("4 seconds")
+        expect(yield* stateOf(next)).toBe("waiting")
+        yield* TestClock.adjust("7 seconds")
+        expect(yield* stateOf(next)).toBe("called")
+      }),
   )
 
   gateTest("pays what a process that died still owed", { Security: { RateLimitConcurrency: 1 } }, () =>

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { noFacts } from "../../src/IpIntel.ts"
-import { ask, begin, caller, enqueue, figures, gateTest, hangUp, remaining, session, stateOf } from "../support/gate.ts"
+import { ask, begin, caller, enqueue, figures, gateTest, hangUp, session, start, stateOf } from "../support/gate.ts"
 
 /** A layer's bug, thrown before there is an effect. */
 const broken = (): never => {
@@ -17,20 +17,20 @@ describe("a host's platform", () => {
     ["dies", () => Effect.die(new Error("a bug"))],
     ["throws", broken],
   ] as const) {
-    gateTest(`that ${what}: the request is answered, and slot and quota are free at once`, {}, (world) =>
+    gateTest(`that ${what}: the request is answered, keeps its place, and its slot is free at once`, {}, (world) =>
       Effect.gen(function* () {
         world.initiate = initiate
-        expect(yield* ask(caller(1))).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
-        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-        expect(yield* remaining(caller(1))).toBe(20)
+        const ticket = yield* enqueue(caller(1))
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 1, live: 0 })
         world.initiate = (n) => Effect.succeed(session(n))
-        yield* begin(caller(2))
+        yield* TestClock.adjust("3 seconds")
+        expect((yield* start(ticket))._tag).toBe("Started")
       }),
     )
   }
 
   gateTest(
-    "that hangs and cannot be interrupted: the request is answered after 16 s, and the slot is free",
+    "that hangs and cannot be interrupted: the request is answered after 16 s, keeps its place, and its slot is held",
     {},
     (world) =>
       Effect.gen(function* () {
@@ -39,8 +39,8 @@ describe("a host's platform", () => {
         yield* TestClock.adjust("15 seconds")
         expect(asked.pollUnsafe()).toBeUndefined()
         yield* TestClock.adjust("1 second")
-        expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
-        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Queued", queuePosition: 1 })
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
       }),
   )
 

@@ -17,7 +17,6 @@ import {
   gateTest,
   hangUp,
   keyIsLimited,
-  platformIsAway,
   platformRefuses,
   platformRefusesRequest,
   remaining,
@@ -280,26 +279,21 @@ describe("the budgets", () => {
 })
 
 describe("the platform", () => {
-  for (const [what, error, kind] of [
-    ["refuses", platformRefuses, "rejected"],
-    ["does not answer", platformIsAway, "unavailable"],
-  ] as const) {
-    gateTest(
-      `${what}: the outcome says so, and slot and quota are given back`,
-      { Security: { RateLimitConcurrency: 1 } },
-      (world) =>
-        Effect.gen(function* () {
-          world.initiate = () => Effect.fail(error)
-          const outcome = yield* ask()
-          expect(outcome).toMatchObject({ _tag: "PlatformUnavailable", kind })
-          expect(JSON.stringify(outcome)).not.toContain("the-platform-key")
-          expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-          expect(yield* remaining()).toBe(20)
-          world.initiate = (n) => Effect.succeed(session(n))
-          expect((yield* ask())._tag).toBe("Started")
-        }),
-    )
-  }
+  gateTest(
+    "refuses: the outcome says so, and slot and quota are given back",
+    { Security: { RateLimitConcurrency: 1 } },
+    (world) =>
+      Effect.gen(function* () {
+        world.initiate = () => Effect.fail(platformRefuses)
+        const outcome = yield* ask()
+        expect(outcome).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
+        expect(JSON.stringify(outcome)).not.toContain("the-platform-key")
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+        expect(yield* remaining()).toBe(20)
+        world.initiate = (n) => Effect.succeed(session(n))
+        expect((yield* ask())._tag).toBe("Started")
+      }),
+  )
 
   gateTest("refuses what a caller sent: that caller alone fails, and pays for it", {}, (world) =>
     Effect.gen(function* () {

@@ -15,7 +15,6 @@ import {
   type Given,
   gateTest,
   hangUp,
-  platformIsAway,
   platformRefuses,
   remaining,
   session,
@@ -142,24 +141,19 @@ describe("a start", () => {
     }),
   )
 
-  for (const [what, error, kind] of [
-    ["refuses", platformRefuses, "rejected"],
-    ["is away", platformIsAway, "unavailable"],
-  ] as const) {
-    gateTest(`that the platform ${what} is over: quota back, and the next is called`, {}, (world) =>
-      Effect.gen(function* () {
-        yield* begin()
-        const ticket = yield* enqueue(caller(1))
-        const next = yield* enqueue(caller(2))
-        yield* hangUp("web-1")
-        world.initiate = () => Effect.fail(error)
-        expect(yield* start(ticket)).toMatchObject({ _tag: "PlatformUnavailable", kind })
-        expect(yield* start(ticket)).toMatchObject({ _tag: "TicketOver", state: "failed" })
-        expect(yield* remaining(caller(1))).toBe(20)
-        expect(yield* stateOf(next)).toBe("called")
-      }),
-    )
-  }
+  gateTest("that the platform refuses is over: quota back, and the next is called", {}, (world) =>
+    Effect.gen(function* () {
+      yield* begin()
+      const ticket = yield* enqueue(caller(1))
+      const next = yield* enqueue(caller(2))
+      yield* hangUp("web-1")
+      world.initiate = () => Effect.fail(platformRefuses)
+      expect(yield* start(ticket)).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
+      expect(yield* start(ticket)).toMatchObject({ _tag: "TicketOver", state: "failed" })
+      expect(yield* remaining(caller(1))).toBe(20)
+      expect(yield* stateOf(next)).toBe("called")
+    }),
+  )
 })
 
 describe("leaving", () => {

@@ -9,7 +9,7 @@ import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
 import * as Routes from "../../src/http/routes.ts"
 import { sign } from "../../src/http/webhook.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
-import { figures, platformIsAway, platformRefuses, remaining, session, stateOf } from "../support/gate.ts"
+import { figures, platformRefuses, remaining, session, stateOf } from "../support/gate.ts"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
@@ -89,7 +89,9 @@ describe("a session request", () => {
       world.initiate = () => Effect.fail(platformRefuses)
       const rejected = yield* expectProblem(502, "platform_rejected")
       expect(rejected.headers.get("retry-after")).toBe("60")
-      world.initiate = () => Effect.fail(platformIsAway)
+      // a session that ended before its start was answered
+      yield* post(`${url}/api/webhook/session-ended`, { WebSessionId: "web-7" })
+      world.initiate = () => Effect.succeed(session(7))
       yield* expectProblem(503, "platform_unavailable")
     }),
   )
