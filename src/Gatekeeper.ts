@@ -146,7 +146,7 @@ export const layer: Layer.Layer<
     const sessionIds = yield* makeSessionIds(steps)
     const launch = yield* makeLaunch(steps, sessionIds)
     const doubts = yield* makeDoubts(steps)
-    const tickets = yield* makeTickets(campaigns, steps, launch, doubts)
+    const tickets = yield* makeTickets(campaigns, steps, launch)
     const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>

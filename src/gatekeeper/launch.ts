@@ -13,6 +13,7 @@ import {
   type StartFailure,
 } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
+import { DOUBT_MILLIS } from "../queue/step.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
@@ -21,6 +22,8 @@ import type { Steps } from "./steps.ts"
 /** How long a started session is kept for a store that is away for a moment, before the start is given up. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
 
+/** Until when it is bound without an answer to its caller: so long a start in doubt holds its slot. */
+const BIND_LATER = { schedule: Schedule.spaced(250), times: DOUBT_MILLIS / 250 }
 /** How a failed start is told to a store that is away. */
 const TELL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
 
@@ -83,6 +86,14 @@ export const makeLaunch = (
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
 
+    /** Where the store is away for longer, its slot must not be given to others: it is bound when the store is back. */
+    const bindWithin = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
+      const bind = step(at, queue.bind(at, ticket, lease, session))
+      return Effect.tapError(Effect.retry(bind, BIND_RETRY), () =>
+        Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
+      )
+    }
+
     const bound = (
       at: At,
       ticket: string,
@@ -90,10 +101,7 @@ export const makeLaunch = (
       campaign: string,
       { sessionIds, webSocketUrl }: WebSession,
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
-      step(
-        at,
-        Effect.retry(queue.bind(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }), BIND_RETRY),
-      ).pipe(
+      bindWithin(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
             const [sessionId = "", ...others] = sessionIds

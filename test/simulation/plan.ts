@@ -4,12 +4,26 @@
  */
 import { Chance, keyed } from "./chance.ts"
 
+/**
+ * `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is; `failed`: no
+ * session runs; `ghost`: no answer, though a session runs; `lost`: no answer, and no session; `unreachable`: nothing was sent.
+ */
+export type Outcome =
+  | "started"
+  | "capacity"
+  | "limited"
+  | "unacceptable"
+  | "refused"
+  | "failed"
+  | "ghost"
+  | "lost"
+  | "unreachable"
+
 /** What the platform makes of one start. Times in ms. */
 export interface PlatformScript {
   /** until the answer */
   readonly delay: number
-  /** `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is */
-  readonly outcome: "started" | "capacity" | "limited" | "unacceptable" | "refused" | "failed" | "ghost"
+  readonly outcome: Outcome
   /** how long the platform asks to be left alone where it limits the key's requests */
   readonly retryAfter: number
   /** how long the session runs, counted from when the platform began it, which is half-way to its answer */
@@ -118,15 +132,22 @@ export interface Plan {
 
 const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
 
+/** Two kinds of the same trouble. */
+const VARIANTS: { readonly [mood in Outcome]?: readonly [Outcome, Outcome] } = {
+  failed: ["failed", "unreachable"],
+  ghost: ["ghost", "lost"],
+}
+
 /** `key` names the script in its history. */
 const platformScript = (chance: Chance, rough: number, seed: number, key: string): PlatformScript => {
   const troubled = chance.percent(rough)
-  const outcome: PlatformScript["outcome"] = troubled
+  const mood: Outcome = troubled
     ? chance.pick(
         ...(["capacity", "capacity", "capacity", "limited", "limited"] as const),
         ...(["unacceptable", "unacceptable", "refused", "failed", "ghost"] as const),
       )
     : "started"
+  const outcome = VARIANTS[mood]?.[keyed(seed, `variant ${key}`) % 2] ?? mood
   const talk = chance.percent(5) ? chance.between(1, 200) : chance.between(1_000, 20_000)
   const late = chance.percent(15) ? chance.between(5_000, 100_000) : chance.between(0, 300)
   const webhooks = chance.percent(10)
@@ -135,8 +156,13 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       ? [late, late + chance.between(0, 2_000), late + chance.between(0, 90_000)]
       : [late]
   const slow = chance.below(100)
-  const delay =
-    slow < 4 ? chance.between(20_000, 45_000) : slow < 20 ? chance.between(1_000, 9_000) : chance.between(5, 400)
+  // longer than a gate waits: each holds a slot in doubt for minutes, so that more than one of a caller teaches nothing
+  const tooSlow = slow < 4 && key.endsWith(" 0")
+  const delay = tooSlow
+    ? chance.between(20_000, 45_000)
+    : slow < 20
+      ? chance.between(1_000, 9_000)
+      : chance.between(5, 400)
   const retryAfter = pickBy(keyed(seed, `retry after ${key}`), [0, 250, 1_000, 4_000, 60_000])
   const names = pickBy(keyed(seed, `names ${key}`), ["both", "both", "web", "conversation"] as const)
   // at once, or at the second look after a start

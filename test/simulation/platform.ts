@@ -7,7 +7,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { AtCapacity, PlatformApi, PlatformError, type StartConfig } from "../../src/PlatformApi.ts"
 import { KeyRateLimited, RequestRefused, refused, unavailable } from "../../src/platform-api/errors.ts"
 import type { Gate } from "./gate.ts"
-import type { Arrive, PlatformScript } from "./plan.ts"
+import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"
 
 const STATUS_MILLIS = 200
@@ -30,6 +30,9 @@ export interface Session {
   /** webhooks of its end that are on the way, or that a gate could not answer and may still carry out */
   readonly telling: Set<Telling>
 }
+
+/** After these a ticket may start again. */
+const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "failed", "unreachable"])
 
 interface Telling {
   readonly gate: Gate
@@ -69,7 +72,9 @@ export class Platform {
       this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
       return
     }
-    if (before.some(({ script: { outcome } }) => outcome !== "capacity" && outcome !== "limited"))
+    // whatever came of a start in doubt, its ticket may start again
+    const again = this.world.watch.ledger.wasInDoubt(request)
+    if (!again && before.some(({ script: { outcome } }) => !AGAIN.has(outcome)))
       this.world.fail(`I5: ${request} was started twice`)
     this.started.set(request, [...before, { script, at: kernel.now }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
@@ -94,8 +99,12 @@ export class Platform {
           }
           case "refused":
             return answer(refused(403, "NO", "no"))
+          case "failed":
+            return answer(unavailable("server_error", false, "HTTP 503"))
+          case "unreachable":
+            return answer(unavailable("unreachable", false, "cannot connect"))
           default:
-            return answer(unavailable("timeout", script.outcome === "ghost", "no answer"))
+            return answer(unavailable("timeout", true, "no answer"))
         }
       },
       gate.process,
@@ -107,8 +116,9 @@ export class Platform {
     return this.sessions.filter((session) => !session.over).length
   }
 
-  lastStart(request: string): Start | undefined {
-    return this.started.get(request)?.at(-1)
+  /** The starts of a request so far. */
+  startsOf(request: string): ReadonlyArray<Start> {
+    return this.started.get(request) ?? []
   }
 
   /** The ids that a session's history names to whoever asks by this one. */
