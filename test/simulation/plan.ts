@@ -125,6 +125,9 @@ export interface Plan {
   readonly hourly: number
   /** how a session's status is answered */
   readonly status: "truth" | "unknown" | "fails"
+  /** when the platform cannot be reached by anybody (ms); both are 0 where it always can */
+  readonly outageFrom: number
+  readonly outageTo: number
   /** until when anything goes wrong by itself (ms) */
   readonly millis: number
   readonly actions: ReadonlyArray<Action>
@@ -182,6 +185,13 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
     default:
       return usual
   }
+}
+
+/** In every sixth history nobody can reach the platform for a while. */
+const outageOf = (seed: number, millis: number): Pick<Plan, "outageFrom" | "outageTo"> => {
+  if (keyed(seed, "outage") % 6 > 0) return { outageFrom: 0, outageTo: 0 }
+  const outageFrom = keyed(seed, "outage from") % millis
+  return { outageFrom, outageTo: outageFrom + 3_000 + (keyed(seed, "outage for") % 30_000) }
 }
 
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
@@ -313,6 +323,7 @@ export const planOf = (seed: number): Plan => {
     concurrent: chance.pick(0, 0, 1, 2),
     hourly: chance.pick(0, 0, 3),
     status: chance.pick("truth", "unknown", "fails"),
+    ...outageOf(seed, millis),
     networkShare: keyed(seed, "share") % 4 === 0 ? 1 : 0.34,
     millis,
     actions,

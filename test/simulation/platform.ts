@@ -31,6 +31,9 @@ export interface Session {
   readonly telling: Set<Telling>
 }
 
+/** What comes of a start while nobody can reach the platform. */
+const AWAY = { outcome: "unreachable", delay: 20 } as const
+
 /** After these a ticket may start again. */
 const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "failed", "unreachable"])
 
@@ -67,7 +70,11 @@ export class Platform {
     const request = config.metadata.request ?? ""
     const before = this.started.get(request) ?? []
     const scripts = this.scripts.get(Number(request.split(".")[0]))
-    const script = scripts?.[before.length] ?? scripts?.at(-1)
+    const planned = scripts?.[before.length] ?? scripts?.at(-1)
+    const { outageFrom, outageTo } = this.world.plan
+    const millis = this.world.millis()
+    const away = outageFrom <= millis && millis < outageTo
+    const script = away && planned !== undefined ? { ...planned, ...AWAY } : planned
     if (script === undefined) {
       this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
       return

@@ -6,8 +6,8 @@ import { BEGIN, Kernel } from "./kernel.ts"
 import { type Action, ARRIVE_AFTER_MILLIS, type Plan } from "./plan.ts"
 import { type Planted, World } from "./world.ts"
 
-/** A history that has not come to rest so long after its troubles never will (ms). */
-const DRAIN_MILLIS = 30 * 60_000
+/** A history that has not come to rest so long after its troubles never will (ms): slots are held in doubt for minutes each. */
+const DRAIN_MILLIS = 60 * 60_000
 const LOOK_MILLIS = 500
 
 export interface Played {
