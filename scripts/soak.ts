@@ -83,7 +83,10 @@ const soak = async (): Promise<boolean> => {
   const audit = makeTicketAudit(
     client,
     ledger,
-    (ticket) => sessions.spoilt(world.holders.get(ticket) ?? -1, "capacity") > 0,
+    (ticket) => {
+      const caller = world.holders.get(ticket) ?? -1
+      return { times: sessions.kept(caller), doubts: sessions.spoilt(caller, "ghost") }
+    },
     shareOf(NETWORK_SHARE, SLOTS),
     (ticket) => world.holders.delete(ticket),
   )

@@ -21,9 +21,9 @@ const EXTERNAL_GROWTH = 2 * MB
 const REDIS_GROWTH = 2 * MB
 /** The most ends that a campaign remembers. */
 const ENDS_MAX = 100_000
-const META_FIELDS_MAX = 14
-/** `queue.*` 11, `queue.operator.*` 6, `hub.*` 3, `limit.*` 2, `console.*` 2. */
-const SCRIPTS_MAX = 24
+const META_FIELDS_MAX = 19
+/** `queue.*` 13, `queue.operator.*` 6, `hub.*` 3, `limit.*` 2, `console.*` 2. */
+const SCRIPTS_MAX = 26
 const RING_MAX = 360
 
 /** Code that only a start needs is let go of late: what is less under the first load is what to come back to. */
@@ -64,6 +64,8 @@ const EMPTY: ReadonlyArray<readonly [Structure, string]> = [
   ["waiting", "tickets that wait"],
   ["leases", "slots that are held"],
   ["live", "sessions that run, as counted"],
+  ["doubts", "starts in doubt, as counted"],
+  ["parked", "tickets whose start failed"],
   ["presence", "who is present"],
   ["data", "configurations and sessions of tickets"],
   ["sessions", "ids of running sessions"],

@@ -18,7 +18,7 @@ export const expectedAnswer = ({ platform }: World, { id, kind }: Caller, answer
     case 422:
       return platform.failed(id) && code === "request_refused"
     case 503:
-      return code === "queue_full" || (platform.failed(id) && code === "platform_unavailable")
+      return code === "queue_full" || (platform.spoilt(id, "early") > 0 && code === "platform_unavailable")
     default:
       return false
   }
@@ -34,6 +34,8 @@ export const expectedRefusal = (
     // at the head of the line again, to be called anew
     case "agent_busy":
       return platform.spoilt(id, "capacity") > 0 ? "waits" : "unexpected"
+    case "agent_unavailable":
+      return platform.spoilt(id, "unavailable", "ghost") > 0 ? "waits" : "unexpected"
     // it came too late, or was overtaken by the caller's own leaving
     case "ticket_over":
       return mood === "late" || mood === "leaves" ? "over" : "unexpected"

@@ -21,8 +21,9 @@ export interface Given {
 const TOLERANCE = 100
 
 /**
- * What is wrong with the order. `returned` are tickets that lost a slot to a full platform and were given another: their
- * order says nothing, but they may have held a slot at any time since they were accepted (`from`).
+ * What is wrong with the order. `returned` are tickets whose start did not come about and that were given another slot, and
+ * the slots of their starts in doubt: their order says nothing, but they may have held a slot at any time since they were
+ * accepted (`from`).
  *
  * @param most how many slots a network may hold while others wait
  */

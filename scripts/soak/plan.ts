@@ -120,8 +120,9 @@ export const callerOf = (seed: number, id: number): Caller => {
 }
 
 /**
- * What the platform makes of a start: a session, at once or slowly; all slots taken; a refusal; not now; a session whose
- * answer is lost; or one that is over before its answer.
+ * What the platform makes of a start: a session, at once or slowly; all slots taken; a refusal; not now, so that the caller is
+ * called again; a session whose answer is lost, so that its slot is held in doubt and the caller is called again; or one that is
+ * over before its answer.
  */
 export type Outcome = "session" | "slow" | "capacity" | "refused" | "unavailable" | "ghost" | "early"
 /** How the end is told: once, twice at both gates, seconds later, or not; then the gate may ask, or is told nothing. */

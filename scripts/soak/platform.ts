@@ -1,11 +1,11 @@
 /** The voice-agent platform and the provider of address facts, in one server that does what the plan says. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { json as readJson } from "node:stream/consumers"
+import { json as readJson, text as readText } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Ledger } from "./ledger.ts"
 import { callerOf, isVpn, type Outcome, type Start, startOf } from "./plan.ts"
-import type { Session, Sessions } from "./sessions.ts"
+import { KEPT, type Session, type Sessions } from "./sessions.ts"
 
 export interface Platform {
   readonly origin: string
@@ -16,10 +16,11 @@ export interface Platform {
 
 const ANY_SPOILT: ReadonlyArray<Outcome> = ["capacity", "refused", "unavailable", "ghost", "early"]
 
-/** Who asks for a session: what the caller put into the metadata. */
-const callerIn = (body: unknown): number => {
-  const { metadata }: { metadata?: { caller?: string } } = typeof body === "object" && body !== null ? body : {}
-  return Number(metadata?.caller ?? Number.NaN)
+/** Who asks for a session: what the caller put into the metadata, and by what the platform knows the caller. */
+const callerIn = (body: unknown): { readonly caller: number; readonly client: string } => {
+  const { clientIdentifier = "", metadata }: { clientIdentifier?: string; metadata?: { caller?: string } } =
+    typeof body === "object" && body !== null ? body : {}
+  return { caller: Number(metadata?.caller ?? Number.NaN), client: clientIdentifier }
 }
 
 /** What a gate reads when it starts. */
@@ -56,25 +57,24 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
     attempts.set(caller, attempt + 1)
     const { mood } = callerOf(seed, caller)
     // one who moves while the start fails is taken for somebody new
-    const reasons = mood === "moves" ? ANY_SPOILT : (["capacity"] as const)
-    const allowed = reasons.reduce((sum, outcome) => sum + sessions.spoilt(caller, outcome), 0)
+    const allowed = mood === "moves" ? sessions.spoilt(caller, ...ANY_SPOILT) : sessions.kept(caller)
     if (attempt > allowed) ledger.problem("callers started twice", `caller ${caller}`)
     const plan = startOf(seed, caller, attempt, calm)
     // nobody knows the ticket of who hung up, so it must not lose its slot and be called out of its order
-    return mood === "hangs-up" && plan.outcome === "capacity" ? { ...plan, outcome: "session" } : plan
+    return mood === "hangs-up" && KEPT.includes(plan.outcome) ? { ...plan, outcome: "session" } : plan
   }
 
   const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const caller = callerIn(await readJson(request))
+    const { caller, client } = callerIn(await readJson(request))
     const plan = planFor(caller)
-    const endLater = (session: Session, how: Start, holds: boolean): void => {
-      setTimeout(() => void sessions.end(session, how, holds), plan.talkMillis)
+    const endLater = (session: Session, how: Start, known: boolean): void => {
+      setTimeout(() => void sessions.end(session, how, known), plan.talkMillis)
     }
     switch (plan.outcome) {
       case "session":
       case "slow": {
         if (plan.outcome === "slow") ledger.count("platform: slow")
-        const session = sessions.begin(caller, true)
+        const session = sessions.begin(caller, client)
         await sleep(plan.delayMillis)
         answerSession(response, session)
         return endLater(session, plan, true)
@@ -89,19 +89,33 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
         sessions.spoil(caller, plan.outcome)
         return answer(response, 503, { success: false, message: "not now" })
       case "ghost": {
-        // the gate hears nothing of the session and gives its slot on
+        // the gate hears nothing of the session, and has to find out
         sessions.spoil(caller, plan.outcome)
-        const session = sessions.begin(caller, false)
+        const session = sessions.begin(caller, client)
         response.socket?.destroy()
         return endLater(session, { ...plan, ending: "told" }, false)
       }
       case "early": {
         sessions.spoil(caller, plan.outcome)
-        const session = sessions.begin(caller, false)
+        const session = sessions.begin(caller, client)
         await sessions.end(session, { ...plan, ending: "told" }, false)
         return answerSession(response, session)
       }
     }
+  }
+
+  /** A page of the newest sessions, and where the next one begins. */
+  const history = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { limit = 100, nextCursor }: { limit?: number; nextCursor?: string } = JSON.parse(await readText(request))
+    ledger.count("histories read")
+    const from = Number(nextCursor ?? 0)
+    const page = sessions.page(from, limit)
+    const items = page.map(({ client, conversation, startedAt, web }) => ({
+      ...{ id: web, webSessionId: web, conversationSessionId: conversation },
+      ...{ clientIdentifier: client, webCampaignId: "campaign-1", createdAt: new Date(startedAt).toISOString() },
+    }))
+    const more = page.length === limit ? String(from + limit) : null
+    answer(response, 200, { success: true, data: { items, nextCursor: more } })
   }
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -109,6 +123,7 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
     if (url.pathname.endsWith("/websession/initiate")) return initiate(request, response)
     const about = ABOUT.get(url.pathname)
     if (about !== undefined) return answer(response, 200, { success: true, data: about })
+    if (url.pathname.endsWith("/websession/history")) return history(request, response)
     const asked = /\/websession\/history\/(w\d+)$/.exec(url.pathname)?.[1]
     if (asked !== undefined) {
       ledger.count("sessions asked after")

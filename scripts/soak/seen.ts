@@ -23,6 +23,7 @@ const SEEN: ReadonlyArray<string> = [
   "ends repeated",
   "ends late",
   "platform: capacity",
+  "platform: unavailable",
   "platform: ghost",
   "platform: early",
 ]

@@ -20,6 +20,9 @@ export type Gates = () => ReadonlyArray<{ readonly url: string; readonly agent: 
 
 export interface Session {
   readonly caller: number
+  /** by which the platform knows the caller */
+  readonly client: string
+  readonly startedAt: number
   readonly web: string
   readonly conversation: string
   over: boolean
@@ -29,12 +32,20 @@ export interface Session {
   released: number
 }
 
-const FAILED: ReadonlyArray<Outcome> = ["refused", "unavailable", "ghost", "early"]
+/** What ends the ticket. */
+const FAILED: ReadonlyArray<Outcome> = ["refused", "early"]
+/** After these the ticket is at its place again, and is called again. */
+export const KEPT: ReadonlyArray<Outcome> = ["capacity", "unavailable", "ghost"]
+/** Of these so many may end the ticket: others have begun their calls between them. */
+const STRUCK: ReadonlyArray<Outcome> = ["unavailable", "ghost"]
+const STRIKES = 3
 
 export class Sessions {
   private readonly gates: Gates
   private readonly ledger: Ledger
   private readonly byId = new Map<string, Session>()
+  /** in the order in which they began, while they are remembered */
+  private began: Array<Session> = []
   private readonly spoiltStarts = new Map<string, number>()
   private readonly lostEnds = new Set<number>()
   private made = 0
@@ -56,14 +67,25 @@ export class Sessions {
     return 2 * this.made
   }
 
-  /** Starts that were turned down or spoilt for a caller, by kind. */
-  spoilt(caller: number, outcome: Outcome): number {
-    return this.spoiltStarts.get(`${caller} ${outcome}`) ?? 0
+  /** Newest first, from the `from`-th on. */
+  page(from: number, limit: number): ReadonlyArray<Session> {
+    const end = this.began.length - from
+    return this.began.slice(Math.max(0, end - limit), Math.max(0, end)).toReversed()
   }
 
-  /** Whether a start of this caller failed, other than for lack of slots. */
+  /** Starts that were turned down or spoilt for a caller, by kind. */
+  spoilt(caller: number, ...outcomes: ReadonlyArray<Outcome>): number {
+    return outcomes.reduce((sum, outcome) => sum + (this.spoiltStarts.get(`${caller} ${outcome}`) ?? 0), 0)
+  }
+
+  /** Starts that left the caller's ticket at its place, to be called again. */
+  kept(caller: number): number {
+    return this.spoilt(caller, ...KEPT)
+  }
+
+  /** Whether a start of this caller failed in a way that ended its ticket. */
   failed(caller: number): boolean {
-    return FAILED.some((outcome) => this.spoilt(caller, outcome) > 0)
+    return this.spoilt(caller, ...FAILED) > 0 || this.spoilt(caller, ...STRUCK) >= STRIKES
   }
 
   lostEnd(caller: number): boolean {
@@ -75,11 +97,13 @@ export class Sessions {
     this.ledger.count(`platform: ${outcome}`)
   }
 
-  /** A session begins; when it `holds` a slot, the gates must have one for it. */
-  begin(caller: number, holds: boolean): Session {
+  /** A session begins, and the gates must hold a slot for it, whether they were told of it or not. */
+  begin(caller: number, client: string): Session {
     const n = ++this.made
     const session: Session = {
       caller,
+      client,
+      startedAt: Date.now(),
       web: `w${n}`,
       conversation: `c${n}`,
       over: false,
@@ -87,21 +111,21 @@ export class Sessions {
       released: 0,
     }
     this.byId.set(session.web, session)
+    this.began.push(session)
     this.ledger.count("calls started")
-    if (!holds) return session
     this.running++
     this.peak = Math.max(this.peak, this.running)
     if (this.running > SLOTS) this.ledger.problem("more calls than slots", `${this.running} with caller ${caller}`)
     return session
   }
 
-  /** A session is over, and the gates are told as the plan has it. */
-  async end(session: Session, { ending, gate, lateMillis }: Start, holds: boolean): Promise<void> {
+  /** A session is over, and the gates are told as the plan has it; one that they `know` must free its slot. */
+  async end(session: Session, { ending, gate, lateMillis }: Start, known: boolean): Promise<void> {
     session.over = true
-    if (holds) this.running--
+    this.running--
     this.ledger.count("calls ended")
     this.ledger.count(`ends ${ending}`)
-    setTimeout(() => this.byId.delete(session.web), REMEMBERED_MILLIS).unref()
+    setTimeout(() => this.forget(session), REMEMBERED_MILLIS).unref()
     if (ending === "lost" || ending === "silent") {
       this.lostEnds.add(session.caller)
       session.silent = ending === "silent"
@@ -109,7 +133,13 @@ export class Sessions {
     }
     if (ending === "late") await sleep(lateMillis)
     await Promise.all((ending === "repeated" ? [0, 1] : [gate]).map((each) => this.tell(session, each)))
-    if (holds && session.released === 0) this.ledger.problem("ends that freed no slot", JSON.stringify(session))
+    if (known && session.released === 0) this.ledger.problem("ends that freed no slot", JSON.stringify(session))
+  }
+
+  private forget({ web }: Session): void {
+    this.byId.delete(web)
+    const first = this.began.findIndex((session) => this.byId.has(session.web))
+    this.began = first === -1 ? [] : this.began.slice(first)
   }
 
   /** One webhook to a gate, under either name of the session; again, if the gate could not take it. */

@@ -33,8 +33,15 @@ const kindOf = (key: string): Kind | undefined => KINDS.find(({ pattern }) => pa
 export const CAMPAIGN = "vg:{business-1%2Fcampaign-1}:"
 
 const HASHES = ["meta", "tickets", "data", "sessions"] as const
-const SETS = ["waiting", "presence", "leases", "over", "forget", "settle", "trail"] as const
-export type Structure = (typeof HASHES)[number] | (typeof SETS)[number] | "live" | "ring" | "instances" | "about"
+const SETS = ["waiting", "presence", "leases", "over", "forget", "settle", "trail", "parked"] as const
+export type Structure =
+  | (typeof HASHES)[number]
+  | (typeof SETS)[number]
+  | "live"
+  | "doubts"
+  | "ring"
+  | "instances"
+  | "about"
 
 export interface StoreFigures {
   /** number of keys of each kind, and of none */
@@ -78,9 +85,10 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const set = (name: string): Promise<number> => redis.zcard(CAMPAIGN + name)
   const [info, channels] = await Promise.all([redis.info(), redis.pubsub("CHANNELS", "vg:*")])
   const [meta, tickets, data, sessions] = await Promise.all(HASHES.map(hash))
-  const [waiting, presence, leases, over, forget, settle, trail] = await Promise.all(SETS.map(set))
-  const [live, ring, instances, about] = await Promise.all([
+  const [waiting, presence, leases, over, forget, settle, trail, parked] = await Promise.all(SETS.map(set))
+  const [live, doubts, ring, instances, about] = await Promise.all([
     redis.hget(`${CAMPAIGN}meta`, "live"),
+    redis.hget(`${CAMPAIGN}meta`, "doubts"),
     redis.hlen("vg:{console}:ring"),
     redis.zcard("vg:{console}:instances"),
     redis.hlen("vg:{console}:about"),
@@ -101,7 +109,9 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
       forget: n(forget),
       settle: n(settle),
       trail: n(trail),
+      parked: n(parked),
       live: Number(live ?? 0),
+      doubts: Number(doubts ?? 0),
       ring,
       instances,
       about,

@@ -4,7 +4,7 @@
  * that was ever accepted must have come up, once.
  */
 import type { Redis } from "ioredis"
-import { RETENTION_MILLIS, type Ticket } from "../../src/queue/step.ts"
+import { DOUBT_MILLIS, RETENTION_MILLIS, type Ticket } from "../../src/queue/step.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Given, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"
@@ -30,13 +30,13 @@ const STATES: Readonly<Record<string, string>> = {
 }
 
 /**
- * `wentBack` says of a ticket that it lost its slot to a full platform and was called again, later than its place says. `most`
- * is how many slots a network may hold while others wait.
+ * `wentBack` says of a ticket how often a start of it did not come about, so that it was called again, later than its place says,
+ * and how many of these were in doubt and held a slot of their own. `most` is how many slots a network may hold while others wait.
  */
 export const makeTicketAudit = (
   redis: Redis,
   ledger: Ledger,
-  wentBack: (ticket: string) => boolean,
+  wentBack: (ticket: string) => { readonly times: number; readonly doubts: number },
   most: number,
   forget: (ticket: string) => void,
 ): TicketAudit => {
@@ -65,13 +65,19 @@ export const makeTicketAudit = (
       const [state, seq, lease, , , slotSince, accepted = "0", network = ""]: Ticket = JSON.parse(record)
       const name = STATES[state]
       if (name === undefined) ledger.problem("tickets over in no terminal state", record)
+      // the slot of a start in doubt whose session turned out to run: no ticket, and its end is that of the session
+      else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${name}`)
       else ledger.count(`tickets ${name}`)
+      if (id.startsWith("?")) continue
       seqs.push(Number(seq))
       if (lease !== "0") {
-        const back = wentBack(id)
-        const from = Number(back ? accepted : slotSince)
+        const { doubts, times } = wentBack(id)
+        const from = Number(times > 0 ? accepted : slotSince)
         const until = (fresh.get(id) ?? 0) - RETENTION_MILLIS
-        ;(back ? returned : given).push({ lease: Number(lease), seq: Number(seq), network, from, until })
+        const slot = { lease: Number(lease), seq: Number(seq), network, from, until }
+        ;(times > 0 ? returned : given).push(slot)
+        // a start in doubt may hold its slot when its ticket has another, or is over
+        for (let n = 0; n < doubts; n++) returned.push({ ...slot, until: until + DOUBT_MILLIS })
       }
       forget(id)
     }

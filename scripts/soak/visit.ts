@@ -53,7 +53,7 @@ export class Visit {
     if (mood === "moves") this.after(patienceMillis, () => this.move())
     await this.open()
     await finished
-    const allowed = 1 + this.world.platform.spoilt(this.caller.id, "capacity")
+    const allowed = 1 + this.world.platform.kept(this.caller.id)
     if (this.startCalls.size > allowed) this.problem("called more than once", [...this.startCalls].join(" "))
   }
 

@@ -38,8 +38,14 @@ export interface Look {
   readonly held: number
   readonly live: number
   readonly averageMillis: number
-  /** 0, or when the back-off of a full platform ends (ms) */
+  /** 0, or when the back-off of a full or unreachable platform ends (ms) */
   readonly restUntil: number
+  /** the platform cannot be reached: one ticket at a time is called to find out */
+  readonly disrupted: boolean
+  /** 0, or until when nobody else is called to find out (ms) */
+  readonly probeUntil: number
+  /** slots held for starts that may have happened */
+  readonly doubts: number
   readonly paused: boolean
   readonly draining: boolean
   /** tickets accepted since the store began */
@@ -135,7 +141,8 @@ const waitingOf = (row: Reply): WaitingTicket => {
 }
 
 const lookOf = ([figures, slots, line]: ReadonlyArray<Reply>): Look => {
-  const [waiting, present, held, live, averageMillis, restUntil, paused, draining, accepted, first] = list(figures)
+  const [waiting, present, held, live, averageMillis, restUntil, paused, draining, ...rest] = list(figures)
+  const [accepted, first, disrupted, probeUntil, doubts] = rest
   return {
     waiting: integer(waiting),
     present: integer(present),
@@ -143,6 +150,9 @@ const lookOf = ([figures, slots, line]: ReadonlyArray<Reply>): Look => {
     live: integer(live),
     averageMillis: integer(averageMillis),
     restUntil: integer(restUntil),
+    disrupted: disrupted === 1,
+    probeUntil: integer(probeUntil),
+    doubts: integer(doubts),
     paused: paused === 1,
     draining: draining === 1,
     accepted: integer(accepted),

@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto"
 import type { Reply, Script } from "../Store.ts"
 import type { MemoryDb } from "../store/MemoryDb.ts"
-import { keysOf, Step, script } from "./step.ts"
+import { keysOf, Step, script, type Ticket } from "./step.ts"
 
 /** So many lines of the trail are kept. */
 export const TRAIL_MAX = 1_000
@@ -26,6 +26,7 @@ export const operatorKeysOf = (campaign: string): ReadonlyArray<string> => {
 const prelude = `
 local TRAIL = KEYS[14]
 local function hash(id) return string.sub(redis.sha1hex(id), 1, ${HASH_LENGTH}) end
+local function hash_of(id, t) return hash(t[1] == 'u' and doubter(id) or id) end
 local function page(command, key, first, most, ...)
   -- an end of -1 would mean all of them
   if tonumber(most) < 1 then return {} end
@@ -45,6 +46,11 @@ class Operation extends Step {
   constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
     super(db, keys, args)
     this.trail = keys[13] ?? ""
+  }
+
+  /** Of whom a slot is: of a start in doubt, its ticket. */
+  hashOf(id: string, t: Ticket): string {
+    return this.hash(t[0] === "u" ? this.doubter(id) : id)
   }
 
   hash(id: string): string {
@@ -71,7 +77,7 @@ const operation = (name: string, lua: string, memory: (step: Operation) => Reply
  *
  * ARGV 6 first slot · 7 slots at most · 8 first place · 9 places at most
  * Result `[[waiting, present, slots held, live, average ms, resting until, paused, draining, accepted so far, first in
- * line accepted at],
+ * line accepted at, disrupted, probing until, starts in doubt],
  * [[hash, state, lease, taken at, deadline, accepted at, connected]…], [[hash, seq, accepted at, present until]…]]`
  */
 export const look = operation(
@@ -82,7 +88,7 @@ local slots_page = page('ZRANGE', LEASES, ARGV[6], ARGV[7], 'WITHSCORES')
 for i = 1, #slots_page, 2 do
   local id, deadline = slots_page[i], slots_page[i + 1]
   local t = load(id)
-  held[#held + 1] = {hash(id), t[1], t[3], t[6], deadline, t[7] or '0', t[4] ~= '' and 1 or 0}
+  held[#held + 1] = {hash_of(id, t), t[1], t[3], t[6], deadline, t[7] or '0', t[4] ~= '' and 1 or 0}
 end
 for _, id in ipairs(page('ZRANGE', WAITING, ARGV[8], ARGV[9])) do
   local t = load(id)
@@ -92,7 +98,8 @@ local present = call('ZCOUNT', PRESENCE, int(now), '+inf')
 local first = call('ZRANGE', WAITING, 0, 0)[1]
 return reply({
   {call('ZCARD', WAITING), present, call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), num(META, 'rest'),
-    num(META, 'paused'), num(META, 'draining'), num(META, 'seq'), first and load(first)[7] or '0'},
+    num(META, 'paused'), num(META, 'draining'), num(META, 'seq'), first and load(first)[7] or '0', num(META, 'disrupted'),
+    num(META, 'probe'), num(META, 'doubts')},
   held, line
 })
 `,
@@ -105,7 +112,7 @@ return reply({
       const t = s.load(id)
       if (t === undefined) continue
       const deadline = String(s.db.zscore(s.leases, id) ?? 0)
-      held.push([s.hash(id), t[0], t[2], t[5], deadline, t[6] ?? "0", t[3] !== "" ? 1 : 0])
+      held.push([s.hashOf(id, t), t[0], t[2], t[5], deadline, t[6] ?? "0", t[3] !== "" ? 1 : 0])
     }
     const line: Array<Reply> = []
     for (const id of page(s.waiting, firstPlace, places)) {
@@ -115,7 +122,9 @@ return reply({
     const figures = ["live", "avg", "rest", "paused", "draining", "seq"].map((field) => s.num(field))
     const present = s.db.zcountFrom(s.presence, s.now)
     const first = s.load(s.db.zat(s.waiting, 0) ?? "")?.[6] ?? "0"
-    return s.reply([[s.db.zcard(s.waiting), present, s.db.zcard(s.leases), ...figures, first], held, line])
+    const trouble = ["disrupted", "probe", "doubts"].map((field) => s.num(field))
+    const counts = [s.db.zcard(s.waiting), present, s.db.zcard(s.leases)]
+    return s.reply([[...counts, ...figures, first, ...trouble], held, line])
   },
 )
 
@@ -235,7 +244,7 @@ local who, lease, deadline = ARGV[6], ARGV[7], ARGV[8]
 for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, deadline, deadline)) do
   local t = load(id)
   if t[3] == lease then
-    local was = t[1]
+    local was, whose = t[1], hash_of(id, t)
     if was == 'l' then
       over(id, t, 'X')
     elseif was == 'u' then
@@ -244,9 +253,9 @@ for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, deadline, deadline)) do
       free(id, t)
       finish(id, t, 'X')
     end
-    note(who, 'end', hash(id), 'ended_' .. was)
+    note(who, 'end', whose, 'ended_' .. was)
     call_next()
-    return reply({'ended', hash(id)})
+    return reply({'ended', whose})
   end
 end
 note(who, 'end', '#' .. lease, 'gone')
@@ -258,6 +267,7 @@ return reply({'gone', '-'})
       const t = s.load(id)
       if (t?.[2] !== lease) continue
       const was = t[0]
+      const whose = s.hashOf(id, t)
       if (was === "l") {
         s.over(id, t, "X")
       } else if (was === "u") {
@@ -266,9 +276,9 @@ return reply({'gone', '-'})
         s.free(id, t)
         s.finish(id, t, "X")
       }
-      s.note(who, "end", s.hash(id), `ended_${was}`)
+      s.note(who, "end", whose, `ended_${was}`)
       s.callNext()
-      return s.reply(["ended", s.hash(id)])
+      return s.reply(["ended", whose])
     }
     s.note(who, "end", `#${lease}`, "gone")
     return s.reply(["gone", "-"])

@@ -4,6 +4,7 @@ import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
 import { gateFrozen } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
+import { platformHangs, platformRefuses, platformUntold } from "./scenarios/platform-outage.ts"
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
@@ -25,6 +26,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   cutRedis,
   cutPlatform,
   cutCallers,
+  platformRefuses,
+  platformHangs,
+  platformUntold,
   slowReaders,
   reconnect,
 ]

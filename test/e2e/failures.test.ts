@@ -36,16 +36,6 @@ describe("a platform that fails", () => {
     ["401 Invalid token.", { status: 401, body: { detail: "Invalid token." } }, 502, "platform_rejected"],
     ["403", { status: 403, body: envelope("InitiateWebSession:RESTRICTED_API_KEY") }, 502, "platform_rejected"],
     ["200, success false", { status: 200, body: envelope("X:REGION_NOT_FOUND") }, 502, "platform_rejected"],
-    ["500", { status: 500, body: "oops" }, 503, "platform_unavailable"],
-    ["503", { status: 503, body: "" }, 503, "platform_unavailable"],
-    ["200 that is not JSON", { status: 200, body: "<html>" }, 503, "platform_unavailable"],
-    [
-      "200 without the URL",
-      { status: 200, body: { success: true, data: { sessionId: "s" } } },
-      503,
-      "platform_unavailable",
-    ],
-    ["a connection that breaks", "reset", 503, "platform_unavailable"],
   ]
 
   for (const [index, [what, scripted, status, code]] of failures.entries()) {
@@ -86,13 +76,59 @@ describe("a platform that fails", () => {
     })
   }
 
-  it("stops asking after five failures in a row, and says so at once", async () => {
-    platform.script = () => ({ status: 500, body: "oops" })
+  it("keeps the caller's place for 503, which starts nothing, and calls again after a moment", async () => {
+    platform.script = () => ({ status: 503, body: "" })
+    const answer = noted(PLATFORM, "platform: 503", await gate.call("198.51.100.120"))
+    assert.deepStrictEqual([answer.status, answer.json.queuePosition, answer.json.disrupted], [202, 1, undefined])
+    const ticket = textOf(answer, "uniqueRequestId")
+    const socket = bench.own(await openSocket(gate, ticket))
+    await socket.sees("start_call")
+    const again = noted(PLATFORM, "platform: 503, start", await gate.ask("POST", `/api/session/${ticket}/start`))
+    assert.deepStrictEqual([again.status, again.json.code, again.json.queuePosition], [409, "agent_unavailable", 1])
+    platform.script = undefined
+    await eventually("it is called again", () => socket.count("start_call") === 2)
+    assert.strictEqual((await gate.ask("POST", `/api/session/${ticket}/start`)).status, 200)
+    assert.deepStrictEqual((await gate.sessionEnded(platform.starts.at(-1)?.sessionId ?? "")).json, { released: true })
+  })
+
+  it("stops asking after five failures in a row, tells everybody so, and goes on where they stood", async () => {
+    const gate = await bench.gate(
+      settingsFor(platform, { Security__TrustedProxies__0: "loopback", VoiceAiPlatform__MaxConcurrency: "10" }),
+    )
+    // what it reads at its start is answered, which would end the row
+    await eventually("it has said what it found", () => gate.output().includes("region, campaign default"))
+    const stateOf = async (ticket: string) => (await gate.ask("GET", `/api/session/${ticket}`)).json
+    const start = (ticket: string) => gate.ask("POST", `/api/session/${ticket}/start`)
+    platform.script = () => ({ status: 503, body: "" })
     const before = platform.starts.length
-    for (let i = 0; i < 6; i++) assert.strictEqual((await gate.call(`198.51.100.${120 + i}`)).status, 503)
+    const tickets: Array<string> = []
+    for (let i = 0; i < 6; i++) {
+      const answer = await gate.call(`198.51.100.${130 + i}`)
+      assert.deepStrictEqual([answer.status, answer.json.disrupted], [202, undefined])
+      const ticket = textOf(answer, "uniqueRequestId")
+      tickets.push(ticket)
+      // the first found a free slot; the others wait behind it and are called to theirs
+      if (i === 0) continue
+      await eventually("it is called", async () => (await stateOf(ticket)).state === "called")
+      const failed = await start(ticket)
+      assert.deepStrictEqual([failed.status, failed.json.code], [409, "agent_unavailable"])
+    }
     assert.strictEqual(platform.starts.length - before, 5)
-    noted(PLATFORM, "platform: the circuit is open", await gate.call("198.51.100.130"))
+    const [first = ""] = tickets
+    const newcomer = noted(PLATFORM, "platform: the circuit is open", await gate.call("198.51.100.140"))
+    assert.deepStrictEqual([newcomer.status, newcomer.json.disrupted], [202, true])
+    assert.deepInclude(await stateOf(textOf(newcomer, "uniqueRequestId")), { state: "waiting", disrupted: true })
     assert.strictEqual(platform.starts.length - before, 5)
+
+    platform.script = undefined
+    await eventually("the first is started", async () => (await start(first)).status === 200, 20_000)
+    for (const ticket of tickets.slice(1)) {
+      await eventually("and those behind it", async () => (await start(ticket)).status === 200)
+    }
+    await eventually("nobody is told of trouble", async () => {
+      const { disrupted, state } = await stateOf(textOf(newcomer, "uniqueRequestId"))
+      return state === "called" && disrupted === undefined
+    })
   })
 })
 

@@ -6,7 +6,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PageRoot } from "../../src/http/console/routes.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import { type IpFacts, IpIntel, noFacts } from "../../src/IpIntel.ts"
-import { PlatformApi } from "../../src/PlatformApi.ts"
+import { PlatformApi, type PlatformError } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -44,24 +44,26 @@ const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
 const intel = (facts: IpFacts): Layer.Layer<IpIntel> =>
   Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(facts), probe: Effect.void }))
 
-const platform = Layer.effect(
-  PlatformApi,
-  Effect.sync(() => {
-    let sessions = 0
-    return PlatformApi.of({
-      initiate: () =>
-        Effect.sync(() => {
-          sessions++
-          return { sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` }
-        }),
-      concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
-      sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
-      sessionsOf: () => Effect.undefined,
-      verify: () =>
-        Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
-    })
-  }),
-)
+const platform = (state: { starts: PlatformError | undefined }) =>
+  Layer.effect(
+    PlatformApi,
+    Effect.sync(() => {
+      let sessions = 0
+      return PlatformApi.of({
+        initiate: () =>
+          Effect.suspend(() => {
+            if (state.starts !== undefined) return Effect.fail(state.starts)
+            sessions++
+            return Effect.succeed({ sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` })
+          }),
+        concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
+        sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
+        sessionsOf: () => Effect.undefined,
+        verify: () =>
+          Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
+      })
+    }),
+  )
 
 export interface GateUnderTest {
   readonly url: string
@@ -69,6 +71,8 @@ export interface GateUnderTest {
   readonly store: Store["Service"]
   /** makes the store fail until it is false again */
   readonly setAway: (away: boolean) => void
+  /** makes starts fail so until it is undefined again */
+  readonly setStarts: (failure: PlatformError | undefined) => void
 }
 
 /** Starts it for as long as the scope is open. */
@@ -82,7 +86,7 @@ export const startGate = ({
   ...options
 }: Options = {}): Effect.Effect<GateUnderTest, unknown, Scope.Scope> => {
   const token = "token" in options ? options.token : TOKEN
-  const state = { away: false }
+  const state: { away: boolean; starts: PlatformError | undefined } = { away: false, starts: undefined }
   const settings = layerFrom({
     VoiceAiPlatform: {
       ApiSecretToken: "key-of-the-platform",
@@ -105,7 +109,7 @@ export const startGate = ({
   })
   const gate = Listeners.layer({ basePath }).pipe(
     Layer.provideMerge(Gate.layerNoDeps),
-    Layer.provide([intel(facts), platform]),
+    Layer.provide([intel(facts), platform(state)]),
     Layer.provide(PushChannel.layerShared),
     Layer.provideMerge(makeStore(state)),
     Layer.provide(settings),
@@ -134,6 +138,9 @@ export const startGate = ({
           store: yield* Store,
           setAway: (away: boolean) => {
             state.away = away
+          },
+          setStarts: (failure: PlatformError | undefined) => {
+            state.starts = failure
           },
         }
       }),

@@ -13,6 +13,7 @@ import * as Listeners from "../../src/http/listeners.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
+import { unavailable } from "../../src/platform-api/errors.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import { layerFrom } from "../../src/settings/load.ts"
@@ -34,6 +35,9 @@ const settings = layerFrom({
   Server: { Host: "127.0.0.1" },
 })
 
+/** How many starts cannot reach the platform, or are answered with an error by it. */
+const failing = { unreachable: 0, answered: 0 }
+
 const concerns = Layer.mergeAll(
   Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(noFacts), probe: Effect.void })),
   Layer.effect(
@@ -43,6 +47,8 @@ const concerns = Layer.mergeAll(
       return PlatformApi.of({
         initiate: ({ metadata }) =>
           Effect.gen(function* () {
+            if (failing.unreachable-- > 0) return yield* Effect.fail(unavailable("unreachable", false, "refused"))
+            if (failing.answered-- > 0) return yield* Effect.fail(unavailable("server_error", false, "HTTP 503"))
             const n = ++sessions
             if (metadata.slow === "yes") yield* Effect.sleep("1 second")
             return { sessionIds: [`s${n}`], webSocketUrl: `wss://platform.example/${n}` }
@@ -182,6 +188,25 @@ const registered = (url: string) =>
   })
 
 describe("the SignalR hub, by the stock client", () => {
+  for (const kind of ["unreachable", "answered"] as const) {
+    it.live(
+      `a ticket whose start found the platform ${kind === "unreachable" ? "away" : "failing"} waits on, and hears of nothing until it is ready`,
+      () =>
+        running((url) =>
+          Effect.gen(function* () {
+            const { next } = yield* registered(url)
+            failing[kind] = 1
+            yield* ended(url, "s1")
+            assert.deepStrictEqual(yield* Effect.promise(next), [
+              "SessionReady",
+              { webSocketUrl: "wss://platform.example/2" },
+            ])
+            assert.isBelow(failing[kind], 0)
+          }),
+        ),
+    )
+  }
+
   it.live("a registered ticket gets SessionReady when the slot opens, without a start of its own", () =>
     running((url) =>
       Effect.gen(function* () {

@@ -64,7 +64,9 @@ describe("a secret setting", () => {
       VoiceAiPlatform__ApiSecretToken: sentinel("ApiSecretToken"),
       VoiceAiPlatform__Campaigns__second__ApiSecretToken: sentinel("ApiSecretToken", 1),
       VoiceAiPlatform__Campaigns__second__WebCampaignId: "campaign-2",
-      VoiceAiPlatform__Campaigns__second__MaxConcurrency: "1",
+      // a start that may have happened holds a slot, and each of them is to reach the platform
+      VoiceAiPlatform__MaxConcurrency: "10",
+      VoiceAiPlatform__Campaigns__second__MaxConcurrency: "10",
       IpIntel__Provider: "ipapi.is",
       IpIntel__ApiKey: sentinel("IpIntel.ApiKey"),
       IpIntel__BaseUrl: provider.origin,
@@ -143,6 +145,8 @@ describe("a secret setting", () => {
         )
         const ticket = field(answer, "uniqueRequestId")
         if (ticket !== undefined) await asks("GET", `/api/session/${ticket}`)
+        // nobody starts past somebody who waits
+        if (answer.status === 202) await asks("DELETE", `/api/session/${ticket}`)
         const session = field(answer, "sessionId")
         const token = { "x-api-token": sentinel("Security.WebhookApiToken", n % 2) }
         if (session !== undefined)
@@ -165,7 +169,8 @@ describe("a secret setting", () => {
     await eventually("the store is back", async () => (await asks("GET", "/health/ready")).status === 200, 30_000)
 
     for (const text of seen) assertSilent("an answer", text)
-    assert.isAbove(platform.starts.length, 8)
+    // and one for the store that was killed, or none
+    assert.isAtLeast(platform.starts.length, 2 * echoes.length)
     assertSilent("the output", gate.output())
   })
 

@@ -5,6 +5,7 @@ import { createRequire } from "node:module"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noFacts } from "../../src/IpIntel.ts"
+import { unavailable } from "../../src/platform-api/errors.ts"
 import type { Options } from "../http/console-support.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
@@ -423,6 +424,57 @@ describe("the console by itself", () => {
       const legend = tab.getByRole("list", { name: "Admissions in the last hour" })
       await eventually("the counts", async () => /at once2Queued1/.test((await legend.textContent()) ?? ""))
       for (const ticket of tickets) expect(await tab.content()).not.toContain(ticket)
+    }),
+  )
+
+  it(
+    "says that the platform cannot be reached, in words that pass axe, and shows a start in doubt with its ticket",
+    visiting(2, 0, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      gate.setStarts(unavailable("timeout", true, "no answer within 15 s"))
+      const doubted = await gate.ticket()
+      await shows(tab, "slots-more", "0 in call, 0 called or starting, 1 not confirmed")
+      const name = `${hash(doubted)} Start not confirmed`
+      await tab.getByRole("row", { name: new RegExp(name) }).waitFor()
+      await tab.getByRole("row", { name: new RegExp(`^1 ${hash(doubted)}`) }).waitFor()
+
+      gate.setStarts(unavailable("unreachable", false, "refused"))
+      const called = await gate.ticket()
+      await eventually("it is called", async () => (await gate.state(called)) === "called")
+      await gate.start(called).catch(() => {})
+      await heading(tab, "Platform unreachable")
+      await tab
+        .getByText(/^Everybody keeps their place\. One caller at a time is called to find out(, the next in \d s)?\.$/)
+        .waitFor()
+      expect(await tab.title()).toMatch(/^Platform unreachable, [12] waiting: /)
+      for (const colorScheme of ["light", "dark"] as const) {
+        await tab.emulateMedia({ colorScheme })
+        expect(await violations(tab)).toEqual([])
+        if (process.env.SHOTS !== undefined)
+          await tab.screenshot({ path: `${process.env.SHOTS}/console-disrupted-${colorScheme}.png`, fullPage: true })
+      }
+      await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+      await tab.getByText("Newcomers queue, and nobody is called. The platform cannot be reached.").waitFor()
+      await confirm(tab, "Resume calls", "Resume calls?", "Resume")
+
+      await tab
+        .getByRole("row", { name: new RegExp(name) })
+        .getByRole("button")
+        .click()
+      await tab.getByText(/The caller keeps the place\.$/).waitFor()
+      await button(tab, "End lease").click()
+      await tab
+        .getByRole("row", { name: new RegExp(`Ended lease of ${hash(doubted)} Freed, start not confirmed`) })
+        .waitFor()
+      gate.setStarts(undefined)
+      const start = async () =>
+        gate.start(doubted).then(
+          () => true,
+          () => false,
+        )
+      await eventually("the first is started", start, 20_000)
+      await heading(tab, "Taking calls")
     }),
   )
 

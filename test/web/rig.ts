@@ -42,8 +42,11 @@ const portOf = (server: Server): number => {
   return address.port
 }
 
-/** `cut` closes every connection and takes no new one; `frozen` lets nothing through and tells nobody. */
-export type LineState = "open" | "cut" | "frozen"
+/**
+ * `cut` closes every connection and takes no new one; `frozen` lets nothing through and tells nobody; `gone` is `cut` where nobody
+ * listens any more, so that nothing is ever sent.
+ */
+export type LineState = "open" | "cut" | "frozen" | "gone"
 
 export interface Line {
   readonly port: number
@@ -78,18 +81,22 @@ const openLine = async (target: () => number): Promise<Line> => {
     }
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
+  const port = portOf(server)
   return {
-    port: portOf(server),
+    port,
     set: (next) => {
+      if (next === "gone") server.close()
+      else if (state === "gone") server.listen(port, "127.0.0.1")
       state = next
       for (const socket of sockets) {
-        if (next === "cut") socket.resetAndDestroy()
+        if (next === "cut" || next === "gone") socket.resetAndDestroy()
         else if (next === "frozen") socket.pause()
         else socket.resume()
       }
     },
     stop: async () => {
       for (const socket of sockets) socket.destroy()
+      if (state === "gone") return
       server.close()
       await once(server, "close")
     },
@@ -111,6 +118,8 @@ export interface Rig {
   readonly gateLine: Line
   /** the line of the sessions' WebSockets */
   readonly callLine: Line
+  /** the gate's line to the platform's API */
+  readonly platformLine: Line
   /** when session-ended webhooks arrived, in milliseconds since 1970 */
   readonly webhooks: ReadonlyArray<number>
   /** a call of somebody else; the answer hangs it up */
@@ -150,6 +159,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
   let platformPort = 0
   const gateLine = await openLine(() => portOf(server))
   const callLine = await openLine(() => platformPort)
+  const platformLine = await openLine(() => platformPort)
   let account: Account | undefined
 
   const platform = Platform.layer({
@@ -177,7 +187,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
             StoreConnectionString: "memory:",
             VoiceAiPlatform: {
               ApiSecretToken: account.secret,
-              BaseUrl: baseUrl,
+              BaseUrl: Object.assign(new URL(baseUrl), { port: platformLine.port }).href,
               BusinessId: account.businessId,
               WebCampaignId: account.webCampaignId,
               DefaultRegionId: REGION,
@@ -222,6 +232,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
     url: `http://127.0.0.1:${gateLine.port}/`,
     gateLine,
     callLine,
+    platformLine,
     webhooks,
     hold: async () => talk((await postJson(`http://127.0.0.1:${portOf(server)}/api/session/request`, {})).webSocketUrl),
     holdPastGate: async () => {
@@ -243,7 +254,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
       return talk(data.sessionWebSocketURL)
     },
     stop: async () => {
-      await Promise.all([gateLine.stop(), callLine.stop()])
+      await Promise.all([gateLine.stop(), callLine.stop(), platformLine.stop()])
       await Effect.runPromise(Scope.close(scope, Exit.void))
       server.close()
       server.closeAllConnections()

@@ -151,6 +151,67 @@ describe("the queue", () => {
     await place(second, 1)
   })
 
+  it("keeps its place while the agent cannot be reached, says so instead of the time, and is called when it can", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    const third = await talk("Your place in the queue")
+    await place(third, 2)
+    await see(third, "We cannot tell yet how long it takes.")
+    hangUp()
+    await screen(second, "Your turn")
+    await second.evaluate(`
+      window.notices = []
+      document.querySelector("voice-agent").addEventListener("statechange", ({ detail }) => {
+        if (detail.name === "waiting" && detail.place.disrupted) window.notices.push(detail.notice)
+        if (detail.name !== "your-turn" && detail.name !== "waiting") window.left = detail.name
+      })`)
+    rig.platformLine.set("gone")
+    await click(second, "Start the call")
+    await screen(second, "Your place in the queue")
+    await see(second, /^(You are next\. )?The voice agent cannot be reached at the moment\. You keep your place/)
+    const trouble = "The voice agent cannot be reached at the moment. You keep your place."
+    await see(third, trouble)
+    const told = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
+    expect(await third.locator("voice-agent .text").textContent()).toMatch(told)
+    await announced(third, told)
+    // one at a time is called to find out
+    await screen(second, "Your turn")
+    await click(second, "Start the call")
+    await screen(second, "Your place in the queue")
+    await see(second, trouble)
+    const fourth = await talk("Your place in the queue")
+    await see(fourth, trouble)
+    await third.reload()
+    await see(third, trouble)
+
+    rig.platformLine.set("open")
+    await screen(second, "Your turn")
+    // it was told once where it stands, and not by a notice besides, nor was anything else shown
+    const notices = await second.evaluate<ReadonlyArray<unknown>>("window.notices")
+    expect(notices.length).toBeGreaterThan(0)
+    expect(notices.filter((notice) => notice !== undefined && notice !== null)).toEqual([])
+    expect(await second.evaluate("window.left")).toBe(undefined)
+    await click(second, "Start the call")
+    await screen(second, "In call")
+    await place(third, 1)
+    await see(third, /^About .+ to go\.$/)
+    await place(fourth, 2)
+  })
+
+  it("goes back to its place when its start alone failed, with the gate's own words", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const second = await talk("Your place in the queue")
+    hangUp()
+    await screen(second, "Your turn")
+    rig.platformLine.set("cut")
+    await click(second, "Start the call")
+    await screen(second, "Your place in the queue")
+    await see(second, "The voice agent cannot be reached at the moment. You keep your place and are called again.")
+    await see(second, /^About .+ to go\.$/)
+  })
+
   it("starts by itself where the page wants that", async () => {
     await begin()
     const hangUp = await rig.hold()

@@ -140,9 +140,9 @@ const lookAtTrail = async (): Promise<void> => {
   screen?.showTrail(found)
 }
 
-const act = async (action: Action, ticket = ""): Promise<void> => {
+const act = async (action: Action, ticket = "", state = ""): Promise<void> => {
   const who = client
-  if (who === undefined || !(await ask(words.question(action, ticket)))) return
+  if (who === undefined || !(await ask(words.question(action, ticket, state)))) return
   try {
     announce(words.outcome(action, await who.act(campaign.value, action)))
   } catch (error) {
@@ -160,7 +160,7 @@ const signOut = (): void => {
 
 const onClick = ({ target }: Event): void => {
   const button = target instanceof Element ? target.closest<HTMLElement>("[data-action]") : null
-  const { action, deadline = "", lease = "", seq = "", ticket = "" } = button?.dataset ?? {}
+  const { action, deadline = "", lease = "", seq = "", state = "", ticket = "" } = button?.dataset ?? {}
   switch (action) {
     case "sign-out":
       signOut()
@@ -176,7 +176,7 @@ const onClick = ({ target }: Event): void => {
       void act({ type: "remove", seq: Number(seq) }, ticket)
       break
     case "end":
-      void act({ type: "end", lease, deadline: Number(deadline) }, ticket)
+      void act({ type: "end", lease, deadline: Number(deadline) }, ticket, state)
   }
 }
 

@@ -55,6 +55,7 @@ export const createScreen = (history: History): Screen => {
       row.button.dataset.lease = slot.lease
       row.button.dataset.deadline = String(slot.deadline)
       row.button.dataset.ticket = slot.ticket
+      row.button.dataset.state = slot.state
     },
   })
 
@@ -131,10 +132,9 @@ export const createScreen = (history: History): Screen => {
     showSwitches(queue)
     say("slots", `${words.count(queue.held)} of ${words.count(view.slots)}`)
     find('[data-bar="slots"]').style.transform = `scaleX(${Math.min(1, queue.held / Math.max(1, view.slots))})`
-    say(
-      "slots-more",
-      `${words.count(queue.live)} in call, ${words.count(queue.held - queue.live)} called, starting or not confirmed`,
-    )
+    const called = `${words.count(queue.held - queue.live - queue.doubts)} called or starting`
+    const doubts = queue.doubts === 0 ? "" : `, ${words.count(queue.doubts)} not confirmed`
+    say("slots-more", `${words.count(queue.live)} in call, ${called}${doubts}`)
     say("waiting", words.count(queue.waiting))
     say("waiting-more", `${words.count(queue.present)} present`)
     say("longest", queue.firstAcceptedAt === 0 ? "none" : words.span(now - queue.firstAcceptedAt))

@@ -21,15 +21,29 @@ export const moment = (at: number): string => times.format(at)
 
 /** The state of a campaign, and what it means for callers. */
 export const mood = (
-  { draining, paused, restUntil }: Figures,
+  { disrupted, draining, paused, probeUntil, restUntil }: Figures,
   now: number,
 ): { readonly held: boolean; readonly title: string; readonly meaning: string } => {
+  const also = disrupted ? " The platform cannot be reached." : ""
   if (paused && draining) {
-    return { held: true, title: "Paused and draining", meaning: "Nobody is called, and newcomers are sent away." }
+    return {
+      held: true,
+      title: "Paused and draining",
+      meaning: `Nobody is called, and newcomers are sent away.${also}`,
+    }
   }
-  if (paused) return { held: true, title: "Paused", meaning: "Newcomers queue, and nobody is called." }
+  if (paused) return { held: true, title: "Paused", meaning: `Newcomers queue, and nobody is called.${also}` }
   if (draining) {
-    return { held: true, title: "Draining", meaning: "Newcomers are sent away; those who wait are served." }
+    return { held: true, title: "Draining", meaning: `Newcomers are sent away; those who wait are served.${also}` }
+  }
+  if (disrupted) {
+    const seconds = Math.ceil((Math.max(restUntil, probeUntil) - now) / 1000)
+    const next = seconds > 0 ? `, the next in ${seconds} s` : ""
+    return {
+      held: true,
+      title: "Platform unreachable",
+      meaning: `Everybody keeps their place. One caller at a time is called to find out${next}.`,
+    }
   }
   if (restUntil > now) {
     const seconds = Math.ceil((restUntil - now) / 1000)
@@ -44,8 +58,8 @@ export interface Question {
   readonly confirm: string
 }
 
-/** What is asked before an action, with what it will and will not do. */
-export const question = (action: Action, ticket = ""): Question => {
+/** What is asked before an action, with what it will and will not do; `state` is that of a slot. */
+export const question = (action: Action, ticket = "", state = ""): Question => {
   switch (action.type) {
     case "pause":
       return {
@@ -86,7 +100,10 @@ export const question = (action: Action, ticket = ""): Question => {
     case "end":
       return {
         title: `End the lease of ${ticket}?`,
-        text: "The slot is free for the next caller at once, and the caller is told. A session that the platform has started may run on there until it ends by itself.",
+        text:
+          state === "in_doubt"
+            ? "The slot is free for the next caller at once. A session that the platform has started after all runs on there until it ends by itself. The caller keeps the place."
+            : "The slot is free for the next caller at once, and the caller is told. A session that the platform has started may run on there until it ends by itself.",
         confirm: "End lease",
       }
   }

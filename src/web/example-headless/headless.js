@@ -10,7 +10,8 @@ const sentences = {
   "checking-microphone": () => "Please allow the microphone.",
   "no-microphone": ({ problem }) => `No microphone: ${problem}.`,
   connecting: () => "Connecting.",
-  waiting: ({ place }) => `Place ${place.position} in the queue.`,
+  waiting: ({ place }) =>
+    `Place ${place.position} in the queue.${place.disrupted ? " The voice agent cannot be reached at the moment." : ""}`,
   "your-turn": ({ startBefore }) => `Your turn, until ${new Date(startBefore).toLocaleTimeString()}.`,
   "in-call": () => "In call. What you say comes back a second later.",
   ended: ({ reason }) => `Over: ${reason}.`,

@@ -77,6 +77,7 @@ export const placeOf = (fields: Fields): Place => ({
   position: Math.max(1, number(fields.position) ?? number(fields.queuePosition) ?? 1),
   queueLength: number(fields.queueLength),
   estimatedWait: number(fields.estimatedWaitSeconds),
+  disrupted: fields.disrupted === true,
 })
 
 /** One gate, for one campaign. */

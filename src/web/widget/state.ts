@@ -8,6 +8,8 @@ export interface Place {
   readonly queueLength: number | undefined
   /** in seconds; undefined while the gate cannot tell */
   readonly estimatedWait: number | undefined
+  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  readonly disrupted: boolean
 }
 
 /**

@@ -32,6 +32,7 @@ export const defaultStrings = {
   "waiting.next": "You are next.",
   "waiting.estimate": "About {time} to go.",
   "waiting.no-estimate": "We cannot tell yet how long it takes.",
+  "waiting.disrupted": "The voice agent cannot be reached at the moment. You keep your place.",
   "waiting.live": "Live",
   "waiting.link-lost": "Connection lost. Connecting again; your place is kept for a short while.",
   "waiting.hint":

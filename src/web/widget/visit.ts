@@ -42,7 +42,7 @@ export class Visit {
   private readonly following = new AbortController()
   private state: VoiceAgentState = { name: "idle", notice: undefined }
   private ticket: string | undefined
-  private place: Place = { position: 1, queueLength: undefined, estimatedWait: undefined }
+  private place: Place = { position: 1, queueLength: undefined, estimatedWait: undefined, disrupted: false }
   private link = true
   private call: Call | undefined
   private joined = false
@@ -151,8 +151,11 @@ export class Visit {
     )
   }
 
-  private waitOn(notice: Notice | undefined): void {
-    if (!this.joined) this.show({ name: "waiting", place: this.place, link: this.link, notice })
+  private waitOn(told: Notice | undefined): void {
+    if (this.joined) return
+    // the place says it already, and for as long as it is so
+    const notice = this.place.disrupted && told?.code === "agent_unavailable" ? undefined : told
+    this.show({ name: "waiting", place: this.place, link: this.link, notice })
   }
 
   private callUp(startBefore: number): void {

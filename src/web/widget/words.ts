@@ -31,10 +31,13 @@ export const countdown = (millis: number): string => clock(Math.ceil(Math.max(0,
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
 
-export const estimate = ({ estimatedWait }: Place, say: Say, language: string): string =>
-  estimatedWait === undefined
+/** How long it takes; nobody can tell while the voice agent cannot be reached. */
+export const estimate = ({ disrupted, estimatedWait }: Place, say: Say, language: string): string => {
+  if (disrupted) return say("waiting.disrupted")
+  return estimatedWait === undefined
     ? say("waiting.no-estimate")
     : say("waiting.estimate", { time: span(estimatedWait, language) })
+}
 
 export const noMicrophone = ({ problem }: State<"no-microphone">, say: Say): readonly [title: string, text: string] => [
   say(`no-microphone.${problem}.title`),
@@ -69,7 +72,12 @@ export const announcement = (state: VoiceAgentState, say: Say): string => {
       return say(`connecting.${state.to}`)
     case "waiting": {
       const place = `${say("announce.place", { n: state.place.position })} ${ahead(state.place, say)}`
-      return [place, state.link ? "" : say("waiting.link-lost"), notice(state.notice, say)].filter(Boolean).join(" ")
+      const trouble = [
+        state.place.disrupted ? say("waiting.disrupted") : "",
+        state.link ? "" : say("waiting.link-lost"),
+        notice(state.notice, say),
+      ]
+      return [place, ...trouble].filter(Boolean).join(" ")
     }
     case "your-turn":
       return state.starting

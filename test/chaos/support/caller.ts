@@ -28,6 +28,10 @@ export interface Caller {
   /** by the wall clock (ms): until when it may start, when it heard of that, and when it sent its start first */
   turn: { readonly until: number; readonly heardAt: number; sentAt: number | undefined } | undefined
   startedAt: number | undefined
+  /** it was called and is at its place again, because the agent was busy or could not be reached */
+  putBack: boolean
+  /** it was told that the agent cannot be reached */
+  disrupted: boolean
   outcome: Outcome | undefined
   /** answers that were no answer: 503, broken connections, by name */
   readonly troubles: Map<string, number>
@@ -65,6 +69,8 @@ export const makeCaller = (name: number): Caller => ({
   gaps: [],
   turn: undefined,
   startedAt: undefined,
+  putBack: false,
+  disrupted: false,
   outcome: undefined,
   troubles: new Map(),
   ghosts: [],
@@ -100,6 +106,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         caller.queued = answer.status === 202
         if (answer.status === 200) return { session: textOf(answer, "sessionId") }
         caller.positions.push({ at: caller.answeredAt, position: Number(answer.json.queuePosition) })
+        caller.disrupted ||= answer.json.disrupted === true
         return "again"
       }
       // the first request that is answered no counts as none; its slot, if it had one, is freed by its deadline
@@ -119,7 +126,8 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       const answer = await send("POST", `/api/session/${caller.ticket}/start`)
       const code = answer === undefined ? "broken" : (field(answer, "code") ?? "")
       if (answer?.status === 200) return { session: textOf(answer, "sessionId") }
-      if (code === "not_your_turn" || code === "agent_busy") return undefined
+      if (code === "agent_busy" || code === "agent_unavailable") caller.putBack = true
+      if (code === "not_your_turn" || code === "agent_busy" || code === "agent_unavailable") return undefined
       if (code === "ticket_over") return { outcome: field(answer ?? neverAnswer, "state") ?? "over" }
       if (code === "ticket_unknown") return { outcome: "unknown" }
       if (code === "platform_unavailable" || code === "platform_rejected") return { outcome: "failed" }
@@ -161,8 +169,10 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         const at = performance.now()
         const gap = caller.gaps.at(-1)
         if (gap !== undefined) gap.to ??= at
-        if (event.type === "position") caller.positions.push({ at, position: Number(event.position) })
-        else if (event.type === "start_call") {
+        if (event.type === "position") {
+          caller.positions.push({ at, position: Number(event.position) })
+          caller.disrupted ||= event.disrupted === true
+        } else if (event.type === "start_call") {
           const before = String(event.startBefore)
           if (!caller.calls.has(before)) caller.calls.set(before, at)
           caller.turn ??= { until: Date.parse(before), heardAt: Date.now(), sentAt: undefined }

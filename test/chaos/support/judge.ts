@@ -16,6 +16,8 @@ export interface Allowed {
   readonly rollback?: boolean
   /** everything */
   readonly emptied?: boolean
+  /** starts fail without ending their tickets: these are called again, and those behind them move back by as many at most */
+  readonly putBack?: boolean
   /** outcomes besides `talked` that the fault may bring about */
   readonly outcomes: ReadonlyArray<string>
 }
@@ -76,10 +78,11 @@ const drain = async (rig: Rig): Promise<QueueState> => {
   return state
 }
 
-/** I2: by the store's own record, whoever got a later lease had a later place. */
-const inOrder = ({ tickets }: QueueState): ReadonlyArray<string> => {
-  const called = [...tickets.values()]
-    .filter(({ lease }) => lease !== "0")
+/** I2: by the store's own record, whoever got a later lease had a later place, unless it was put back and called again. */
+const inOrder = ({ tickets }: QueueState, again: ReadonlySet<string>): ReadonlyArray<string> => {
+  const called = [...tickets]
+    .filter(([id, { lease }]) => lease !== "0" && !id.startsWith("?") && !again.has(id))
+    .map(([, ticket]) => ticket)
     .toSorted((a, b) => Number(a.lease) - Number(b.lease))
   return called.flatMap(({ lease, seq }, i) => {
     const before = called[i - 1]
@@ -89,14 +92,17 @@ const inOrder = ({ tickets }: QueueState): ReadonlyArray<string> => {
   })
 }
 
-/** I2 and I5 as callers saw them: nobody falls back in line, nor is called twice but to say that the window is given anew. */
-const asCallersSaw = (callers: ReadonlyArray<Caller>, windowsAnew: boolean): ReadonlyArray<string> => {
+/**
+ * I2 and I5 as callers saw them: nobody falls back in line but by `back` whom a failed start has put back before them, nor is called
+ * twice but after a start that failed, or to say that the window is given anew.
+ */
+const asCallersSaw = (callers: ReadonlyArray<Caller>, windowsAnew: boolean, back: number): ReadonlyArray<string> => {
   const wrongs: Array<string> = []
-  for (const { calls, name, positions } of callers) {
-    if (calls.size > 1 && !windowsAnew) wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
+  for (const { calls, name, positions, putBack } of callers) {
+    if (calls.size > 1 && !windowsAnew && !putBack) wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
     for (const [i, { position }] of positions.entries()) {
       const before = positions[i - 1]
-      if (before !== undefined && position > before.position) {
+      if (before !== undefined && position > before.position + back) {
         wrongs.push(`I2: caller ${name} went from position ${before.position} back to ${position}`)
       }
     }
@@ -191,10 +197,17 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
       if (caller.outcome === "talked" && letter !== "E")
         wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
     }
-    for (const wrong of inOrder(state)) wrongs.add(wrong)
-    for (const wrong of asCallersSaw(callers, watch.unattended())) wrongs.add(wrong)
-    // I5: one start of a ticket, and one session of an attempt
-    for (const [attempt, n] of count(platform.sessions, (session) => session.attempt)) {
+    const again = new Set(
+      callers.flatMap(({ attempt, putBack, ticket }) =>
+        ticket !== undefined && (putBack || platform.failed.has(attempt)) ? [ticket] : [],
+      ),
+    )
+    for (const wrong of inOrder(state, again)) wrongs.add(wrong)
+    const back = allowed.putBack === true ? rig.options.slots : 0
+    for (const wrong of asCallersSaw(callers, watch.unattended(), back)) wrongs.add(wrong)
+    // I5: one session of an attempt that the gates were told of
+    const told = platform.sessions.filter(({ untold }) => !untold)
+    for (const [attempt, n] of count(told, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
     }
     if (talkPeak > rig.options.slots) wrongs.add(`I1: ${talkPeak} talked at once, ${rig.options.slots} slots`)

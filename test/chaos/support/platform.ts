@@ -13,6 +13,10 @@ export interface Session {
   /** the `clientIdentifier` of the request, which names one attempt of one caller */
   readonly attempt: string
   readonly startedAt: number
+  /** by the wall clock (ms), as its history tells it */
+  readonly createdAt: number
+  /** its start was answered with an error, so that no gate was told of it */
+  readonly untold: boolean
   joinedAt: number | undefined
   endedAt: number | undefined
   /** when a gate took its webhook, and whether that freed a slot */
@@ -32,6 +36,18 @@ export interface PlatformOptions {
   readonly startMillis?: number
 }
 
+/**
+ * What is wrong with it: `refuses` answers 503 to everything and does nothing, `hangs` answers nothing and does nothing, `untold`
+ * begins sessions and answers 500.
+ */
+export type Fault = "none" | "refuses" | "hangs" | "untold"
+
+/** Something that it was asked, and when. */
+export interface Asked {
+  readonly at: number
+  readonly what: "start" | "history" | "other"
+}
+
 export interface ChaosPlatform {
   readonly port: number
   readonly baseUrl: string
@@ -45,6 +61,10 @@ export interface ChaosPlatform {
   readonly untold: () => number
   /** starts are answered only after this is false again */
   hold: boolean
+  fault: Fault
+  readonly asked: ReadonlyArray<Asked>
+  /** attempts of which a start was not answered with a session */
+  readonly failed: ReadonlySet<string>
   /** A caller talks for so long; resolves when the call is over, to whether there was a call. */
   readonly talk: (sessionId: string, millis: number) => Promise<boolean>
   readonly dispose: () => Promise<void>
@@ -65,6 +85,8 @@ const WEBHOOK_PAUSE = 100
 export const startChaosPlatform = async (options: PlatformOptions): Promise<ChaosPlatform> => {
   const { chance, joinMillis = 20_000, limit = Number.POSITIVE_INFINITY, startMillis = 20, webhook } = options
   const sessions: Array<Session> = []
+  const asked: Array<Asked> = []
+  const failed = new Set<string>()
   const byId = new Map<string, Session>()
   const untold = new Set<Session>()
   let refusals = 0
@@ -95,8 +117,25 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     void tell(session, id).then(() => (again ? tell(session, session.conversationId) : undefined))
   }
 
+  /** Whether a request ends here because of the fault. One that hangs is cut off when the fault is over. */
+  const spoilt = async (response: ServerResponse): Promise<boolean> => {
+    const { fault } = platform
+    if (fault === "refuses") reply(response, 503, { detail: "Service unavailable." })
+    if (fault !== "hangs") return fault === "refuses"
+    while (platform.fault === "hangs" && !stopped && !response.destroyed) await sleep(50, undefined, { ref: false })
+    response.destroy()
+    return true
+  }
+
   const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: { readonly clientIdentifier?: string } = JSON.parse(await read(request))
+    const attempt = body.clientIdentifier ?? ""
+    if (await spoilt(response)) {
+      failed.add(attempt)
+      return
+    }
+    const told = platform.fault !== "untold"
+    if (!told) failed.add(attempt)
     if (running >= limit) {
       refusals++
       reply(response, 429, { success: false, code: "CONCURRENCY_LIMIT_REACHED", message: "Too many calls." })
@@ -106,8 +145,10 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     const session: Session = {
       webId: `web-${n}`,
       conversationId: `conversation-${n}`,
-      attempt: body.clientIdentifier ?? "",
+      attempt,
       startedAt: performance.now(),
+      createdAt: Date.now(),
+      untold: !told,
       joinedAt: undefined,
       endedAt: undefined,
       toldAt: undefined,
@@ -122,6 +163,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     }, joinMillis).unref()
     await sleep(chance.below(startMillis), undefined, { ref: false })
     while (platform.hold && !stopped) await sleep(20)
+    if (!told) return reply(response, 500, { detail: "Internal server error." })
     reply(response, 200, {
       success: true,
       data: {
@@ -132,7 +174,22 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     })
   }
 
-  const history = (session: Session | undefined, response: ServerResponse): void => {
+  /** The newest sessions, and where the next ones begin. */
+  const list = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body: { readonly limit: number; readonly nextCursor?: string } = JSON.parse(await read(request))
+    if (await spoilt(response)) return
+    const from = Number(body.nextCursor ?? 0)
+    const page = sessions.toReversed().slice(from, from + body.limit)
+    const items = page.map(({ attempt, conversationId, createdAt, webId }) => ({
+      ...{ id: webId, webSessionId: webId, conversationSessionId: conversationId },
+      ...{ clientIdentifier: attempt, webCampaignId: "campaign-1", createdAt: new Date(createdAt).toISOString() },
+    }))
+    const nextCursor = from + page.length < sessions.length ? String(from + page.length) : null
+    reply(response, 200, { success: true, data: { items, nextCursor } })
+  }
+
+  const history = async (session: Session | undefined, response: ServerResponse): Promise<void> => {
+    if (await spoilt(response)) return
     if (session === undefined) reply(response, 404, { success: false, code: "SESSION_NOT_FOUND" })
     else {
       const endedAt = session.endedAt === undefined ? null : "2026-01-01T00:00:00Z"
@@ -142,11 +199,17 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
 
   const server = createServer((request, response) => {
     response.on("error", () => {})
-    const [, asked] = /\/websession\/history\/([^/]+)$/.exec(request.url ?? "") ?? []
-    if (asked !== undefined) history(byId.get(decodeURIComponent(asked)), response)
+    const [, id] = /\/websession\/history\/([^/]+)$/.exec(request.url ?? "") ?? []
     // a request that was cut in the middle is no request
-    else if (request.url?.endsWith("/websession/initiate")) initiate(request, response).catch(() => response.destroy())
-    else reply(response, 404, { detail: "Not found." })
+    const cut = (): void => void response.destroy()
+    const start = request.url?.endsWith("/websession/initiate") === true
+    const listed = request.url?.endsWith("/websession/history") === true
+    const what = start ? "start" : listed || id !== undefined ? "history" : "other"
+    asked.push({ at: performance.now(), what })
+    if (id !== undefined) history(byId.get(decodeURIComponent(id)), response).catch(cut)
+    else if (start) initiate(request, response).catch(cut)
+    else if (listed) list(request, response).catch(cut)
+    else spoilt(response).then((done) => (done ? undefined : reply(response, 404, { detail: "Not found." })), cut)
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
@@ -161,6 +224,9 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     peak: () => ({ ...peak }),
     untold: () => untold.size,
     hold: false,
+    fault: "none",
+    asked,
+    failed,
     talk: async (id, millis) => {
       const session = byId.get(id)
       if (session === undefined) throw new Error(`a session that the platform has not started: ${id}`)

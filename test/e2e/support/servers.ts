@@ -53,6 +53,8 @@ export interface StartCall {
   readonly sessionId: string
   /** answers a start that was left hanging */
   readonly release: () => void
+  /** its session has begun, whatever the answer says */
+  readonly begin: () => void
 }
 
 export interface FakePlatform extends Listening {
@@ -62,9 +64,13 @@ export interface FakePlatform extends Listening {
   script: ((call: StartCall) => Scripted | undefined) | undefined
 }
 
-/** A platform that starts every session it is asked for, unless its script says otherwise. */
+/**
+ * A platform that starts every session it is asked for, unless its script says otherwise, and whose history lists the newest
+ * sessions, as `websession/history` does.
+ */
 export const startPlatform = async (): Promise<FakePlatform> => {
   const starts: Array<StartCall> = []
+  const begun: Array<Readonly<Record<string, unknown>>> = []
   const listening = await listen(async (request, response) => {
     const text = await read(request)
     const sessionId = `conversation-${starts.length + 1}`
@@ -73,18 +79,33 @@ export const startPlatform = async (): Promise<FakePlatform> => {
       status: 200,
       body: { success: true, data: { ...data, sessionWebSocketURL: `ws://127.0.0.1:9/${sessionId}?token=t` } },
     }
+    if (request.url?.endsWith("/websession/history")) {
+      const items = begun.toReversed().slice(0, JSON.parse(text).limit)
+      return carryOut({ status: 200, body: { success: true, data: { items, nextCursor: null } } }, response)
+    }
     if (!request.url?.endsWith("/websession/initiate")) {
       return carryOut({ status: 404, body: { detail: "Not found." } }, response)
+    }
+    const body: StartCall["body"] = JSON.parse(text)
+    const begin = (): void => {
+      const { clientIdentifier, webCampaignId } = body
+      begun.push({ ...data, clientIdentifier, webCampaignId, createdAt: new Date().toISOString() })
     }
     const call: StartCall = {
       path: request.url,
       authorization: request.headers.authorization ?? "",
-      body: JSON.parse(text),
+      body,
       sessionId,
-      release: () => carryOut(session, response),
+      release: () => {
+        begin()
+        carryOut(session, response)
+      },
+      begin,
     }
     starts.push(call)
-    carryOut(platform.script?.(call) ?? session, response)
+    const scripted = platform.script?.(call)
+    if (scripted === undefined) call.release()
+    else carryOut(scripted, response)
   })
   const platform: FakePlatform = { ...listening, baseUrl: `${listening.origin}api/v1`, starts, script: undefined }
   return platform
