@@ -6,6 +6,7 @@ import { Effect, Result, Schedule, type Scope } from "effect"
 import { type At, FifoQueue, LIMITED_LONGEST_MILLIS, type Place } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type WebSession } from "../PlatformApi.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { Closing } from "./closing.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import { leaveToDeadline, type Steps } from "./steps.ts"
@@ -36,11 +37,13 @@ const tooSlow = (): PlatformUnavailable =>
 export const makeLaunch = (
   { step }: Steps,
   ids: SessionIds,
+  { inTime, isLate }: Closing,
 ): Effect.Effect<Launch, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
+    const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
 
     const bound = (
       at: At,
@@ -51,7 +54,7 @@ export const makeLaunch = (
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
       step(
         at,
-        Effect.retry(queue.bind(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }), BIND_RETRY),
+        Effect.retry(queue.bind(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }), bindRetry),
       ).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
@@ -118,7 +121,7 @@ export const makeLaunch = (
     }
 
     return (at, ticket, lease, { from = "", ...config }, unplaced = Effect.void) =>
-      Effect.matchEffect(platform.initiate(config, from), {
+      Effect.matchEffect(inTime(platform.initiate(config, from)), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(refused(at, ticket, lease, error, unplaced), Result.fail),
       })
