@@ -37,10 +37,11 @@ interface Telling {
   alone: boolean
 }
 
-/** What the platform makes of a start, and when it was asked (simulated ms). */
+/** What the platform makes of a start, and when it was asked (simulated ms), and by whom. */
 export interface Start {
   readonly script: PlatformScript
   readonly at: number
+  readonly by: Gate
 }
 
 export class Platform {
@@ -70,7 +71,7 @@ export class Platform {
     }
     if (before.some(({ script: { outcome } }) => outcome !== "capacity" && outcome !== "limited"))
       this.world.fail(`I5: ${request} was started twice`)
-    this.started.set(request, [...before, { script, at: kernel.now }])
+    this.started.set(request, [...before, { script, at: kernel.now, by: gate }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
     if (script.outcome === "started" || script.outcome === "ghost") this.begin(ids, request, script)

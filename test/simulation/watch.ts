@@ -128,7 +128,7 @@ export class Watch {
       this.saw(`${name} ${result[0]}`)
     if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${result[0]} by audit`)
-    if (name === "release") this.released(own, String(result[0]))
+    if (name === "release") this.released(gate, own, String(result[0]))
     if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
     const heard = this.messages.toSorted()
     this.messages = []
@@ -189,7 +189,7 @@ export class Watch {
   }
 
   /** A start did not come about: the store must have been told what the platform said. */
-  private released([ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
+  private released(gate: Gate, [ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
     this.saw(`release ${kind} ${answer}`)
     if (answer === "stale") return
     const { world } = this
@@ -201,11 +201,26 @@ export class Watch {
     const { at, script } = start
     // a gate does not wait for ever
     if (kind === "failed" && world.kernel.now - at >= START_TIMEOUT_MILLIS) return
+    if (kind === "failed" && world.kernel.now >= gate.givesUpAt) {
+      this.saw("release given up")
+      return
+    }
     if (kind !== RELEASES[script.outcome]) {
       world.fail(`the start of ${ticket} was released as ${kind}, and the platform said ${script.outcome}`)
     }
     if (kind === "limited" && Number(millis) !== Math.max(1, script.retryAfter)) {
       world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
+  }
+
+  /** A gate has stopped in order: it leaves no start behind that nobody waits for. */
+  stopped(gate: Gate): void {
+    this.saw("stop")
+    for (const [id, { state }] of this.state.tickets) {
+      const start = state === "s" ? this.world.platform.lastStart(this.ledger.lifeOf(id)?.request ?? "") : undefined
+      // what the store did not hear of it is left to the deadline
+      if (start?.by === gate && gate.cleanSince <= start.at)
+        this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
     }
   }
 
