@@ -7,7 +7,7 @@ import { scenarios } from "./index.ts"
 import { carryOut } from "./support/scenario.ts"
 
 /** Those whose order is back within seconds; they mostly wait, so they do it together. */
-const SMALL = ["gate-killed", "redis-always", "redis-emptied", "cut-redis", "cut-callers", "reconnect"]
+const SMALL = ["gate-killed", "gate-stopped", "redis-always", "redis-emptied", "cut-redis", "cut-callers", "reconnect"]
 
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000)
 
