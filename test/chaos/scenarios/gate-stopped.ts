@@ -12,7 +12,7 @@ import { makeRig, type Rig } from "../support/rig.ts"
 import type { Row, Scenario } from "../support/scenario.ts"
 import type { Seat } from "../support/seats.ts"
 
-const SIZES = { small: { callers: 48, slots: 6, stops: 2 }, full: { callers: 400, slots: 12, stops: 6 } }
+const SIZES = { small: { callers: 48, slots: 6, stops: 2 }, full: { callers: 360, slots: 12, stops: 6 } }
 /** How long slots may fill with starts that the platform does not answer, before the gate is told to stop. */
 const FILL_MILLIS = 2_000
 /** When the platform that is only slow answers; channels have been sent elsewhere by then. */
@@ -67,28 +67,34 @@ const stop = async (rig: Rig, seat: Seat, hangs: boolean): Promise<Stop> => {
   return { exit, millis, inFlight, decidedAfter, back: timesInWords(await back) }
 }
 
+/** Callers, a stop under them, and their ends: all of it anew each time, so that it is known what is under way. */
+const round = async (rig: Rig, n: number, callers: number, hangs: boolean): Promise<Stop> => {
+  const { platform, seats, view } = rig
+  const seat = seats[n % seats.length]
+  if (seat === undefined) throw new Error("there are gates")
+  // every other time those who come first are being started by their requests when the gate is told to stop
+  const requests = n % 2 === 0
+  platform.hold = requests
+  const crowd = rig.crowd({
+    callers,
+    arriveMillis: 1_000,
+    talkMillis: [200, 1_500],
+    // where all is to be finished, requests would keep the process for the others
+    startsOver: requests || hangs ? ["http", "websocket", "hub"] : ["websocket", "hub"],
+  })
+  await eventually("callers wait", async () => ((await view.look())?.waiting.size ?? 0) > 0)
+  if (!requests) await eventually("no request is under way", async () => (await starting(rig)).size === 0)
+  const stopped = await stop(rig, seat, hangs)
+  await crowd.done(120_000)
+  return stopped
+}
+
 const row = async (hangs: boolean, ...[size, seed, bench]: Parameters<Scenario["run"]>): Promise<Row> => {
   const { callers, slots, stops } = SIZES[size]
   const redis = bench.own(await startRedis())
-  const rig = await makeRig({ seed, bench, storeUrl: redis.url, gates: 2, slots, startMillis: 300 })
-  const { chance, platform, seats } = rig
-  // those who come first start at once, and are being started when the first gate is told to stop
-  platform.hold = true
-  const crowd = rig.crowd({
-    callers,
-    arriveMillis: stops * 2_000,
-    talkMillis: [200, 1_500],
-    startsOver: ["http", "websocket", "hub"],
-  })
+  const rig = await makeRig({ seed, bench, storeUrl: redis.url, gates: 2, slots, startMillis: 300, calledAnew: hangs })
   const all: Array<Stop> = []
-  for (let n = 0; n < stops; n++) {
-    const seat = seats[n % seats.length]
-    if (seat === undefined) throw new Error("there are gates")
-    all.push(await stop(rig, seat, hangs))
-    await sleep(chance.between(200, 1_500))
-    if (crowd.callers.every(({ outcome }) => outcome !== undefined)) break
-  }
-  await crowd.done(120_000)
+  for (let n = 0; n < stops; n++) all.push(await round(rig, n, callers / stops, hangs))
   // a start of which nobody knows what came may have failed
   const verdict = await judge(rig, { outcomes: hangs ? ["failed"] : [] })
   const slowest = Math.max(...all.map(({ millis }) => millis))
