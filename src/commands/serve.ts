@@ -20,14 +20,11 @@ const GONE_MILLIS = 9_500
 
 /** Ended before all else, since it was built last. */
 const insistOnTheEnd = Effect.addFinalizer(() =>
-  Effect.gen(function* () {
-    const run = Effect.runSyncWith(yield* Effect.context<never>())
-    const end = (): void => {
-      run(Effect.logError("Not everything was over in time; the process ends all the same."))
-      process.exit(1)
-    }
-    setTimeout(end, GONE_MILLIS).unref()
-  }),
+  Effect.logError("Not everything was over in time; the process ends all the same.").pipe(
+    Effect.andThen(Effect.sync(() => process.exit(1))),
+    Effect.delay(GONE_MILLIS),
+    Effect.forkDetach,
+  ),
 )
 
 const announce = Layer.effectDiscard(

@@ -275,6 +275,29 @@ describe("a gate that is told to stop", () => {
   )
 
   it.concurrent(
+    "is gone in time though a command to its Redis never ends",
+    withBench(async (bench) => {
+      // the time limit of commands (2 s) never passes
+      const endless =
+        "const of = setTimeout; globalThis.setTimeout = (f, ms, ...a) => of(f, ms === 2000 ? 2 ** 30 : ms, ...a)"
+      const options = `--import=data:text/javascript,${encodeURIComponent(endless)}`
+      const { gate, redis } = await sceneOf(bench, { NODE_OPTIONS: options })
+      redis.kill("SIGSTOP")
+      try {
+        // the sweep of every second hangs by then
+        await sleep(2_000)
+        const { exit, millis } = await stopping(gate, "SIGTERM")
+        assert.isBelow(millis, GONE_WITHIN_MILLIS)
+        assert.deepStrictEqual(exit, { code: 1, signal: null })
+        assert.include(gate.output(), "the process ends all the same")
+        note(TOPIC, `SIGTERM, a command that never ends: exit code ${exit.code} after ${seconds(millis)}`)
+      } finally {
+        redis.kill("SIGCONT")
+      }
+    }),
+  )
+
+  it.concurrent(
     "is gone in time though neither the platform nor its Redis answers any more",
     withBench(async (bench) => {
       const scene = await sceneOf(bench)
