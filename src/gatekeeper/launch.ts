@@ -15,6 +15,7 @@ import {
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
 import { DOUBT_MILLIS } from "../queue/step.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { Closing } from "./closing.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
@@ -80,16 +81,18 @@ export const identifierOf = (ticket: string, config: Pick<SessionConfig, "client
 export const makeLaunch = (
   { step }: Steps,
   ids: SessionIds,
+  { inTime, isLate }: Closing,
 ): Effect.Effect<Launch, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
+    const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
 
     /** Where the store is away for longer, its slot must not be given to others: it is bound when the store is back. */
     const bindWithin = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
       const bind = step(at, queue.bind(at, ticket, lease, session))
-      return Effect.tapError(Effect.retry(bind, BIND_RETRY), () =>
+      return Effect.tapError(Effect.retry(bind, bindRetry), () =>
         Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
       )
     }
@@ -184,9 +187,11 @@ export const makeLaunch = (
       }
     }
 
-    return (at, ticket, lease, { from = "", ...config }, unplaced) =>
-      Effect.matchEffect(platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from), {
+    return (at, ticket, lease, { from = "", ...config }, unplaced) => {
+      const start = platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from)
+      return Effect.matchEffect(inTime(start), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
+    }
   })

@@ -511,6 +511,7 @@ export const faults: ReadonlyArray<Planted> = [
       zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
     })),
   },
+  { name: "a gate that is told to stop does not wait for what it is starting", hasty: true },
   {
     name: "a network takes all places",
     script: tampered("admit", (db, s) => ({

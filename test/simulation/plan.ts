@@ -103,8 +103,14 @@ export type Action =
       readonly millis: number
       readonly mode: "lose" | "repeat" | "reorder"
     }
-  /** A gate is told to stop: it sends its connections away and goes. */
-  | { readonly kind: "stop"; readonly at: number; readonly gate: number; readonly downMillis: number }
+  /** A gate is told to stop, at once or when it next asks the platform: it finishes what it is starting, and goes. */
+  | {
+      readonly kind: "stop"
+      readonly at: number
+      readonly gate: number
+      readonly when: "now" | "platform"
+      readonly downMillis: number
+    }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
 
 export interface Plan {
@@ -304,7 +310,13 @@ export const planOf = (seed: number): Plan => {
         })
         break
       case "stop":
-        actions.push({ kind: "stop", at, gate, downMillis: chance.pick(10, 2_000, 20_000) })
+        actions.push({
+          kind: "stop",
+          at,
+          gate,
+          when: keyed(seed, `stop ${n}`) % 2 === 0 ? "platform" : "now",
+          downMillis: chance.pick(10, 2_000, 20_000),
+        })
         break
       case "slots":
         if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })

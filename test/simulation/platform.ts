@@ -44,10 +44,11 @@ interface Telling {
   alone: boolean
 }
 
-/** What the platform makes of a start, and when it was asked (simulated ms). */
+/** What the platform makes of a start, and when it was asked (simulated ms), and by whom. */
 export interface Start {
   readonly script: PlatformScript
   readonly at: number
+  readonly by: Gate
 }
 
 export class Platform {
@@ -83,7 +84,7 @@ export class Platform {
     const again = this.world.watch.ledger.wasInDoubt(request)
     if (!again && before.some(({ script: { outcome } }) => !AGAIN.has(outcome)))
       this.world.fail(`I5: ${request} was started twice`)
-    this.started.set(request, [...before, { script, at: kernel.now }])
+    this.started.set(request, [...before, { script, at: kernel.now, by: gate }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
     if (script.outcome === "started" || script.outcome === "ghost")

@@ -29,6 +29,7 @@ const CORNERS = [
   ...["sweep cM", "sweep sw", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
   ...["end passes over", "sweep passes over"],
   ...["attach waiting", "attach called", "attach starting", "attach live", "attach over"],
+  "stop",
 ]
 
 const check = (played: Played): void => {

@@ -136,7 +136,7 @@ export class Watch {
       this.saw(`${name} ${result[0]}`)
     if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${result[0]} by audit`)
-    if (name === "fail") this.failed(own, String(result[0]))
+    if (name === "fail") this.failed(gate, own, String(result[0]))
     if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
     const heard = this.messages.toSorted()
     this.messages = []
@@ -199,7 +199,7 @@ export class Watch {
   }
 
   /** A start did not come about: the store must have been told what the platform said. */
-  private failed([ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
+  private failed(gate: Gate, [ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
     this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
     const { world } = this
@@ -212,6 +212,10 @@ export class Watch {
     const { at, script } = start
     // a gate does not wait for ever
     const late = kind === "doubt" && world.kernel.now - at >= START_TIMEOUT_MILLIS
+    if ((kind === "doubt" || kind === "answered") && world.kernel.now >= gate.givesUpAt) {
+      this.saw("fail given up")
+      return
+    }
     if (!late && kind !== REASONS[script.outcome]) {
       world.fail(`the start of ${ticket} failed as ${kind}, and the platform said ${script.outcome}`)
     }
@@ -219,6 +223,18 @@ export class Watch {
       world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
     if (kind === "limited" && Number(millis) !== Math.max(1, script.retryAfter)) {
       world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
+  }
+
+  /** A gate has stopped in order: it leaves no start behind that nobody waits for. */
+  stopped(gate: Gate): void {
+    this.saw("stop")
+    for (const [id, { state }] of this.state.tickets) {
+      const start =
+        state === "s" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
+      // what the store did not hear of it is left to the deadline
+      if (start?.by === gate && gate.cleanSince <= start.at)
+        this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
     }
   }
 
