@@ -9,6 +9,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { admit } from "./queue/admit.ts"
+import { clear } from "./queue/clear.ts"
 import { operatorKeysOf } from "./queue/console.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import * as ends from "./queue/end.ts"
@@ -116,6 +117,19 @@ export interface Swept {
   readonly owed: ReadonlyArray<Settlement>
 }
 
+export interface Cleared {
+  /** another step has work at once */
+  readonly more: boolean
+  /** tickets that this step sent away */
+  readonly sent: number
+  /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
+  readonly left: boolean
+  readonly waiting: number
+  readonly leases: number
+  /** leases with a running session */
+  readonly live: number
+}
+
 type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
 
 /** What a step asks of the store, for one that does more with it. */
@@ -192,6 +206,11 @@ export class FifoQueue extends Context.Service<
       ids: ReadonlyArray<string>,
     ) => Step<{ readonly length: number; readonly averageMillis: number; readonly tickets: ReadonlyArray<Touched> }>
     readonly sweep: (at: At) => Step<Swept>
+    /**
+     * Sends away who has waited or been called for `unservedMillis`, and gives their quota back: of a campaign that no gate has
+     * served for so long. Starts under way and running sessions go on. Nobody is called. Idempotent.
+     */
+    readonly clear: (at: At, unservedMillis: number) => Step<Cleared>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
     readonly audit: (
@@ -413,6 +432,20 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
               const [kind, ticket, caller] = text(entry).split(" ")
               return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
             }),
+          }),
+        ),
+      clear: (at, unservedMillis) =>
+        step(
+          clear,
+          at,
+          (now) => [now - unservedMillis],
+          (reply) => ({
+            more: reply[0] === 1,
+            sent: integer(reply[1]),
+            left: reply[2] === 1,
+            waiting: integer(reply[3]),
+            leases: integer(reply[4]),
+            live: integer(reply[5]),
           }),
         ),
       settled: (at, settlements) =>

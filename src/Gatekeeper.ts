@@ -17,8 +17,10 @@ import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
+import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
+import { makeInstance } from "./gatekeeper/instance.ts"
 import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
@@ -144,7 +146,9 @@ export const layer: Layer.Layer<
     const giveBack = yield* makeGiveBack(steps)
     const sessionIds = yield* makeSessionIds(steps)
     const launch = yield* makeLaunch(steps, sessionIds)
-    const tickets = yield* makeTickets(campaigns, steps, launch)
+    const instance = yield* makeInstance
+    const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
+    const tickets = yield* makeTickets(campaigns, steps, launch, gates.removed)
     const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
@@ -253,8 +257,9 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds)
-    const operator = yield* makeOperator(campaigns, capacity, steps)
+    yield* gates.begin
+    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, gates.removed)
+    const operator = yield* makeOperator(campaigns, capacity, steps, instance, gates)
 
     return Gatekeeper.of({
       request: (body, caller) => Effect.matchEffect(request(body, caller), counted),
