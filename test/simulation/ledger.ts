@@ -8,7 +8,7 @@ import type { Gate } from "./gate.ts"
 import { limitsOf, limitsProbe } from "./limits.ts"
 import type { World } from "./world.ts"
 
-export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
+export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
 
 export interface Life {
   readonly gate: Gate
@@ -113,7 +113,10 @@ export class Ledger {
         life.terminal = state
         life.terminalAt = world.kernel.now
         const missed = state === "M" || (state === "L" && leftLate(change, id))
-        const refunded = (state === "F" && !refused) || (state === "L" && (was === "w" || change.withdraws === true))
+        const refunded =
+          (state === "F" && !refused) ||
+          (state === "L" && (was === "w" || change.withdraws === true)) ||
+          (state === "X" && change.clears === true)
         life.costs = refunded ? 0 : missed ? 3 : 1
       }
       if (was === "l" && state === "E") {

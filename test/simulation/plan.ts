@@ -92,6 +92,8 @@ export type Action =
   /** A gate is told to stop: it sends its connections away and goes. */
   | { readonly kind: "stop"; readonly at: number; readonly gate: number; readonly downMillis: number }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
+  /** The campaign goes from the settings of one gate after the other, each of which starts anew, and after `millis` comes back. */
+  | { readonly kind: "remove"; readonly at: number; readonly millis: number }
 
 export interface Plan {
   readonly seed: number
@@ -273,6 +275,11 @@ export const planOf = (seed: number): Plan => {
       case "slots":
         if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })
     }
+  }
+  if (keyed(seed, "remove") % 6 === 0) {
+    // for as long as a rolling restart takes, or until it is brought to its end
+    const lasting = pickBy(keyed(seed, "remove for"), [15_000, 100_000, 250_000, 900_000])
+    actions.push({ kind: "remove", at: keyed(seed, "remove at") % millis, millis: lasting })
   }
   return {
     seed,
