@@ -117,18 +117,24 @@ export interface Swept {
   readonly owed: ReadonlyArray<Settlement>
 }
 
-export interface Cleared {
-  /** another step has work at once */
-  readonly more: boolean
-  /** tickets that this step sent away */
-  readonly sent: number
-  /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
-  readonly left: boolean
-  readonly waiting: number
-  readonly leases: number
-  /** leases with a running session */
-  readonly live: number
-}
+export type Cleared =
+  /** a gate serves the campaign, and nothing was done */
+  | { readonly _tag: "served" }
+  | {
+      readonly _tag: "cleared"
+      /** another step has work at once */
+      readonly more: boolean
+      /** tickets that this step sent away */
+      readonly sent: number
+      /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
+      readonly left: boolean
+      readonly waiting: number
+      readonly leases: number
+      /** leases with a running session */
+      readonly live: number
+      /** settlements that the process which caused them did not carry out */
+      readonly owed: ReadonlyArray<Settlement>
+    }
 
 type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
 
@@ -207,8 +213,9 @@ export class FifoQueue extends Context.Service<
     ) => Step<{ readonly length: number; readonly averageMillis: number; readonly tickets: ReadonlyArray<Touched> }>
     readonly sweep: (at: At) => Step<Swept>
     /**
-     * Sends away who has waited or been called for `unservedMillis`, and gives their quota back: of a campaign that no gate has
-     * served for so long. Starts under way and running sessions go on. Nobody is called. Idempotent.
+     * Brings a campaign nearer to its end that no gate has swept for `unservedMillis`, instead of a sweep: sends away who waited or
+     * was called before, and gives their quota back; upholds the deadlines of starts under way and running sessions; forgets what
+     * is over. Nobody is called. Idempotent.
      */
     readonly clear: (at: At, unservedMillis: number) => Step<Cleared>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
@@ -312,6 +319,12 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         ],
         admissionOf,
       )
+
+    const owedOf = (entries: Reply | undefined): ReadonlyArray<Settlement> =>
+      list(entries).map((entry) => {
+        const [kind, ticket, caller] = text(entry).split(" ")
+        return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
+      })
 
     return FifoQueue.of({
       admit: (at, newcomer) => Effect.flatMap(store.now, (now) => run(admitting(at, newcomer, now))),
@@ -428,10 +441,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             leases: integer(reply[2]),
             live: integer(reply[3]),
             averageMillis: integer(reply[4]),
-            owed: list(reply[5]).map((entry) => {
-              const [kind, ticket, caller] = text(entry).split(" ")
-              return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
-            }),
+            owed: owedOf(reply[5]),
           }),
         ),
       clear: (at, unservedMillis) =>
@@ -439,14 +449,19 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           clear,
           at,
           (now) => [now - unservedMillis],
-          (reply) => ({
-            more: reply[0] === 1,
-            sent: integer(reply[1]),
-            left: reply[2] === 1,
-            waiting: integer(reply[3]),
-            leases: integer(reply[4]),
-            live: integer(reply[5]),
-          }),
+          (reply): Cleared =>
+            reply[0] === 1
+              ? { _tag: "served" }
+              : {
+                  _tag: "cleared",
+                  more: reply[1] === 1,
+                  sent: integer(reply[2]),
+                  left: reply[3] === 1,
+                  waiting: integer(reply[4]),
+                  leases: integer(reply[5]),
+                  live: integer(reply[6]),
+                  owed: owedOf(reply[7]),
+                },
         ),
       settled: (at, settlements) =>
         Effect.asVoid(

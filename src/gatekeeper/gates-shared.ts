@@ -46,9 +46,13 @@ export const beat: Script = {
   lua: `-- voicegate gates.beat
 local ALIVE, ABOUT, SETTINGS, SEEN, CAMPAIGNS, STORE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local now, id, digest = ARGV[1], ARGV[2], ARGV[3]
+-- what is as it was is not written again: it would be copied to replicas and disk every time
+local function put(key, field, value)
+  if redis.call('HGET', key, field) ~= value then redis.call('HSET', key, field, value) end
+end
 redis.call('ZADD', ALIVE, now, id)
-redis.call('HSET', ABOUT, id, digest .. ' ' .. ARGV[4])
-redis.call('HSET', SETTINGS, id, ARGV[5])
+put(ABOUT, id, digest .. ' ' .. ARGV[4])
+put(SETTINGS, id, ARGV[5])
 for _, each in ipairs(redis.call('ZRANGEBYSCORE', ALIVE, '-inf', ARGV[6], 'LIMIT', 0, ${FORGET_MOST})) do
   redis.call('ZREM', ALIVE, each)
   redis.call('HDEL', ABOUT, each)
@@ -59,7 +63,7 @@ for i = 9, #ARGV, 2 do
   own[ARGV[i]] = true
   count = count + 1
   redis.call('ZADD', SEEN, now, ARGV[i])
-  redis.call('HSET', CAMPAIGNS, ARGV[i], ARGV[i + 1])
+  put(CAMPAIGNS, ARGV[i], ARGV[i + 1])
 end
 local store = redis.call('HGET', STORE, 'id')
 if not store then

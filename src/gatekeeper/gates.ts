@@ -82,7 +82,7 @@ export const makeGates = (
       if (announces) announcedAt = now
       heard = answer
       heardAt = now
-      removed.hear(answer.removed)
+      removed.hear(answer.removed, now)
       return answer
     })
     const removed = yield* makeRemoved(
@@ -131,15 +131,12 @@ export const makeGates = (
           ...elsewhere.standing().map((names) => `Another database of the Redis server has gates for ${names}, too.`),
         ],
       }),
-      begin: Effect.andThen(
-        Effect.forkScoped(Effect.ignore(beat), { startImmediately: true }),
-        Effect.asVoid(
-          every(
-            GATE_BEAT_MILLIS,
-            "beat of the gate",
-            Effect.flatMap(beat, (answer) => Effect.andThen(judge(answer, heardAt), removed.drain(heardAt))),
-          ),
-        ),
-      ),
+      begin: Effect.gen(function* () {
+        yield* Effect.forkScoped(Effect.ignore(beat), { startImmediately: true })
+        const judged = Effect.flatMap(beat, (answer) => judge(answer, heardAt))
+        yield* every(GATE_BEAT_MILLIS, "beat of the gate", judged)
+        // apart from the beat, which thousands who are sent away must not hold up: others would take this gate for gone
+        yield* every(GATE_BEAT_MILLIS, "end of removed campaigns", removed.drain)
+      }),
     }
   })

@@ -44,10 +44,10 @@ export interface Removed {
 }
 
 export interface Removing extends Removed {
-  /** Takes note of what the store knows. */
-  readonly hear: (removed: Heard["removed"]) => void
-  /** Brings those that nobody serves nearer to their end, at this time of the store (ms). */
-  readonly drain: (now: number) => Effect.Effect<void>
+  /** Takes note of what the store knows at this time of its own (ms). */
+  readonly hear: (removed: Heard["removed"], now: number) => void
+  /** Brings those nearer to their end that nobody serves, as was heard last. */
+  readonly drain: Effect.Effect<void>
 }
 
 /** `asked` asks the store, and hears, unless it has been asked before. */
@@ -60,37 +60,42 @@ export const makeRemoved = (
     const queue = yield* FifoQueue
     const instance = (yield* PushChannel).address
     let known: ReadonlyArray<RemovedCampaign> = []
+    let heardAt = 0
     const byTag = new Map<string, RemovedCampaign>()
-    /** whose end was said to have begun */
+    /** whose end was said to have begun, and how many were sent away from each */
     const announced = new Set<string>()
+    const sent = new Map<string, number>()
 
-    const drainOne = Effect.fnUntraced(function* ({ at, key, name, seenAt }: RemovedCampaign) {
-      let sent = 0
-      let cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
-      for (sent += cleared.sent; cleared.more; sent += cleared.sent) {
-        cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
+    const clear = Effect.fnUntraced(function* ({ at, key }: RemovedCampaign) {
+      while (true) {
+        const cleared = yield* step(at, queue.clear(at, UNSERVED_MILLIS))
+        if (cleared._tag === "served") return undefined
+        if (cleared.owed.length > 0) yield* settle(at, cleared.owed)
+        sent.set(key, (sent.get(key) ?? 0) + cleared.sent)
+        yield* Metric.update(metrics.waiting(key), cleared.waiting)
+        yield* Metric.update(metrics.leases(key), cleared.leases)
+        if (!cleared.more) return cleared
       }
-      if ((!announced.has(key) && cleared.left) || sent > 0) {
+    })
+    const drainOne = Effect.fnUntraced(function* (campaign: RemovedCampaign) {
+      const { key, name, seenAt } = campaign
+      const cleared = yield* clear(campaign)
+      if (cleared === undefined) return
+      if (cleared.left) {
+        if (announced.has(key)) return
         announced.add(key)
         yield* Effect.logWarning(
-          `Campaign ${name} (${key}) is in no gate's settings any more. Told so, of those who waited: ${sent}; calls that run on and ` +
-            `free their slots when they end: ${cleared.live}.`,
+          `Campaign ${name} (${key}) is in no gate's settings any more. Told so, of those who waited: ${sent.get(key)}; calls that run ` +
+            `on and free their slots when they end: ${cleared.live}.`,
         )
+      } else if (yield* shared.forget(key, seenAt)) {
+        yield* Effect.logInfo(`Nothing is left of campaign ${name} (${key}), which is in no gate's settings any more.`)
       }
-      for (let more = true; more; ) {
-        const swept = yield* step(at, queue.sweep(at))
-        if (swept.owed.length > 0) yield* settle(at, swept.owed)
-        yield* Metric.update(metrics.waiting(key), swept.waiting)
-        yield* Metric.update(metrics.leases(key), swept.leases)
-        more = swept.more
-      }
-      if (cleared.left || !(yield* shared.forget(key, seenAt))) return
-      announced.delete(key)
-      yield* Effect.logInfo(`Nothing is left of campaign ${name} (${key}), which is in no gate's settings any more.`)
     })
 
     return {
-      hear: (removed) => {
+      hear: (removed, now) => {
+        heardAt = now
         byTag.clear()
         known = removed.map(({ about, key, seenAt }) => {
           const says = Option.getOrElse(decode(about), () => ({ name: key, tag: "", slots: 0 }))
@@ -98,7 +103,11 @@ export const makeRemoved = (
           byTag.set(says.tag, campaign)
           return campaign
         })
-        for (const key of announced) if (!known.some((each) => each.key === key)) announced.delete(key)
+        for (const key of sent.keys()) {
+          if (known.some((each) => each.key === key)) continue
+          sent.delete(key)
+          announced.delete(key)
+        }
       },
       known: () => known,
       ofTicket: (ticket) => byTag.get(tagOf(ticket)),
@@ -108,9 +117,9 @@ export const makeRemoved = (
           const campaign = byTag.get(tagOf(ticket))
           return campaign === undefined ? Effect.fail(ticketUnknown()) : Effect.succeed(campaign.at)
         }),
-      drain: (now) =>
+      drain: Effect.suspend(() =>
         Effect.forEach(
-          known.filter(({ seenAt }) => now - seenAt > UNSERVED_MILLIS),
+          known.filter(({ seenAt }) => heardAt - seenAt > UNSERVED_MILLIS),
           (campaign) =>
             drainOne(campaign).pipe(
               Effect.catchTag("StoreUnavailable", () => Effect.void),
@@ -121,5 +130,6 @@ export const makeRemoved = (
             ),
           { discard: true },
         ),
+      ),
     }
   })

@@ -153,8 +153,13 @@ describe("a removed campaign", () => {
 
   test("reclaims the slot of a call that reaches the longest call", (bench) =>
     Effect.gen(function* () {
-      const { call, gate } = yield* removedUnder(bench)
-      yield* TestClock.adjust("121 minutes")
+      const old = yield* bench.start({ ...withSales, Queue: { MaxCallMinutes: 3 } })
+      const call = yield* old.on(begin(caller(1), SALES))
+      yield* old.stop
+      const gate = yield* bench.start(without)
+      yield* TestClock.adjust("3 minutes")
+      expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("live")
+      yield* TestClock.adjust("3 seconds")
       expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("reclaimed")
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(false)
     }))
@@ -226,6 +231,26 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       expect(yield* gate.on(stateOf(second))).toBe("called")
     }))
 
+  test("is left alone also when the beats of the gate that serves it do not reach the store", (bench) =>
+    Effect.gen(function* () {
+      let unheard = false
+      const deaf: Store["Service"] = {
+        ...bench.store,
+        run: (script, keys, args) =>
+          unheard && script.name.startsWith("gates.")
+            ? Effect.fail(new StoreUnavailable({ message: "this node is away" }))
+            : bench.store.run(script, keys, args),
+      }
+      const old = yield* startGate(bench.world, deaf, withSales)
+      yield* old.on(begin(caller(1), SALES))
+      const ticket = yield* old.on(enqueue(caller(2), SALES))
+      unheard = true
+      const gate = yield* bench.start(without)
+      yield* TestClock.adjust("4 minutes")
+      expect(yield* gate.on(stateOf(ticket))).toBe("waiting")
+      expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
+    }))
+
   test("has a caller back in line who was called and comes to the one that cannot start it, and calls again", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start(withSales)
@@ -283,7 +308,7 @@ describe("the registry of campaigns", () => {
       const Campaigns = Object.fromEntries(
         names.map((name) => [name, { WebCampaignId: name, MaxConcurrency: 1 }] as const),
       )
-      const old = yield* bench.start({ VoiceAiPlatform: { Campaigns } })
+      const old = yield* bench.start({ VoiceAiPlatform: { Campaigns }, Queue: { MaxCallMinutes: 1 } })
       for (const [n, name] of names.entries()) yield* old.on(begin(caller(n), { campaignId: name }))
       yield* old.stop
       const steps: Array<string> = []
@@ -304,8 +329,7 @@ describe("the registry of campaigns", () => {
       expect(yield* gate.on(hangUp(`web-${names.length + 1}`))).toBe(true)
       expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
       // all come to their end by the longest call, one after the other
-      yield* TestClock.adjust("121 minutes")
-      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("25 minutes")
       steps.length = 0
       yield* gate.on(hangUp("nobody's"))
       expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)

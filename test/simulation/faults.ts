@@ -466,7 +466,7 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "whoever waits in a removed campaign waits for ever",
-    script: replaced("queue.clear", () => () => [[0, 0, 1, 0, 0, 0], [], []]),
+    script: replaced("queue.clear", () => () => [[1], [], []]),
   },
   {
     name: "a campaign is cleared while another gate serves it",

@@ -253,8 +253,8 @@ export const planOf = (seed: number): Plan => {
         const everywhere = chance.percent(40)
         const millis = chance.pick(20, 300, 3_000, 15_000)
         const met = actions[keyed(seed, `late ${n}`) % arrivals]
-        // the shortest would meet nobody: an admission is late, and what follows it is not
-        if (mode === "late" && millis < 3_000 && met !== undefined) {
+        // the shortest would meet nobody: an admission is late, or is carried out and not heard of, and what follows it is not
+        if ((mode === "late" || mode === "mixed") && millis < 3_000 && met !== undefined) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
           break
         }

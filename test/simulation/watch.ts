@@ -48,8 +48,6 @@ export class Watch {
   private raw = ""
   private messages: Array<string> = []
   private lastSwept = 0
-  /** when a gate that serves the campaign has told the store last */
-  private servedAt = 0
   /** until then nobody counts as absent */
   private mercy = 0
 
@@ -78,7 +76,6 @@ export class Watch {
   ): void {
     const name = script.replace("queue.", "")
     if (script.startsWith("gates.")) {
-      if (gate.serves) this.servedAt = this.world.kernel.now
       done()
       return
     }
@@ -169,7 +166,7 @@ export class Watch {
       unattended: this.unattended(now),
       away,
       ended: this.ended,
-      unserved: world.kernel.now - this.servedAt >= UNSERVED_MILLIS - 2 * plan.skewMillis,
+      unserved: now - this.lastSwept >= UNSERVED_MILLIS,
       maxLength: plan.maxLength,
       share: plan.networkShare,
       graceMillis: plan.graceSeconds * 1000,

@@ -4,7 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { keysOf, RETENTION_MILLIS } from "../../../src/queue/step.ts"
 import { type Script, Store } from "../../../src/Store.ts"
-import { type QueueTest, START_LEASE } from "./harness.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const UNSERVED = 60_000
 
@@ -16,6 +17,14 @@ const remembered: Script = {
   memory: (db, keys) => db.zcard(keys[7] ?? ""),
 }
 
+/** What a clearing did; the test fails where a gate serves the campaign. */
+const clear = (q: Bench, unservedMillis: number) =>
+  Effect.map(q.clear(unservedMillis), (cleared) => {
+    if (cleared._tag === "served") return assert.fail("the campaign is served")
+    const { _tag, ...rest } = cleared
+    return rest
+  })
+
 export const clearing = (test: QueueTest): void => {
   test("a cleared campaign sends away who waits and gives quota back, and its calls run on", { slots: 1 }, (q) =>
     Effect.gen(function* () {
@@ -24,13 +33,14 @@ export const clearing = (test: QueueTest): void => {
       yield* q.admit("b", { caller: "1.2.3.5" })
       yield* q.wait("c")
       yield* TestClock.adjust(UNSERVED)
-      assert.deepStrictEqual(yield* q.clear(UNSERVED), {
+      assert.deepStrictEqual(yield* clear(q, UNSERVED), {
         more: false,
         sent: 3,
         left: true,
         waiting: 0,
         leases: 1,
         live: 1,
+        owed: [],
       })
       assert.deepStrictEqual(["a", "b", "c", "call"].map(q.letter), ["X", "X", "X", "l"])
       assert.deepStrictEqual(
@@ -38,7 +48,7 @@ export const clearing = (test: QueueTest): void => {
         ["refund a", "refund b"],
       )
       // again it has nothing to do
-      assert.strictEqual((yield* q.clear(UNSERVED)).sent, 0)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 0)
       q.setSlots(0)
       assert.strictEqual(yield* q.end("session of call"), "released")
     }),
@@ -67,13 +77,14 @@ export const clearing = (test: QueueTest): void => {
       yield* q.end("session of two")
       const lease = yield* q.begin("starting")
       yield* TestClock.adjust(START_LEASE - 1)
-      assert.deepStrictEqual(yield* q.clear(START_LEASE - 1), {
+      assert.deepStrictEqual(yield* clear(q, START_LEASE - 1), {
         more: false,
         sent: 1,
         left: true,
         waiting: 0,
         leases: 1,
         live: 0,
+        owed: [],
       })
       assert.strictEqual(q.letter("called"), "X")
       assert.deepStrictEqual(
@@ -94,21 +105,22 @@ export const clearing = (test: QueueTest): void => {
       yield* q.end("session of call")
       yield* TestClock.adjust(1)
       // the called one was accepted long ago, and called by a gate just now
-      assert.strictEqual((yield* q.clear(UNSERVED)).sent, 1)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
       assert.deepStrictEqual(["old", "older", "young"].map(q.letter), ["c", "X", "w"])
       yield* TestClock.adjust(UNSERVED)
-      assert.strictEqual((yield* q.clear(UNSERVED)).sent, 2)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 2)
     }),
   )
 
   test("a ticket that comes back to its place after the clearing is sent away by the next", { slots: 1 }, (q) =>
     Effect.gen(function* () {
+      const unserved = START_LEASE - 1
       const admission = yield* q.admit("a", { caller: "1.2.3.4" })
       const lease = admission._tag === "starting" ? admission.lease : ""
-      yield* TestClock.adjust(UNSERVED)
-      assert.strictEqual((yield* q.clear(UNSERVED)).sent, 0)
+      yield* TestClock.adjust(unserved)
+      assert.strictEqual((yield* clear(q, unserved)).sent, 0)
       yield* q.rest("a", lease)
-      assert.strictEqual((yield* q.clear(UNSERVED)).sent, 1)
+      assert.strictEqual((yield* clear(q, unserved)).sent, 1)
       assert.strictEqual(q.letter("a"), "X")
     }),
   )
@@ -119,11 +131,54 @@ export const clearing = (test: QueueTest): void => {
       yield* TestClock.adjust(UNSERVED)
       const sent: Array<number> = []
       for (let more = true; more; ) {
-        const cleared = yield* q.clear(UNSERVED)
+        const cleared = yield* clear(q, UNSERVED)
         sent.push(cleared.sent)
         more = cleared.more
       }
       assert.deepStrictEqual(sent, [200, 200, 50])
+    }),
+  )
+
+  test("a campaign that somebody has swept since is left as it is", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("call")
+      yield* q.wait("a")
+      yield* TestClock.adjust(1_000)
+      yield* q.sweep
+      yield* TestClock.adjust(UNSERVED - 1)
+      const before = q.state()
+      assert.deepStrictEqual(yield* q.clear(UNSERVED), { _tag: "served" })
+      assert.deepStrictEqual(q.state(), before)
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
+    }),
+  )
+
+  test(
+    "clearing reclaims the slot of a call beyond the longest, and of a start that nobody finished",
+    { slots: 2 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("call")
+        yield* q.admit("starting", { caller: "1.2.3.4" })
+        yield* TestClock.adjust(LONGEST_CALL)
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 1)
+        assert.strictEqual(q.letter("starting"), "F")
+        yield* TestClock.adjust(1)
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 0)
+        assert.strictEqual(q.letter("call"), "R")
+      }),
+  )
+
+  test("a clearing hands on what the process owed that died before it", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("a", { caller: "1.2.3.4" })
+      yield* TestClock.adjust(UNSERVED)
+      yield* q.clear(UNSERVED)
+      yield* TestClock.adjust(5_000)
+      const { left, owed } = yield* clear(q, UNSERVED)
+      assert.deepStrictEqual(owed, [{ kind: "refund", ticket: "a", caller: "1.2.3.4" }])
+      assert.isTrue(left)
     }),
   )
 
@@ -137,25 +192,27 @@ export const clearing = (test: QueueTest): void => {
         yield* q.enter("call", { caller: "1.2.3.4" })
         yield* q.end("session of call")
         yield* q.end("session of nobody")
-        assert.isTrue((yield* q.clear(UNSERVED)).left)
+        assert.isTrue((yield* clear(q, UNSERVED)).left)
         assert.strictEqual(yield* count, 2)
-        yield* TestClock.adjust(RETENTION_MILLIS + 1)
+        yield* TestClock.adjust(RETENTION_MILLIS)
         yield* q.settled(q.settlements())
-        yield* q.sweep
-        assert.isFalse((yield* q.clear(UNSERVED)).left)
+        assert.isTrue((yield* clear(q, UNSERVED)).left)
+        yield* TestClock.adjust(1)
+        assert.isFalse((yield* clear(q, UNSERVED)).left)
         assert.strictEqual(yield* count, 0)
       }),
   )
 
   test("a campaign that was never there has nothing left", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* q.clear(UNSERVED), {
+      assert.deepStrictEqual(yield* clear(q, UNSERVED), {
         more: false,
         sent: 0,
         left: false,
         waiting: 0,
         leases: 0,
         live: 0,
+        owed: [],
       })
     }),
   )
