@@ -179,18 +179,22 @@ describe("a removed campaign", () => {
       expect((yield* back.on(ask(caller(6), SALES)))._tag).toBe("Started")
     }))
 
-  test("is forgotten when nothing of it is left, and known no more", (bench) =>
+  test("is shown to the operator until nothing of it is left, and then known no more", (bench) =>
     Effect.gen(function* () {
       const { call, gate, line } = yield* removedUnder(bench)
+      const shown = Effect.map(
+        gate.on(
+          Gatekeeper.use(({ operator }) =>
+            operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
+          ),
+        ),
+        (view) => view?.health.find(({ name }) => name === "Campaigns")?.says,
+      )
+      expect(yield* shown).toBe("Not in the settings here: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
       yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * GATE_BEAT_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")
-      const { health } = (yield* gate.on(
-        Gatekeeper.use(({ operator }) =>
-          operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
-        ),
-      )) ?? { health: [] }
-      expect(health.map(({ name }) => name)).not.toContain("Campaigns")
+      expect(yield* shown).toBeUndefined()
     }))
 
   test("may be left by who waits, with the quota back", (bench) =>
