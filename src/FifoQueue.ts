@@ -194,21 +194,20 @@ export class FifoQueue extends Context.Service<
       lease: string,
       why: StartFailure,
     ) => Step<({ readonly _tag: "waiting" } & Place) | { readonly _tag: "failed" } | { readonly _tag: "stale" }>
-    /** The starts in doubt that are older than `ageMillis`, claimed by this instance for `claimMillis` unless that is 0. */
+    /** The starts in doubt that are older than `ageMillis`, claimed by this instance for `claimMillis`. */
     readonly doubts: (
       at: At,
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
     /**
-     * What the platform says of a start in doubt: the sessions that may be its own, each by its ids. A session that belongs to
-     * no ticket holds the slot until it ends. Without one the slot is free, at once when that is `certain`, else when it was said twice.
+     * What the platform says of a start in doubt: the sessions that may be its own, each by its ids. One that belongs to no ticket
+     * holds the slot until it ends; without one, said twice, the slot is free.
      */
     readonly resolve: (
       at: At,
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
-      certain: boolean,
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended, by any of its ids. */
     readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
@@ -402,16 +401,16 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           step(
             doubts,
             at,
-            (now) => [now - ageMillis, claimMillis === 0 ? 0 : now + claimMillis],
+            (now) => [now - ageMillis, now + claimMillis],
             (reply) => reply.map((doubt) => doubtOf(list(doubt))),
           ),
           (stepped) => stepped.result,
         ),
-      resolve: (at, doubt, sessions, certain) =>
+      resolve: (at, doubt, sessions) =>
         step(
           resolve,
           at,
-          (now) => [doubt, certain ? "certain" : "", now + callMillis, ...sessions.map((ids) => JSON.stringify(ids))],
+          (now) => [doubt, now + callMillis, ...sessions.map((ids) => JSON.stringify(ids))],
           (reply) => resolutions.find((each) => each === reply[0]) ?? "stale",
         ),
       end: (at, sessionIds) =>

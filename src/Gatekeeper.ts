@@ -15,6 +15,7 @@ import { background } from "./gatekeeper/background.ts"
 import { callerGroup } from "./gatekeeper/caller-group.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
+import { makeClosing } from "./gatekeeper/closing.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
@@ -80,7 +81,10 @@ export class Gatekeeper extends Context.Service<
     /** A called ticket starts its session. Asked again while the session lives, it answers the same session. */
     readonly start: (
       ticket: string,
-    ) => Effect.Effect<Started, TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable>
+    ) => Effect.Effect<
+      Started,
+      TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
+    >
     /** Gives up a place or a reserved slot. Idempotent; a running call ends with its session. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     /**
@@ -102,6 +106,12 @@ export class Gatekeeper extends Context.Service<
     readonly queueProblem: Effect.Effect<string | undefined>
     /** What an operator sees and does; whoever calls it has been authorised. */
     readonly operator: Operator
+    /**
+     * Starts nothing more: newcomers and starts are refused with `Draining`. Waits until all that is being started is over, for
+     * `CLOSE_MILLIS` at most. A platform that does not answer in time is waited for no longer, and the start fails. Idempotent; done
+     * by the end of the layer's scope too.
+     */
+    readonly close: Effect.Effect<void>
   }
 >()("voicegate/Gatekeeper") {}
 
@@ -144,9 +154,10 @@ export const layer: Layer.Layer<
     const { at, step } = steps
     const giveBack = yield* makeGiveBack(steps)
     const sessionIds = yield* makeSessionIds(steps)
-    const launch = yield* makeLaunch(steps, sessionIds)
+    const closing = makeClosing()
+    const launch = yield* makeLaunch(steps, sessionIds, closing)
     const doubts = yield* makeDoubts(steps)
-    const tickets = yield* makeTickets(campaigns, steps, launch, doubts)
+    const tickets = yield* makeTickets(campaigns, steps, launch)
     const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
@@ -233,7 +244,7 @@ export const layer: Layer.Layer<
         if (Result.isFailure(validated)) return Effect.fail(validated.failure)
         const asked = validated.success
         const named = Effect.flatMap(checkAddress(address), () => enter(asked, address))
-        const checked = names.ready === undefined ? named : Effect.andThen(names.ready, named)
+        const checked = closing.underWay(names.ready === undefined ? named : Effect.andThen(names.ready, named))
         return asked.ticket === undefined
           ? checked
           : Effect.flatMap(tickets.rejoin(asked.ticket), (again) =>
@@ -257,10 +268,12 @@ export const layer: Layer.Layer<
     yield* capacity.refresh()
     const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts)
     const operator = yield* makeOperator(campaigns, capacity, steps)
+    // before what runs beside the requests ends
+    yield* Effect.addFinalizer(() => closing.close)
 
     return Gatekeeper.of({
       request: (body, caller) => Effect.matchEffect(request(body, caller), counted),
-      start: tickets.start,
+      start: (ticket) => closing.underWay(tickets.start(ticket)),
       leave: tickets.leave,
       withdraw: (ticket, { address }) => {
         const campaign = campaigns.ofTicket(ticket)
@@ -275,6 +288,7 @@ export const layer: Layer.Layer<
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
       operator,
+      close: closing.close,
     })
   }),
 ).pipe(Layer.provide([CallerNames.layer, guarded]))

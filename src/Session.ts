@@ -205,7 +205,10 @@ export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
   message: Schema.String,
 }) {}
 
-/** An operator lets no newcomer in for now; nothing was kept and the quota was given back. */
+/**
+ * An operator lets no newcomer in for now, or this instance is going away and another may answer; nothing was kept, the quota was
+ * given back, and a called ticket is called still.
+ */
 export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   retryAfterSeconds: Schema.Int,
   message: Schema.String,

@@ -62,7 +62,8 @@ export interface Gate {
   /** Tells the gate that a session has ended, by any of its ids, where the host receives the platform's webhook itself. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**
-   * Tells open channels to come back elsewhere, lets what is in flight finish (at most 8 seconds) and ends the gate.
+   * Tells open channels to come back elsewhere, lets what is in flight finish (at most 8 seconds) and ends the gate. A start that
+   * the platform has not answered after 5 seconds fails.
    * Idempotent. The host closes its own server.
    */
   readonly close: () => Promise<void>
@@ -195,7 +196,9 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
         }),
       ),
     close: () => {
-      closing ??= runtime.runPromise(Effect.andThen(listeners.drain, drain)).then(() => runtime.dispose())
+      closing ??= runtime
+        .runPromise(Effect.all([listeners.drain, drain], { concurrency: "unbounded", discard: true }))
+        .then(() => runtime.dispose())
       return closing
     },
   }

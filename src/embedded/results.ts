@@ -5,6 +5,7 @@
 import type { RequestError } from "../Gatekeeper.ts"
 import type {
   Blocked,
+  Draining,
   FieldIssue,
   InvalidRequest,
   NotYourTurn,
@@ -76,7 +77,7 @@ export type RequestRefusal =
   | "draining"
   | LaunchRefusal
 export type TicketRefusal = "ticket_unknown" | "store_unavailable"
-export type StartRefusal = NotYourTurn["code"] | "ticket_unknown" | "ticket_over" | LaunchRefusal
+export type StartRefusal = NotYourTurn["code"] | "ticket_unknown" | "ticket_over" | "draining" | LaunchRefusal
 
 export type RequestResult = StartedResult | QueuedResult | RefusedResult<RequestRefusal>
 export type StartResult = StartedResult | RefusedResult<StartRefusal>
@@ -115,6 +116,9 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   eventsUrl: `${basePath}/api/session/${ticket.uniqueRequestId}/events`,
 })
 
+const draining = ({ message, retryAfterSeconds }: Draining): RefusedResult<"draining"> =>
+  refused("draining", message, { retryAfterSeconds })
+
 const notLaunched = (error: PlatformUnavailable | StoreUnavailable): RefusedResult<LaunchRefusal> =>
   error._tag === "StoreUnavailable"
     ? storeUnavailable(error)
@@ -141,7 +145,7 @@ export const notStarted = (error: RequestError, basePath: string): QueuedResult 
     case "QueueFull":
       return refused("queue_full", error.message, { retryAfterSeconds: error.retryAfterSeconds })
     case "Draining":
-      return refused("draining", error.message, { retryAfterSeconds: error.retryAfterSeconds })
+      return draining(error)
     case "PlatformUnavailable":
     case "StoreUnavailable":
       return notLaunched(error)
@@ -152,7 +156,7 @@ export const ticketRefused = (error: TicketUnknown | StoreUnavailable): RefusedR
   error._tag === "TicketUnknown" ? refused("ticket_unknown", error.message) : storeUnavailable(error)
 
 export const startRefused = (
-  error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable,
+  error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining,
 ): RefusedResult<StartRefusal> => {
   switch (error._tag) {
     case "TicketUnknown":
@@ -165,6 +169,8 @@ export const startRefused = (
         error.message,
         error.queuePosition === undefined ? {} : { queuePosition: error.queuePosition },
       )
+    case "Draining":
+      return draining(error)
     case "PlatformUnavailable":
     case "StoreUnavailable":
       return notLaunched(error)

@@ -1,7 +1,7 @@
 /**
  * Finds out what became of starts that may have happened: each holds a slot until it is known whether its session runs. The
- * platform's history says so, or the account's running calls; where it tells neither, a session's end that belongs to no ticket is
- * taken for theirs, and in the end the time (`DOUBT_MILLIS` in `queue/step.ts`).
+ * platform's history says so, or the account's running calls; where it tells neither, only time does (`DOUBT_MILLIS` in
+ * `queue/step.ts`). A session's end that belongs to no ticket proves nothing: it may be another name of a session that is known.
  */
 import { Effect } from "effect"
 import { type Doubt, FifoQueue } from "../FifoQueue.ts"
@@ -19,23 +19,15 @@ export const DOUBT_AGE_MILLIS = 20_000
 export interface Doubts {
   /** Asks the platform about a campaign's starts in doubt; `live` is how many sessions of the campaign run. */
   readonly look: (campaign: Campaign, live: number) => Effect.Effect<void, StoreUnavailable>
-  /** A session has ended that belongs to no ticket. True when that freed the slot of a start in doubt. */
-  readonly ended: Effect.Effect<boolean, StoreUnavailable>
 }
 
 export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, FifoQueue | PlatformApi> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
-    /** campaigns whose platform's history did not say what became of a start */
-    const silent = new Set<Campaign>()
 
-    const resolve = (
-      campaign: Campaign,
-      { id }: Doubt,
-      sessions: ReadonlyArray<ReadonlyArray<string>>,
-      certain = false,
-    ) => step(at(campaign), queue.resolve(at(campaign), id, sessions, certain))
+    const resolve = (campaign: Campaign, { id }: Doubt, sessions: ReadonlyArray<ReadonlyArray<string>>) =>
+      step(at(campaign), queue.resolve(at(campaign), id, sessions))
 
     const askHistory = Effect.fnUntraced(function* (campaign: Campaign, doubt: Doubt) {
       const config: StoredConfig = JSON.parse(doubt.data)
@@ -61,8 +53,6 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
       const doubts = yield* queue.doubts(at(campaign), DOUBT_AGE_MILLIS, DOUBT_LOOK_MILLIS)
       const untold: Array<Doubt> = []
       for (const doubt of doubts) if (!(yield* askHistory(campaign, doubt))) untold.push(doubt)
-      if (untold.length > 0) silent.add(campaign)
-      else if (doubts.length > 0) silent.delete(campaign)
       if (untold.length > 0) yield* askCount(campaign, untold, live)
     })
 
@@ -71,12 +61,5 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
         Effect.catchTag(look(campaign, live), "PlatformError", ({ message }) =>
           Effect.logDebug(`The platform could not be asked about starts in doubt: ${message}`),
         ),
-      ended: Effect.gen(function* () {
-        for (const campaign of silent) {
-          const [oldest] = yield* queue.doubts(at(campaign), 0, 0)
-          if (oldest !== undefined && (yield* resolve(campaign, oldest, [], true)) === "free") return true
-        }
-        return false
-      }),
     }
   })

@@ -13,7 +13,9 @@ import {
   type StartFailure,
 } from "../FifoQueue.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
+import { DOUBT_MILLIS } from "../queue/step.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { Closing } from "./closing.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
@@ -21,6 +23,8 @@ import type { Steps } from "./steps.ts"
 /** How long a started session is kept for a store that is away for a moment, before the start is given up. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
 
+/** Until when it is bound without an answer to its caller: so long a start in doubt holds its slot. */
+const BIND_LATER = { schedule: Schedule.spaced(250), times: DOUBT_MILLIS / 250 }
 /** How a failed start is told to a store that is away. */
 const TELL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
 
@@ -77,11 +81,21 @@ export const identifierOf = (ticket: string, config: Pick<SessionConfig, "client
 export const makeLaunch = (
   { step }: Steps,
   ids: SessionIds,
+  { inTime, isLate }: Closing,
 ): Effect.Effect<Launch, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
+    const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
+
+    /** Where the store is away for longer, its slot must not be given to others: it is bound when the store is back. */
+    const bindWithin = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
+      const bind = step(at, queue.bind(at, ticket, lease, session))
+      return Effect.tapError(Effect.retry(bind, bindRetry), () =>
+        Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
+      )
+    }
 
     const bound = (
       at: At,
@@ -90,10 +104,7 @@ export const makeLaunch = (
       campaign: string,
       { sessionIds, webSocketUrl }: WebSession,
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
-      step(
-        at,
-        Effect.retry(queue.bind(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }), BIND_RETRY),
-      ).pipe(
+      bindWithin(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
             const [sessionId = "", ...others] = sessionIds
@@ -176,9 +187,11 @@ export const makeLaunch = (
       }
     }
 
-    return (at, ticket, lease, { from = "", ...config }, unplaced) =>
-      Effect.matchEffect(platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from), {
+    return (at, ticket, lease, { from = "", ...config }, unplaced) => {
+      const start = platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from)
+      return Effect.matchEffect(inTime(start), {
         onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
+    }
   })

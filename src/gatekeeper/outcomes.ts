@@ -69,6 +69,18 @@ export const draining = (): Draining =>
       }),
   )
 
+/** Another instance may answer at once. */
+const GOING_AWAY_RETRY_SECONDS = 1
+
+export const goingAway = (): Draining =>
+  stackless(
+    () =>
+      new Draining({
+        retryAfterSeconds: GOING_AWAY_RETRY_SECONDS,
+        message: "This server is going away. Ask again.",
+      }),
+  )
+
 export const platformUnavailable = (
   kind: PlatformUnavailable["kind"],
   message: string,

@@ -16,7 +16,6 @@ import type {
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Doubts } from "./doubts.ts"
 import type { Launch, StoredConfig } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
@@ -103,7 +102,6 @@ export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   launch: Launch,
-  doubts: Doubts,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -187,8 +185,7 @@ export const makeTickets = (
             (campaign) => step(at(campaign), queue.end(at(campaign), sessionIds)),
             { concurrency: "unbounded" },
           )
-          const known = END_RESULTS.find((each) => results.includes(each))
-          const result = known ?? ((yield* doubts.ended) ? "released" : "unknown")
+          const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           return result === "released"
         }),

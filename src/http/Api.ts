@@ -118,7 +118,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       askedTooOften,
       problem(422, "`request_refused`"),
       problem(502, "`platform_rejected`"),
-      storeAway,
+      problem(503, "`draining`, `platform_unavailable`, `store_unavailable`: try again after Retry-After"),
     ],
   }).annotate(OpenApi.Description, "Starts the session of a called ticket. After `agent_busy` and `agent_unavailable` it is at its own place again, and is called again."),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {

@@ -9,7 +9,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
-import type { Gatekeeper } from "../Gatekeeper.ts"
+import { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
@@ -41,9 +41,13 @@ export class Listeners extends Context.Service<
     readonly privateRequest: (request: IncomingMessage, response: ServerResponse) => void
     /** Writes a line to the access log for what was refused before it came here. */
     readonly logRefusal: (refusal: Refused) => void
-    /** Makes readiness say no, while everything is still served. */
+    /** Makes readiness say no, while everything is still served. Whoever keeps a connection is told to open another one. */
     readonly unready: Effect.Effect<void>
-    /** Says that the gate is going away: readiness turns false, and open channels are told to come back elsewhere. */
+    /**
+     * Says that the gate is going away: readiness turns false, nothing more is started (503 `draining`), and open channels are told to
+     * come back elsewhere, each when the start that it has asked for is answered. Waits until all that is being started is over, for
+     * 7.5 s at most. Done by the end of the layer's scope too.
+     */
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Listeners") {}
@@ -145,6 +149,7 @@ export const layer = ({
     Listeners,
     Effect.gen(function* () {
       const { Security, Server } = yield* Settings
+      const gatekeeper = yield* Gatekeeper
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
       const names = yield* CallerNames
@@ -216,6 +221,21 @@ export const layer = ({
         if (admission === "refuse") logRefusal({ request, status: 429, outcome: "too_many_pipelined" })
         return admission === "take"
       }
+
+      /** kept connections are to be closed with their next answer */
+      let leaving = false
+      const unready = Effect.andThen(
+        routed.drain,
+        Effect.sync(() => {
+          leaving = true
+        }),
+      )
+      const drain = Effect.all([gatekeeper.close, routed.drain, channel.drain, hub.drain], {
+        concurrency: "unbounded",
+        discard: true,
+      })
+      // before the scope ends what its requests wait for
+      yield* Effect.addFinalizer(() => drain)
 
       let lastOrigin = ""
       let lastCors: RawHeaders = NO_HEADERS
@@ -300,6 +320,7 @@ export const layer = ({
           const id = requestIdOf(request)
           const began = log.now()
           const address = callerOf(request, trusted)
+          if (leaving) response.setHeader("connection", "close")
           let cors: RawHeaders | undefined
           const written = (outcome: string): void =>
             log.write({
@@ -327,6 +348,7 @@ export const layer = ({
               atEndOfTurn("answer", () => {
                 const ticket = result?.newTicket
                 const lost = ticket !== undefined && address !== undefined && isGone(request, response)
+                if (leaving && !response.headersSent) response.setHeader("connection", "close")
                 reply(result)
                 written(result?.outcome ?? "")
                 // nobody would ever come for it
@@ -431,8 +453,8 @@ export const layer = ({
           }
           return true
         },
-        unready: routed.drain,
-        drain: Effect.andThen(routed.drain, channel.drain),
+        unready,
+        drain,
       })
     }),
   ).pipe(Layer.provide([Routes.layer(basePath), CallerNames.layer]))

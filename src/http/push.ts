@@ -46,9 +46,14 @@ class Deferred implements Connection {
   private wire: Wire | undefined = undefined
   private closed: CloseReason | undefined = undefined
   private kept: Array<readonly [PushEvent, string]> | undefined = []
+  /** starts that its peer has asked for, and that are not answered yet */
+  private owed = 0
+  /** it is sent elsewhere when they are */
+  private leaving = false
 
   send(event: PushEvent, text: string): void {
-    if (this.wire === undefined) this.kept?.push([event, text])
+    if (event.type === "reconnect" && this.owed > 0) this.kept = [...(this.kept ?? []), [event, text]]
+    else if (this.wire === undefined) this.kept?.push([event, text])
     else this.wire.write(event, text)
   }
 
@@ -61,15 +66,38 @@ class Deferred implements Connection {
   }
 
   close(reason: CloseReason): void {
+    if (reason === "shutdown" && this.owed > 0) {
+      this.leaving = true
+      return
+    }
     this.closed = reason
     this.wire?.close(reason)
   }
 
   open(to: Wire): void {
     this.wire = to
+    this.flush(to)
+    if (this.closed !== undefined) to.close(this.closed)
+  }
+
+  /** Until this start is answered, the connection stays: it is where the answer is waited for. */
+  answering(start: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.owed++
+      return Effect.ensuring(
+        start,
+        Effect.sync(() => {
+          if (--this.owed > 0 || !this.leaving) return
+          if (this.wire !== undefined) this.flush(this.wire)
+          this.close("shutdown")
+        }),
+      )
+    })
+  }
+
+  private flush(to: Wire): void {
     for (const [event, text] of this.kept ?? []) to.write(event, text)
     this.kept = undefined
-    if (this.closed !== undefined) to.close(this.closed)
   }
 }
 
@@ -156,7 +184,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       ticket: string,
       address: string,
       gone: () => boolean,
-      wire: (opened: Opened, ready: (to: Wire) => void) => void,
+      wire: (opened: Opened, connection: Deferred) => void,
     ): Effect.Effect<Answer | undefined> =>
       Effect.gen(function* () {
         const deferred = new Deferred()
@@ -167,17 +195,17 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           return yield* Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.succeed(undefined)
         }
         if (exit.value !== undefined) opened.send(exit.value)
-        wire(opened, (to) => deferred.open(to))
+        wire(opened, deferred)
         if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), gone, opened.send))
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
 
     /** What a client asked for over its WebSocket. */
-    const obey = (ticket: string, opened: Opened, message: string): Effect.Effect<void> => {
+    const obey = (ticket: string, opened: Opened, connection: Deferred, message: string): Effect.Effect<void> => {
       const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
       const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
       if (message === "start") {
-        return Effect.matchEffect(gatekeeper.start(ticket), {
+        const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {
             const { body, outcome } = failed(error, basePath)
             const { message }: { message: string } = JSON.parse(body)
@@ -185,6 +213,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           },
           onSuccess: ({ sessionId, webSocketUrl }) => answer({ type: "session", webSocketUrl, sessionId }),
         })
+        return connection.answering(started)
       }
       if (message === "leave") {
         return Effect.matchEffect(gatekeeper.leave(ticket), {
@@ -196,7 +225,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
     }
 
     /** Serves an open WebSocket. Apart from its upgrade, whose request would else be kept for as long as it is open. */
-    const serve = (ws: WebSocket, ticket: string, opened: Opened, ready: (to: Wire) => void): void => {
+    const serve = (ws: WebSocket, ticket: string, opened: Opened, connection: Deferred): void => {
       const wire = new WebSocketWire(ws)
       ws.on("pong", () => {
         wire.alive = true
@@ -206,9 +235,9 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       ws.on("message", (data, isBinary) => {
         if (!wire.admits("message")) return
         wire.alive = true
-        run(obey(ticket, opened, isBinary ? "" : commandOf(String(data))))
+        run(obey(ticket, opened, connection, isBinary ? "" : commandOf(String(data))))
       })
-      ready(wire)
+      connection.open(wire)
     }
 
     return {
@@ -217,10 +246,10 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           ticket,
           address,
           () => socket.destroyed,
-          (opened, ready) => {
+          (opened, connection) => {
             // a handshake that ws refuses ends with the socket and never reaches the callback
             socket.on("close", opened.close)
-            server.handleUpgrade(request, socket, head, (ws) => serve(ws, ticket, opened, ready))
+            server.handleUpgrade(request, socket, head, (ws) => serve(ws, ticket, opened, connection))
           },
         ),
       events: (response, ticket, address) =>
@@ -228,7 +257,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           ticket,
           address,
           () => response.destroyed || response.writableEnded,
-          (opened, ready) => {
+          (opened, connection) => {
             response.on("close", opened.close)
             response.writeHead(200, {
               "content-type": "text/event-stream; charset=utf-8",
@@ -237,7 +266,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
               "x-accel-buffering": "no",
             })
             response.flushHeaders()
-            ready({
+            connection.open({
               write: (event, text) => response.write(`event: ${event.type}\ndata: ${text}\n\n`),
               backlog: () => response.writableLength,
               beat: () => !response.destroyed && response.write(": beat\n\n") !== undefined,

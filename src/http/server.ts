@@ -1,9 +1,10 @@
 /**
  * The gate's own node server. Shutting down says that it is not ready, stops accepting, tells open channels to come back
- * elsewhere, lets what is in flight finish, and is over within ten seconds.
+ * elsewhere, lets what is in flight finish over every transport, and is over within ten seconds.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Context, Effect, Layer, Metric, Schema } from "effect"
+import { CLOSE_MILLIS } from "../gatekeeper/closing.ts"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
@@ -17,7 +18,7 @@ import { Listeners, refuseUpgrade, write } from "./listeners.ts"
 /** How long it says that it is not ready before it stops accepting: load balancers ask about once a second. */
 export const NOTICE_MILLIS = 1_000
 /** How long what is in flight may take to finish. */
-export const DRAIN_MILLIS = 7_500
+export const DRAIN_MILLIS = CLOSE_MILLIS
 /** A client must have sent its request in this time: slow ones hold connections for nothing. */
 const REQUEST_TIMEOUT_MILLIS = 20_000
 const HEADERS_TIMEOUT_MILLIS = 10_000
@@ -147,11 +148,13 @@ const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect
     server.close(() => {
       open = false
     })
-    yield* drain
     // a connection kept alive turns idle only when its answer is out
-    yield* Effect.sync(() => server.closeIdleConnections()).pipe(
+    const closed = Effect.sync(() => server.closeIdleConnections()).pipe(
       Effect.andThen(Effect.sleep(50)),
       Effect.repeat({ while: () => open }),
+    )
+    // a start may be under way for which no connection stands any more
+    yield* Effect.all([drain, closed], { concurrency: "unbounded", discard: true }).pipe(
       Effect.timeoutOption(DRAIN_MILLIS),
     )
     server.closeAllConnections()

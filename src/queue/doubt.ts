@@ -12,7 +12,7 @@ const LOOKS = 2
 /**
  * The starts in doubt, to ask the platform about; claimed by one instance for a while.
  *
- * ARGV 6 taken before (ms) · 7 claimed until (ms), or 0 to look without claiming
+ * ARGV 6 taken before (ms) · 7 claimed until (ms)
  * Result `[id, slot taken at, data]` each; data is the ticket's id and, behind a blank, its configuration
  */
 export const doubts = script(
@@ -20,11 +20,8 @@ export const doubts = script(
   `
 local before, claim = tonumber(ARGV[6]), ARGV[7]
 local found = {}
-if num(META, 'doubts') == 0 then return reply(found) end
-if claim ~= '0' then
-  if num(META, 'asked') > now then return reply(found) end
-  call('HSET', META, 'asked', claim)
-end
+if num(META, 'doubts') == 0 or num(META, 'asked') > now then return reply(found) end
+call('HSET', META, 'asked', claim)
 for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
   if #found == ${LIMIT} then break end
   if string.sub(id, 1, 1) == '?' then
@@ -38,9 +35,8 @@ return reply(found)
 `,
   (s) => {
     const found: Array<ReadonlyArray<string>> = []
-    const claim = s.arg(1)
-    if (s.num("doubts") === 0 || (claim !== "0" && s.num("asked") > s.now)) return s.reply(found)
-    if (claim !== "0") s.db.hset(s.meta, "asked", claim)
+    if (s.num("doubts") === 0 || s.num("asked") > s.now) return s.reply(found)
+    s.db.hset(s.meta, "asked", s.arg(1))
     const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
     for (const id of s.db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
       if (found.length === LIMIT) break
@@ -54,18 +50,18 @@ return reply(found)
 
 /**
  * What the platform says of a start in doubt. A session of it that belongs to no ticket and has not ended is the one: the slot is
- * held until it ends. Where there is none, the slot is free: at once when that is certain, else when it was said twice.
+ * held until it ends. Where there is none, said twice, the slot is free.
  *
- * ARGV 6 id · 7 `certain`, or empty · 8 longest call until (ms) · 9… sessions that may be its own, JSON lists of ids
+ * ARGV 6 id · 7 longest call until (ms) · 8… sessions that may be its own, JSON lists of ids
  * Result `['running']` · `['open']` · `['free']` · `['stale']`
  */
 export const resolve = script(
   "resolve",
   `
-local id, certain, deadline = ARGV[6], ARGV[7], ARGV[8]
+local id, deadline = ARGV[6], ARGV[7]
 local t = load(id)
 if not t or t[1] ~= 'u' then return reply({'stale'}) end
-for i = 9, #ARGV do
+for i = 8, #ARGV do
   local known = false
   local ids = cjson.decode(ARGV[i])
   for _, session in ipairs(ids) do
@@ -85,7 +81,7 @@ for i = 9, #ARGV do
   end
 end
 local looks = tonumber(t[9] or '0') + 1
-if certain == '' and looks < ${LOOKS} then
+if looks < ${LOOKS} then
   t[8] = t[8] or ''
   t[9] = int(looks)
   save(id, t)
@@ -99,7 +95,7 @@ return reply({'free'})
     const id = s.arg(0)
     const t = s.load(id)
     if (t?.[0] !== "u") return s.reply(["stale"])
-    for (const candidate of s.args.slice(3)) {
+    for (const candidate of s.args.slice(2)) {
       const ids: ReadonlyArray<string> = JSON.parse(candidate)
       const known = ids.some(
         (each) => s.db.hget(s.sessions, each) !== undefined || s.db.zscore(s.overs, each) !== undefined,
@@ -110,14 +106,14 @@ return reply({'free'})
       t[0] = "l"
       s.save(id, t)
       s.db.hset(s.data, id, `{"s":${candidate}}`)
-      s.db.zadd(s.leases, Number(s.arg(2)), id)
+      s.db.zadd(s.leases, Number(s.arg(1)), id)
       s.db.hincrby(s.meta, "live", 1)
       for (const each of ids) s.db.hset(s.sessions, each, id)
       s.callNext()
       return s.reply(["running"])
     }
     const looks = Number(t[8] ?? "0") + 1
-    if (s.arg(1) === "" && looks < LOOKS) {
+    if (looks < LOOKS) {
       t[7] ??= ""
       t[8] = String(looks)
       s.save(id, t)

@@ -9,6 +9,7 @@ import { carryOut } from "./support/scenario.ts"
 /** Those whose order is back within seconds; they mostly wait, so they do it together. */
 const SMALL = [
   "gate-killed",
+  "gate-stopped",
   "redis-always",
   "redis-emptied",
   "cut-redis",

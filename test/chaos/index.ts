@@ -4,6 +4,7 @@ import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
 import { gateFrozen } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
+import { gateStopped } from "./scenarios/gate-stopped.ts"
 import { platformHangs, platformRefuses, platformUntold } from "./scenarios/platform-outage.ts"
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
@@ -14,6 +15,7 @@ import type { Scenario } from "./support/scenario.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   gateKilled,
+  gateStopped,
   redisAlways,
   redisEverysec,
   redisPowerLoss,

@@ -6,6 +6,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
 import type { Gate, GateSettings } from "../../src/index.ts"
+import { eventually } from "../support/process.ts"
 import { type FakePlatform, gateOn, type Running, serve, startPlatform, WEBHOOK_TOKEN } from "./support.ts"
 
 let platform: FakePlatform
@@ -138,6 +139,65 @@ describe("mounted in Express", () => {
     assert.deepInclude(await post(`${origin}/voice/api/session/request`, "{}"), { status: 503 })
     assert.equal(await upgrade(origin, eventsUrl), "HTTP/1.1 503 Refused")
     assert.equal(await (await fetch(`${origin}/`)).text(), "the host's page")
+  })
+
+  /** A WebSocket of a called ticket that has asked for its start, which the platform does not answer before `release`. */
+  const starting = async () => {
+    const gate = await gateAt("/voice")
+    const { origin, server } = await host((app) => app.use("/voice", gate.handler))
+    server.on("upgrade", gate.upgrade)
+    const eventsUrl = await waiting(origin)
+    const socket = new WebSocket(origin.replace("http", "ws") + eventsUrl)
+    toClose.push(() => socket.terminate())
+    const events: Array<{ readonly type: string; readonly webSocketUrl?: string }> = []
+    socket.on("message", (data) => events.push(JSON.parse(String(data))))
+    const gone = once(socket, "close")
+    const sees = (type: string) => eventually(type, () => events.some((event) => event.type === type))
+    await sees("position")
+    let release = (): void => {}
+    platform.next = async (id) => {
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      return {
+        status: 200,
+        body: { success: true, data: { sessionId: id, sessionWebSocketURL: `wss://agent.example/${id}` } },
+      }
+    }
+    await gate.sessionEnded("session-1")
+    await sees("start_call")
+    socket.send('{"type":"start"}')
+    await eventually("the platform is asked", () => platform.starts.length === 2)
+    toClose.push(() => release())
+    return { gate, events, gone, release: () => release() }
+  }
+
+  it("answers a start over a WebSocket that is under way when it closes", async () => {
+    const { events, gate, gone, release } = await starting()
+    const closed = gate.close()
+    release()
+    await closed
+    const [code]: ReadonlyArray<unknown> = await gone
+    assert.equal(code, 1001)
+    assert.deepEqual(
+      events.slice(-2).map(({ type, webSocketUrl }) => [type, webSocketUrl]),
+      [
+        ["session", "wss://agent.example/session-2"],
+        ["reconnect", undefined],
+      ],
+    )
+  })
+
+  it("closes in time though the platform hangs, and says so to whoever waits for a start", {
+    timeout: 15_000,
+  }, async () => {
+    const { events, gate, gone } = await starting()
+    await gate.close()
+    await gone
+    assert.deepEqual(
+      events.slice(-2).map(({ type }) => type),
+      ["error", "reconnect"],
+    )
   })
 })
 

@@ -3,8 +3,14 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { HttpTransportType, type HubConnection, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
-import { Effect, Layer, type Scope } from "effect"
+import {
+  HttpTransportType,
+  type HubConnection,
+  HubConnectionBuilder,
+  HubConnectionState,
+  LogLevel,
+} from "@microsoft/signalr"
+import { Context, Effect, Fiber, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as Gate from "../../src/Gate.ts"
@@ -278,6 +284,40 @@ describe("the SignalR hub, by the stock client", () => {
           "SessionReady",
           { webSocketUrl: "wss://platform.example/2" },
         ])
+      }),
+    ),
+  )
+
+  it.live("a gate that drains answers the start of a registered ticket, and lets its client come back then", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const context = yield* Layer.build(layer)
+        const { drain } = Context.get(context, Listeners.Listeners)
+        const { url } = yield* Effect.provideContext(gate, context)
+        yield* request(url)
+        const { uniqueRequestId } = yield* request(url, { metadata: { slow: "yes" } })
+        const { connection, next } = yield* widget(url)
+        const idle = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", uniqueRequestId))
+        const lost = (one: HubConnection) => new Promise<void>((resolve) => one.onreconnecting(() => resolve()))
+        const [mine, idles] = [lost(connection), lost(idle.connection)]
+        yield* ended(url, "s1")
+        yield* Effect.promise(() =>
+          eventually("it is being started", async () => {
+            const response = await fetch(`${url}/api/session/${uniqueRequestId}`)
+            return (await response.text()).includes('"starting"')
+          }),
+        )
+        const draining = yield* Effect.forkChild(drain)
+        // nothing keeps this one here
+        yield* Effect.promise(() => idles)
+        assert.strictEqual(connection.state, HubConnectionState.Connected)
+        assert.deepStrictEqual(yield* Effect.promise(next), [
+          "SessionReady",
+          { webSocketUrl: "wss://platform.example/2" },
+        ])
+        yield* Effect.promise(() => mine)
+        yield* Fiber.join(draining)
       }),
     ),
   )

@@ -9,7 +9,7 @@ import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
 import * as Routes from "../../src/http/routes.ts"
 import { sign } from "../../src/http/webhook.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
-import { figures, platformRefuses, remaining, session, stateOf } from "../support/gate.ts"
+import { begin, enqueue, figures, hangUp, platformRefuses, remaining, session, stateOf } from "../support/gate.ts"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
@@ -495,14 +495,52 @@ describe("operations", () => {
     }),
   )
 
-  servedTest("say that the gate is not ready once it drains, while requests are still answered", {}, ({ drain, url }) =>
-    Effect.gen(function* () {
-      yield* drain
-      const ready = yield* call(`${url}/health/ready`)
-      expect([ready.status, ready.body.code, ready.headers.get("retry-after")]).toEqual([503, "not_ready", "1"])
-      expect((yield* call(`${url}/health/live`)).status).toBe(200)
-      expect((yield* post(url + REQUEST)).status).toBe(200)
-    }),
+  servedTest(
+    "say that the gate is not ready before it stops accepting, while requests are answered and kept connections are given up",
+    {},
+    ({ port, unready, url }) =>
+      Effect.gen(function* () {
+        const keeps = { path: "/health/live", headers: { connection: "keep-alive" } }
+        expect((yield* rawCall(port, keeps)).headers.connection).toBe("keep-alive")
+        yield* unready
+        const ready = yield* call(`${url}/health/ready`)
+        expect([ready.status, ready.body.code, ready.headers.get("retry-after")]).toEqual([503, "not_ready", "1"])
+        expect((yield* rawCall(port, keeps)).headers.connection).toBe("close")
+        const asks = {
+          method: "POST",
+          path: REQUEST,
+          headers: { ...keeps.headers, "content-type": "application/json" },
+        }
+        const started = yield* rawCall(port, asks, "{}")
+        expect([started.status, started.headers.connection]).toEqual([200, "close"])
+      }),
+  )
+
+  servedTest(
+    "refuse newcomers and starts once the gate drains, and answer for tickets that wait",
+    {},
+    ({ drain, url }) =>
+      Effect.gen(function* () {
+        const { sessionId } = yield* begin()
+        const called = yield* enqueue("203.0.113.8")
+        const waiting = yield* enqueue("203.0.113.9")
+        yield* hangUp(sessionId)
+        yield* drain
+        for (const refused of [yield* post(url + REQUEST), yield* post(`${url}/api/session/${called}/start`)]) {
+          expect([refused.status, refused.body.code, refused.headers.get("retry-after")]).toEqual([
+            503,
+            "draining",
+            "1",
+          ])
+        }
+        // whoever asks another gate has the turn still
+        expect((yield* call(`${url}/api/session/${called}`)).body.state).toBe("called")
+        const again = yield* post(url + REQUEST, { uniqueRequestId: waiting })
+        expect([again.status, again.body.queuePosition]).toEqual([202, 1])
+        expect((yield* call(`${url}/api/session/${waiting}`, { method: "DELETE" })).status).toBe(204)
+        expect((yield* call(`${url}/health/ready`)).body.code).toBe("not_ready")
+        expect((yield* call(`${url}/health/live`)).status).toBe(200)
+      }),
   )
 
   servedTest("write one line a request to the access log, and no ticket", {}, ({ log, url }) =>

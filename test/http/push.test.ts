@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { describe, expect } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { WebSocket } from "ws"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
@@ -348,6 +348,62 @@ servedTest(
         expect(events.some(({ type }) => type === "reconnect")).toBe(true)
       // its place is kept for where it comes back
       expect((yield* call(`${url}/api/session/${ticket}`)).body.state).toBe("waiting")
+    }),
+)
+
+servedTest(
+  "a gate that drains answers a start on the connection that asked for it, and sends that connection away afterwards",
+  {},
+  ({ drain, url, world }) =>
+    Effect.gen(function* () {
+      const ticket = yield* waiting
+      const asks = yield* webSocket(eventsOf(url, ticket))
+      const looks = yield* webSocket(eventsOf(url, ticket))
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      yield* hangUp("web-1")
+      yield* asks.waitFor("the start call", has("start_call"))
+      asks.send(START)
+      yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
+      const draining = yield* Effect.forkChild(drain)
+      // the other connection has nothing to wait for here
+      expect(yield* looks.waitClosed).toBe(1001)
+      expect(asks.closed()).toBe(undefined)
+      expect(asks.events.some(({ type }) => type === "reconnect")).toBe(false)
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(draining)
+      expect(yield* asks.waitClosed).toBe(1001)
+      expect(asks.events.slice(-2)).toEqual([
+        { type: "session", webSocketUrl: session(2).webSocketUrl, sessionId: "web-2" },
+        { type: "reconnect", message: expect.any(String) },
+      ])
+    }),
+)
+
+servedTest(
+  "a start that comes over a WebSocket when the gate drains is refused, and the one under way is answered",
+  {},
+  ({ drain, url, world }) =>
+    Effect.gen(function* () {
+      const ticket = yield* waiting
+      const socket = yield* webSocket(eventsOf(url, ticket))
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      yield* hangUp("web-1")
+      yield* socket.waitFor("the start call", has("start_call"))
+      socket.send(START)
+      yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
+      yield* Effect.forkChild(drain)
+      yield* Effect.promise(() =>
+        eventually("it drains", async () => (await fetch(`${url}/health/ready`)).status === 503),
+      )
+      socket.send(START)
+      yield* socket.waitFor("the refusal", has("error"))
+      expect(socket.events.at(-1)).toMatchObject({ type: "error", code: "draining" })
+      yield* Deferred.succeed(answer, undefined)
+      yield* socket.waitFor("the session", has("session"))
+      expect(yield* socket.waitClosed).toBe(1001)
+      expect(world.initiated).toHaveLength(2)
     }),
 )
 

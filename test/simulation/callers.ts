@@ -92,6 +92,8 @@ export class Caller {
           case "PlatformUnavailable":
             world.watch.ledger.refused(request)
             return again()
+          case "Draining":
+            return again()
           case "StoreUnavailable":
             world.watch.ledger.heardUnavailable(request, gate)
             return again()
@@ -241,7 +243,7 @@ export class Caller {
         world.note(`caller ${this.plan.id} cannot start: ${error?._tag}`)
         if (error?._tag === "PlatformUnavailable") world.watch.ledger.refused(ticket)
         if (error?._tag === "TicketUnknown") world.fail(`I3: ${ticket} is not known any more`)
-        if (error?._tag === "StoreUnavailable") again()
+        if (error?._tag === "StoreUnavailable" || error?._tag === "Draining") again()
       },
       again,
     )

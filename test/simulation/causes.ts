@@ -2,7 +2,13 @@
  * Whether a step was allowed to do what it did: for each script, the tickets it may move, from where to where, and what must
  * have been true. It judges by what the script was asked and by what was in the store before, never by the script's code.
  */
-import { LIMITED_LONGEST_MILLIS, START_LEASE_MILLIS, TICK_MILLIS } from "../../src/FifoQueue.ts"
+import {
+  DISRUPTED_LONGEST_MILLIS,
+  LIMITED_LONGEST_MILLIS,
+  START_LEASE_MILLIS,
+  TICK_MILLIS,
+} from "../../src/FifoQueue.ts"
+import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
 import { crowded } from "../support/queue-invariants.ts"
@@ -68,14 +74,19 @@ const rules: { readonly [script: string]: Rule } = {
   },
   bind: (step, id, move, was) => {
     const heard = step.args.slice(4).some((session) => step.ended.has(session))
-    if (id !== step.args[0]) return step.result[0] === "ended" && called(step, id, move)
-    return was?.lease === step.args[1] && move === (heard ? "sF" : "sl")
+    const doubt = step.before.tickets.get(`?${step.args[1]}`)?.state === "u"
+    const reached = step.before.meta.has("disrupted") || step.before.meta.has("probe")
+    if (id !== step.args[0]) return (heard || doubt || reached) && called(step, id, move)
+    return was?.lease === step.args[1] && move === (doubt ? "w" : "s") + (heard ? "F" : "l")
   },
-  release: (step, id, move, was) => {
-    if (id !== step.args[0]) return step.result[0] === "failed" && called(step, id, move)
-    const fails = step.args[2] === "failed" || step.args[2] === "refused"
-    return was?.lease === step.args[1] && move === (fails ? "sF" : "sw")
+  fail: (step, id, move, was) => {
+    const [ticket, lease, why = ""] = step.args
+    const alone = why === "answered" || why === "doubt"
+    const fails = why === "failed" || why === "refused"
+    if (id !== ticket) return (fails || alone) && called(step, id, move)
+    return was?.lease === lease && (move === (fails ? "sF" : "sw") || (alone && move === "sF"))
   },
+  resolve: (step, id, move) => step.result[0] !== "open" && called(step, id, move),
   alias: (step, id, move) => {
     if (id !== step.before.sessions.get(step.args[0] ?? "")) return step.result[0] === "ended" && called(step, id, move)
     return move === "lE" && heardEarly(step)
@@ -86,16 +97,34 @@ const rules: { readonly [script: string]: Rule } = {
     id === step.args[0] ? move === "wL" || move === "cL" : step.result[0] === "left" && called(step, id, move),
   withdraw: (step, id, move) => (step.args.includes(id) ? ["wL", "cL", "sL"].includes(move) : called(step, id, move)),
   sweep: (step, id, move) => {
-    if (["cM", "sF", "lR"].includes(move)) return deadline(step, id) < step.now
+    if (["cM", "sw", "lR"].includes(move)) return deadline(step, id) < step.now
     if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
     return called(step, id, move)
   },
 }
 
+/** What may become of a start in doubt, and by which scripts. */
+const DOUBTS: { readonly [move: string]: ReadonlyArray<string> } = {
+  "-u": ["fail", "sweep"],
+  ul: ["resolve", "bind"],
+  uF: ["bind"],
+  "u-": ["resolve", "sweep", "bind"],
+  lE: ["end", "alias"],
+  lR: ["sweep"],
+  "E-": ["sweep"],
+  "F-": ["sweep"],
+  "R-": ["sweep"],
+}
+
 /** Presence is given to the ticket that was seen, until the grace has passed. */
 const presence = (step: Carried, wrong: Array<string>): void => {
   const seen = new Set(step.name === "touch" ? step.args.slice(1) : step.args.slice(0, 1))
-  const gives = ["touch", "attach", "admit", "release"].includes(step.name)
+  // whose start nobody can tell of waits again
+  if (step.name === "sweep") {
+    seen.clear()
+    for (const id of step.after.waiting.keys()) if (step.before.tickets.get(id)?.state === "s") seen.add(id)
+  }
+  const gives = ["touch", "attach", "admit", "fail", "sweep"].includes(step.name)
   for (const [id, until] of step.after.presence) {
     const was = step.before.presence.get(id) ?? 0
     if (until === was) continue
@@ -110,6 +139,7 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     c: step.windowMillis,
     s: START_LEASE_MILLIS,
     l: step.callMillis,
+    u: DOUBT_MILLIS,
   }
   for (const [id, until] of step.after.leases) {
     if (until === step.before.leases.get(id)) continue
@@ -121,12 +151,13 @@ const leases = (step: Carried, wrong: Array<string>): void => {
 const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<string>): void => {
   const until = after.meta.get("rest") ?? 0
   const was = before.meta.get("rest") ?? 0
-  const waits = name === "release" && result[0] === "waiting"
+  const waits = name === "fail" && result[0] === "waiting"
   const limited = waits && args[2] === "limited"
   if (until > was) {
     const runs = [...after.tickets.values()].some(({ state }) => state === "l")
     const full = waits && args[2] === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
-    if (!full && !limited) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
+    const disrupted = waits && args[2] === "disrupted" && until <= now + DISRUPTED_LONGEST_MILLIS
+    if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
   }
   if (limited) {
     // as long as the platform asks, up to a limit; a rest that there is already lasts as it is
@@ -146,7 +177,8 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
   const expect = (when: boolean, what: string): void => {
     if (!when) wrong.push(`${name} answered ${said}: ${what}`)
   }
-  const resting = (after.meta.get("rest") ?? 0) > step.now
+  const probing = after.meta.has("disrupted") && (after.meta.get("probe") ?? 0) > step.now
+  const resting = probing || (after.meta.get("rest") ?? 0) > step.now
   switch (name) {
     case "admit": {
       if (step.late) {
@@ -185,7 +217,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
         const ticket = after.tickets.get(args[0] ?? "")
         expect(ticket?.state === "l" && ticket.lease === args[1], "I8: the ticket is not live under this lease")
       }
-      expect((said === "ended") === (own === "sF"), `the ticket went ${own}`)
+      expect((said === "ended") === (own === "sF" || own === "wF"), `the ticket went ${own}`)
       break
     case "end":
       expect((said === "released") === [...moves.values()].includes("lE"), "I6: that is not what happened")
@@ -220,8 +252,8 @@ export const trespasses = (step: Carried, seen: (move: string) => void): Readonl
     const move = (was?.state ?? "-") + (is?.state ?? "-")
     moves.set(id, move)
     seen(`${step.name} ${move}`)
-    if (rules[step.name]?.(step, id, move, was) !== true)
-      wrong.push(`${step.name} moved ${id} from ${move[0]} to ${move[1]}`)
+    const allowed = id.startsWith("?") ? DOUBTS[move]?.includes(step.name) : rules[step.name]?.(step, id, move, was)
+    if (allowed !== true) wrong.push(`${step.name} moved ${id} from ${move[0]} to ${move[1]}`)
   }
   if ((step.after.meta.get("avg") ?? 0) < 0) wrong.push("calls last less than no time")
   presence(step, wrong)

@@ -39,16 +39,18 @@ const tampered = (name: string, change: (db: MemoryDb, step: Step) => Partial<Me
     return real(seen, keys, args)
   })
 
-/** Tells the store another kind of release. */
-const releasedAs = (was: string, becomes: string): Change =>
+/** Tells the store another reason of a start that failed. */
+const failedAs = (was: string, becomes: string): Change =>
   replaced(
-    "queue.release",
+    "queue.fail",
     (real) => (db, keys, args) => real(db, keys, args.with(7, args[7] === was ? becomes : (args[7] ?? ""))),
   )
 
 /** Changes every script of the queue alike. */
 const everywhere = (change: (name: string) => Change): Change => {
-  const changes = ["admit", "start", "bind", "alias", "release", "end", "leave", "withdraw", "sweep"].map(change)
+  const changes = ["admit", "start", "bind", "alias", "fail", "resolve", "end", "leave", "withdraw", "sweep"].map(
+    change,
+  )
   return (script) => changes.reduce((made, each) => each(made), script)
 }
 
@@ -70,7 +72,7 @@ const decided = (script: Script, starts: boolean): Script => ({
   },
 })
 
-/** A binding, or the release of a slot, that does not look at the lease. */
+/** A binding, or the telling of a start that failed, that does not look at the lease. */
 const unfenced = (s: Step, real: () => Reply): Reply => {
   const t = s.load(s.arg(0))
   if (t === undefined || t[0] === "s") return real()
@@ -101,7 +103,7 @@ export const faults: ReadonlyArray<Planted> = [
       return s.reply(["starting", s.reserve(id, ["w", seq, "0", "", s.arg(4), "0"], "s", Number(s.arg(3)))])
     }),
   },
-  { name: "a failed start is released without its fence", script: queue("release", unfenced) },
+  { name: "a failed start is told without its fence", script: queue("fail", unfenced) },
   { name: "a stale session is bound", script: queue("bind", unfenced) },
   {
     name: "a session that ended before it was bound is bound all the same",
@@ -266,13 +268,13 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "a rest never ends",
-    script: tampered("release", (db, s) => ({
+    script: tampered("fail", (db, s) => ({
       hset: (key, field, value) => db.hset(key, field, field === "rest" ? String(s.now + 86_400_000) : value),
     })),
   },
   {
     name: "a full platform is left alone for long, though no call runs whose end would say that there is room",
-    script: tampered("release", (db) => ({
+    script: tampered("fail", (db) => ({
       hget: (key, field) => (field === "live" ? "1" : db.hget(key, field)),
     })),
   },
@@ -284,7 +286,7 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "a ticket that the platform had no room for goes to the end of the line",
-    script: tampered("release", (db, s) => ({
+    script: tampered("fail", (db, s) => ({
       zadd: (key, score, member) => {
         if (key !== s.waiting) return db.zadd(key, score, member)
         const t = s.load(member)
@@ -297,23 +299,76 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "a start that was refused for what the caller sent is refunded",
-    script: releasedAs("refused", "failed"),
+    script: failedAs("refused", "failed"),
   },
   {
     name: "a start that the platform's key is refused is not refunded",
-    script: releasedAs("failed", "refused"),
+    script: failedAs("failed", "refused"),
+  },
+  {
+    name: "a platform that cannot be reached ends the ticket",
+    script: failedAs("disrupted", "failed"),
+  },
+  {
+    name: "a platform that cannot be reached is asked by all at once",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        hget: (key, field) => (key === s.meta && field === "disrupted" ? undefined : db.hget(key, field)),
+      })),
+    ),
+  },
+  {
+    name: "a ticket whose start failed loses its place at once",
+    script: failedAs("answered", "failed"),
+  },
+  {
+    name: "a start that may have happened gives up its slot",
+    script: failedAs("doubt", "answered"),
+  },
+  {
+    name: "a start in doubt is given up though the platform has its session",
+    script: replaced("queue.resolve", (real) => (db, keys, args) => real(db, keys, args.slice(0, 7))),
+  },
+  {
+    name: "a ticket is called while a session of it may run",
+    script: tampered("fail", (db, s) => ({
+      zadd: (key, score, member) => (key === s.parkedKey ? undefined : db.zadd(key, score, member)),
+    })),
+  },
+  {
+    name: "a ticket whose start is in doubt is never called again",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zrem: (key, member) => (key === s.parkedKey && s.load(member)?.[0] === "w" ? false : db.zrem(key, member)),
+      })),
+    ),
+  },
+  {
+    name: "the slot of a start in doubt is never free again",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zrem: (key, member) => (key === s.leases && member.startsWith("?") ? true : db.zrem(key, member)),
+      })),
+    ),
+  },
+  {
+    name: "a start whose gate died frees its slot",
+    script: tampered("sweep", (db, s) => ({
+      zadd: (key, score, member) =>
+        key === s.leases && member.startsWith("?") ? undefined : db.zadd(key, score, member),
+    })),
   },
   {
     name: "a limit of the key's requests backs off as a full platform does",
-    script: releasedAs("limited", "capacity"),
+    script: failedAs("limited", "capacity"),
   },
   {
     name: "a limit of the key's requests ends the ticket",
-    script: releasedAs("limited", "refused"),
+    script: failedAs("limited", "refused"),
   },
   {
     name: "a ticket that met the limit of the key's requests goes to the end of the line",
-    script: tampered("release", (db, s) => ({
+    script: tampered("fail", (db, s) => ({
       zadd: (key, score, member) => {
         const t = key === s.waiting && s.arg(2) === "limited" ? s.load(member) : undefined
         if (t === undefined) return db.zadd(key, score, member)
@@ -456,6 +511,7 @@ export const faults: ReadonlyArray<Planted> = [
       zrem: (key, member) => (key === s.leases ? true : db.zrem(key, member)),
     })),
   },
+  { name: "a gate that is told to stop does not wait for what it is starting", hasty: true },
   {
     name: "a network takes all places",
     script: tampered("admit", (db, s) => ({

@@ -4,8 +4,9 @@
  */
 import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
 import { layerNoDeps } from "../../src/Gate.ts"
-import type { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { Secrets } from "../../src/gatekeeper/campaigns.ts"
+import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
@@ -22,10 +23,10 @@ export type Services = Gatekeeper | PushChannel.PushChannel
 
 /** How long a gate that could not start waits before it tries again (ms). */
 const RESTART_MILLIS = 1_000
-/** What a gate that is told to stop takes for what is in flight (ms). */
-const STOP_MILLIS = 2_000
-/** How long a gate waits for a start of which it is to freeze (ms). */
-export const FREEZE_WITHIN_MILLIS = 15_000
+/** When a gate goes that is told to stop and does not wait for what it is starting (ms). */
+const HASTY_MILLIS = 1_000
+/** How long a gate waits for a start at which it is to freeze or to stop (ms). */
+export const AT_PLATFORM_WITHIN_MILLIS = 15_000
 /** The longest way between a client and a gate, there or back (ms). */
 const CLIENT_LATENCY = 20
 
@@ -46,8 +47,10 @@ export class Gate {
   slots: number | undefined
   /** since when it has seen a free slot beside a waiting ticket */
   freeSince: number | undefined
+  /** from when on it waits for the platform no longer, because it was told to stop */
+  givesUpAt = Number.POSITIVE_INFINITY
   private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
-  private frost: { readonly millis: number; readonly until: number } | undefined
+  private atPlatform: { readonly act: () => void; readonly until: number } | undefined
   private services: Context.Context<Services> | undefined
   private readonly waiting = new Set<() => void>()
 
@@ -111,26 +114,43 @@ export class Gate {
     this.world.note(`${this.name} freezes for ${millis} ms`)
   }
 
-  /** Freezes when it next asks the platform, if it does so within `FREEZE_WITHIN_MILLIS`. */
+  /** Freezes when it next asks the platform, if it does so within `AT_PLATFORM_WITHIN_MILLIS`. */
   freezeAtPlatform(millis: number): void {
-    this.frost = { millis, until: this.world.kernel.now + FREEZE_WITHIN_MILLIS }
+    this.whenAsking(() => this.freeze(millis))
+  }
+
+  /** The same for its stop. */
+  stopAtPlatform(downMillis: number): void {
+    this.whenAsking(() => this.stop(downMillis))
+  }
+
+  private whenAsking(act: () => void): void {
+    this.atPlatform = { act, until: this.world.kernel.now + AT_PLATFORM_WITHIN_MILLIS }
   }
 
   /** The platform was asked. */
   asked(): void {
-    const { frost } = this
-    this.frost = undefined
-    if (frost !== undefined && this.world.kernel.now <= frost.until) this.freeze(frost.millis)
+    const { atPlatform } = this
+    this.atPlatform = undefined
+    if (atPlatform !== undefined && this.world.kernel.now <= atPlatform.until) atPlatform.act()
   }
 
-  /** Is told to stop: sends its connections away, finishes what is in flight, and goes. */
+  /** Is told to stop: sends its connections away, finishes what is being started, and goes. */
   stop(downMillis: number): void {
-    const gone = (): void => this.kill(downMillis)
-    this.ask(
-      `stop ${this.name}`,
-      PushChannel.PushChannel.use((channel) => channel.drain),
-      () => this.world.kernel.after(STOP_MILLIS, gone),
-    )
+    const { kernel, planted, watch } = this.world
+    const drain = PushChannel.PushChannel.use((channel) => channel.drain)
+    const close = Gatekeeper.use((gatekeeper) => gatekeeper.close)
+    this.givesUpAt = Math.min(this.givesUpAt, kernel.now + CLOSE_MILLIS - LAST_MILLIS)
+    const gone = (): void => {
+      if (!this.process.alive) return
+      watch.stopped(this)
+      this.kill(downMillis)
+    }
+    if (planted?.hasty === true) {
+      this.ask(`stop ${this.name}`, drain, () => kernel.after(HASTY_MILLIS, gone))
+    } else {
+      this.ask(`stop ${this.name}`, Effect.all([close, drain], { concurrency: "unbounded", discard: true }), gone)
+    }
   }
 
   /** Dies around its next call. */

@@ -2,10 +2,12 @@
  * A record of a history that owes nothing to the store: who was accepted in which order, how each ended, what callers were
  * told, and what was taken from whose budgets.
  */
+import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import { type Change, leftLate } from "../support/queue-invariants.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import { limitsOf, limitsProbe } from "./limits.ts"
+import type { Session } from "./platform.ts"
 import type { World } from "./world.ts"
 
 export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
@@ -42,6 +44,10 @@ export class Ledger {
   private readonly takenBack = new Set<string>()
   /** requests that were answered that the store is away: when, and by which gate */
   private readonly unavailable = new Map<string, { readonly at: number; readonly gate: Gate }>()
+  /** starts in doubt of which a session runs: which, and since when they are in doubt */
+  private readonly doubted = new Map<string, { readonly session: Session; readonly at: number }>()
+  /** requests of which a start was in doubt */
+  private readonly inDoubt = new Set<string>()
   private readonly taken = new Map<string, { readonly keys: ReadonlyArray<string>; readonly gate: Gate }>()
 
   constructor(world: World) {
@@ -81,9 +87,10 @@ export class Ledger {
   }
 
   /** Whether the network of a ticket holds its share of the slots, by what the ledger knows of networks. */
-  private atShare(ticket: string, { leases }: QueueState, slots: number): boolean {
+  private atShare(ticket: string, { leases, tickets }: QueueState, slots: number): boolean {
     const network = this.lives.get(ticket)?.network ?? ""
-    const held = [...leases.keys()].filter((id) => this.lives.get(id)?.network === network).length
+    const networkOf = (id: string) => (this.lives.get(id) ?? tickets.get(id))?.network
+    const held = [...leases.keys()].filter((id) => networkOf(id) === network).length
     const share = this.world.plan.networkShare
     return network !== "" && share < 1 && held >= Math.max(1, Math.floor(share * slots))
   }
@@ -92,6 +99,7 @@ export class Ledger {
   record(change: Change): void {
     const { after, before, refused = false, slots } = change
     const { world } = this
+    this.doubts(change)
     for (const [id, { state }] of after.tickets) {
       const life = this.lives.get(id)
       const was = before.tickets.get(id)?.state
@@ -103,6 +111,8 @@ export class Ledger {
         const passed = [...after.waiting.keys()].filter(
           (other) =>
             (this.lives.get(other)?.place ?? 0) < life.place &&
+            // it had its turn, and its start failed
+            !(was === "w" && after.parked.has(other)) &&
             (was === undefined || !this.atShare(other, after, slots)),
         )
         if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
@@ -114,13 +124,39 @@ export class Ledger {
         life.terminalAt = world.kernel.now
         const missed = state === "M" || (state === "L" && leftLate(change, id))
         const refunded = (state === "F" && !refused) || (state === "L" && (was === "w" || change.withdraws === true))
-        life.costs = refunded ? 0 : missed ? 3 : 1
+        // who was answered that the store is away gets everything back, though the call ran: nobody was in it
+        life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1
       }
       if (was === "l" && state === "E") {
-        const session = world.platform.sessions.find(({ request }) => request === life.request)
+        const [known = ""] = [...before.sessions].find(([, ticket]) => ticket === id) ?? []
+        const session = world.platform.find(known)
         if (session !== undefined && !session.over) world.fail(`I6: the slot of ${id} was freed while its session runs`)
       }
     }
+  }
+
+  /** A slot is not given to others while the session of a start that may have happened runs, as far as the platform tells. */
+  private doubts({ after, before }: Change): void {
+    const { world } = this
+    for (const [id, { lease, state }] of after.tickets) {
+      if (state !== "u" || before.tickets.has(id)) continue
+      const [ticket] = [...before.tickets].find(([, was]) => was.state === "s" && was.lease === lease) ?? []
+      const request = this.lives.get(ticket ?? "")?.request ?? ""
+      this.inDoubt.add(request)
+      const session = world.platform.sessions.findLast((each) => each.request === request)
+      if (session !== undefined) this.doubted.set(id, { session, at: world.kernel.now })
+    }
+    for (const [id, { state }] of before.tickets) {
+      if (state !== "u" || after.tickets.has(id)) continue
+      const { at, session } = this.doubted.get(id) ?? {}
+      if (session === undefined || session.over || at === undefined || world.plan.status !== "truth") continue
+      if (world.kernel.now - at < DOUBT_MILLIS) world.fail(`I1: the slot of ${id} was freed while its session runs`)
+    }
+  }
+
+  /** Whether a start of a request was in doubt. */
+  wasInDoubt(request: string): boolean {
+    return this.inDoubt.has(request)
   }
 
   /** The holder of a ticket was seen. */
@@ -196,6 +232,7 @@ export class Ledger {
   finish({ tickets }: QueueState): void {
     const { world } = this
     for (const [id, { state }] of tickets) {
+      if (id.startsWith("?")) continue
       if (!TERMINAL.has(state)) world.fail(`I3: ${id} is in state ${state} when everything is over`)
       if (this.lives.get(id)?.terminal === undefined) world.fail(`I3: ${id} never ended`)
     }

@@ -4,12 +4,26 @@
  */
 import { Chance, keyed } from "./chance.ts"
 
+/**
+ * `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is; `failed`: no
+ * session runs; `ghost`: no answer, though a session runs; `lost`: no answer, and no session; `unreachable`: nothing was sent.
+ */
+export type Outcome =
+  | "started"
+  | "capacity"
+  | "limited"
+  | "unacceptable"
+  | "refused"
+  | "failed"
+  | "ghost"
+  | "lost"
+  | "unreachable"
+
 /** What the platform makes of one start. Times in ms. */
 export interface PlatformScript {
   /** until the answer */
   readonly delay: number
-  /** `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is */
-  readonly outcome: "started" | "capacity" | "limited" | "unacceptable" | "refused" | "failed" | "ghost"
+  readonly outcome: Outcome
   /** how long the platform asks to be left alone where it limits the key's requests */
   readonly retryAfter: number
   /** how long the session runs, counted from when the platform began it, which is half-way to its answer */
@@ -89,8 +103,14 @@ export type Action =
       readonly millis: number
       readonly mode: "lose" | "repeat" | "reorder"
     }
-  /** A gate is told to stop: it sends its connections away and goes. */
-  | { readonly kind: "stop"; readonly at: number; readonly gate: number; readonly downMillis: number }
+  /** A gate is told to stop, at once or when it next asks the platform: it finishes what it is starting, and goes. */
+  | {
+      readonly kind: "stop"
+      readonly at: number
+      readonly gate: number
+      readonly when: "now" | "platform"
+      readonly downMillis: number
+    }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
 
 export interface Plan {
@@ -111,6 +131,9 @@ export interface Plan {
   readonly hourly: number
   /** how a session's status is answered */
   readonly status: "truth" | "unknown" | "fails"
+  /** when the platform cannot be reached by anybody (ms); both are 0 where it always can */
+  readonly outageFrom: number
+  readonly outageTo: number
   /** until when anything goes wrong by itself (ms) */
   readonly millis: number
   readonly actions: ReadonlyArray<Action>
@@ -118,15 +141,22 @@ export interface Plan {
 
 const pickBy = <A>(hash: number, from: readonly [A, ...ReadonlyArray<A>]): A => from[hash % from.length] ?? from[0]
 
+/** Two kinds of the same trouble. */
+const VARIANTS: { readonly [mood in Outcome]?: readonly [Outcome, Outcome] } = {
+  failed: ["failed", "unreachable"],
+  ghost: ["ghost", "lost"],
+}
+
 /** `key` names the script in its history. */
 const platformScript = (chance: Chance, rough: number, seed: number, key: string): PlatformScript => {
   const troubled = chance.percent(rough)
-  const outcome: PlatformScript["outcome"] = troubled
+  const mood: Outcome = troubled
     ? chance.pick(
         ...(["capacity", "capacity", "capacity", "limited", "limited"] as const),
         ...(["unacceptable", "unacceptable", "refused", "failed", "ghost"] as const),
       )
     : "started"
+  const outcome = VARIANTS[mood]?.[keyed(seed, `variant ${key}`) % 2] ?? mood
   const talk = chance.percent(5) ? chance.between(1, 200) : chance.between(1_000, 20_000)
   const late = chance.percent(15) ? chance.between(5_000, 100_000) : chance.between(0, 300)
   const webhooks = chance.percent(10)
@@ -135,8 +165,13 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       ? [late, late + chance.between(0, 2_000), late + chance.between(0, 90_000)]
       : [late]
   const slow = chance.below(100)
-  const delay =
-    slow < 4 ? chance.between(20_000, 45_000) : slow < 20 ? chance.between(1_000, 9_000) : chance.between(5, 400)
+  // longer than a gate waits: each holds a slot in doubt for minutes, so that more than one of a caller teaches nothing
+  const tooSlow = slow < 4 && key.endsWith(" 0")
+  const delay = tooSlow
+    ? chance.between(20_000, 45_000)
+    : slow < 20
+      ? chance.between(1_000, 9_000)
+      : chance.between(5, 400)
   const retryAfter = pickBy(keyed(seed, `retry after ${key}`), [0, 250, 1_000, 4_000, 60_000])
   const names = pickBy(keyed(seed, `names ${key}`), ["both", "both", "web", "conversation"] as const)
   // at once, or at the second look after a start
@@ -156,6 +191,13 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
     default:
       return usual
   }
+}
+
+/** In every sixth history nobody can reach the platform for a while. */
+const outageOf = (seed: number, millis: number): Pick<Plan, "outageFrom" | "outageTo"> => {
+  if (keyed(seed, "outage") % 6 > 0) return { outageFrom: 0, outageTo: 0 }
+  const outageFrom = keyed(seed, "outage from") % millis
+  return { outageFrom, outageTo: outageFrom + 3_000 + (keyed(seed, "outage for") % 30_000) }
 }
 
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
@@ -268,7 +310,13 @@ export const planOf = (seed: number): Plan => {
         })
         break
       case "stop":
-        actions.push({ kind: "stop", at, gate, downMillis: chance.pick(10, 2_000, 20_000) })
+        actions.push({
+          kind: "stop",
+          at,
+          gate,
+          when: keyed(seed, `stop ${n}`) % 2 === 0 ? "platform" : "now",
+          downMillis: chance.pick(10, 2_000, 20_000),
+        })
         break
       case "slots":
         if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })
@@ -287,6 +335,7 @@ export const planOf = (seed: number): Plan => {
     concurrent: chance.pick(0, 0, 1, 2),
     hourly: chance.pick(0, 0, 3),
     status: chance.pick("truth", "unknown", "fails"),
+    ...outageOf(seed, millis),
     networkShare: keyed(seed, "share") % 4 === 0 ? 1 : 0.34,
     millis,
     actions,

@@ -7,7 +7,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { AtCapacity, PlatformApi, PlatformError, type StartConfig } from "../../src/PlatformApi.ts"
 import { KeyRateLimited, RequestRefused, refused, unavailable } from "../../src/platform-api/errors.ts"
 import type { Gate } from "./gate.ts"
-import type { Arrive, PlatformScript } from "./plan.ts"
+import type { Arrive, Outcome, PlatformScript } from "./plan.ts"
 import type { World } from "./world.ts"
 
 const STATUS_MILLIS = 200
@@ -31,6 +31,12 @@ export interface Session {
   readonly telling: Set<Telling>
 }
 
+/** What comes of a start while nobody can reach the platform. */
+const AWAY = { outcome: "unreachable", delay: 20 } as const
+
+/** After these a ticket may start again. */
+const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "failed", "unreachable"])
+
 interface Telling {
   readonly gate: Gate
   readonly from: number
@@ -38,10 +44,11 @@ interface Telling {
   alone: boolean
 }
 
-/** What the platform makes of a start, and when it was asked (simulated ms). */
+/** What the platform makes of a start, and when it was asked (simulated ms), and by whom. */
 export interface Start {
   readonly script: PlatformScript
   readonly at: number
+  readonly by: Gate
 }
 
 export class Platform {
@@ -64,14 +71,20 @@ export class Platform {
     const request = config.metadata.request ?? ""
     const before = this.started.get(request) ?? []
     const scripts = this.scripts.get(Number(request.split(".")[0]))
-    const script = scripts?.[before.length] ?? scripts?.at(-1)
+    const planned = scripts?.[before.length] ?? scripts?.at(-1)
+    const { outageFrom, outageTo } = this.world.plan
+    const millis = this.world.millis()
+    const away = outageFrom <= millis && millis < outageTo
+    const script = away && planned !== undefined ? { ...planned, ...AWAY } : planned
     if (script === undefined) {
       this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
       return
     }
-    if (before.some(({ script: { outcome } }) => outcome !== "capacity" && outcome !== "limited"))
+    // whatever came of a start in doubt, its ticket may start again
+    const again = this.world.watch.ledger.wasInDoubt(request)
+    if (!again && before.some(({ script: { outcome } }) => !AGAIN.has(outcome)))
       this.world.fail(`I5: ${request} was started twice`)
-    this.started.set(request, [...before, { script, at: kernel.now }])
+    this.started.set(request, [...before, { script, at: kernel.now, by: gate }])
     this.world.note(`${gate.name} asks the platform for ${request}: ${script.outcome} in ${script.delay} ms`)
     const ids = [`web-${request}-${before.length}`, `conversation-${request}-${before.length}`] as const
     if (script.outcome === "started" || script.outcome === "ghost")
@@ -94,8 +107,12 @@ export class Platform {
           }
           case "refused":
             return answer(refused(403, "NO", "no"))
+          case "failed":
+            return answer(unavailable("server_error", false, "HTTP 503"))
+          case "unreachable":
+            return answer(unavailable("unreachable", false, "cannot connect"))
           default:
-            return answer(unavailable("timeout", script.outcome === "ghost", "no answer"))
+            return answer(unavailable("timeout", true, "no answer"))
         }
       },
       gate.process,
@@ -107,8 +124,9 @@ export class Platform {
     return this.sessions.filter((session) => !session.over).length
   }
 
-  lastStart(request: string): Start | undefined {
-    return this.started.get(request)?.at(-1)
+  /** The starts of a request so far. */
+  startsOf(request: string): ReadonlyArray<Start> {
+    return this.started.get(request) ?? []
   }
 
   /** The ids that a session's history names to whoever asks by this one. */

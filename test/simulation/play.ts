@@ -1,13 +1,14 @@
 /** Plays a history to its end, or to the first thing that is wrong. */
+import { CLOSE_MILLIS } from "../../src/gatekeeper/closing.ts"
 import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
-import { FREEZE_WITHIN_MILLIS } from "./gate.ts"
+import { AT_PLATFORM_WITHIN_MILLIS } from "./gate.ts"
 import { BEGIN, Kernel } from "./kernel.ts"
 import { type Action, ARRIVE_AFTER_MILLIS, type Plan } from "./plan.ts"
 import { type Planted, World } from "./world.ts"
 
-/** A history that has not come to rest so long after its troubles never will (ms). */
-const DRAIN_MILLIS = 30 * 60_000
+/** A history that has not come to rest so long after its troubles never will (ms): slots are held in doubt for minutes each. */
+const DRAIN_MILLIS = 60 * 60_000
 const LOOK_MILLIS = 500
 
 export interface Played {
@@ -45,7 +46,9 @@ const act = (world: World, action: Action): void => {
       return
     }
     case "stop": {
-      world.gates[action.gate]?.stop(action.downMillis)
+      const gate = world.gates[action.gate]
+      if (action.when === "now") gate?.stop(action.downMillis)
+      else gate?.stopAtPlatform(action.downMillis)
       return
     }
     case "freeze": {
@@ -72,7 +75,9 @@ const act = (world: World, action: Action): void => {
 const endOf = (action: Action): number => {
   switch (action.kind) {
     case "freeze":
-      return action.at + action.millis + (action.when === "platform" ? FREEZE_WITHIN_MILLIS : 0)
+      return action.at + action.millis + (action.when === "platform" ? AT_PLATFORM_WITHIN_MILLIS : 0)
+    case "stop":
+      return action.at + CLOSE_MILLIS + (action.when === "platform" ? AT_PLATFORM_WITHIN_MILLIS : 0)
     case "bus":
       return action.at + action.millis
     case "store":

@@ -6,6 +6,7 @@ import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
+import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Link } from "./link.ts"
@@ -53,6 +54,9 @@ export class Promises {
           fail(`${id} waits, and its holder is gone`)
       }
     }
+    for (const [id, until] of state.parked) {
+      if (until - now > DOUBT_MILLIS + 2 * plan.skewMillis) this.world.fail(`${id} is not called for too long`)
+    }
     for (const [id, { state: letter }] of state.tickets) {
       const answered = "wc".includes(letter) ? this.ledger.unknownSince(id) : undefined
       if (answered === undefined || !answered.gate.process.alive) continue
@@ -98,11 +102,14 @@ export class Promises {
   }
 
   /** Notes since when each gate sees a free slot beside a waiting ticket: they need not know of the same slots. */
-  private noteFree({ leases, meta, waiting }: QueueState): void {
-    const resting = (meta.get("rest") ?? 0) > this.world.kernel.now
+  private noteFree({ leases, meta, parked, waiting }: QueueState): void {
+    const { now } = this.world.kernel
+    // somebody was called to find out whether the platform can be reached
+    const probing = meta.has("disrupted") && (meta.get("probe") ?? 0) > now
+    const resting = probing || (meta.get("rest") ?? 0) > now
     for (const gate of this.world.gates) {
       if (gate?.slots === undefined) continue
-      if (resting || waiting.size === 0 || leases.size >= gate.slots) gate.freeSince = undefined
+      if (resting || waiting.size <= parked.size || leases.size >= gate.slots) gate.freeSince = undefined
       else gate.freeSince ??= this.world.kernel.now
     }
   }

@@ -18,15 +18,18 @@ const CORNERS = [
   ...["admit starting", "admit waiting", "admit full", "admit wc"],
   ...["start starting", "start waiting", "start busy", "start live", "start over", "start cM"],
   ...["bind live", "bind ended", "bind stale", "bind wc"],
-  ...["release waiting", "release failed", "release stale", "release wc"],
-  ...["release capacity waiting", "release limited waiting", "release refused failed", "release failed failed"],
+  ...["fail waiting", "fail failed", "fail stale", "fail wc"],
+  ...["fail capacity waiting", "fail limited waiting", "fail refused failed", "fail failed failed"],
+  ...["fail disrupted waiting", "fail answered waiting", "fail doubt waiting"],
+  ...["resolve running", "resolve open", "resolve free", "bind wl", "sweep u-"],
   ...["alias kept", "alias ended", "alias stale", "alias wc", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end wc"],
   ...["withdraw wL", "withdraw sL", "admit withdrawn"],
   ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
-  ...["sweep cM", "sweep sF", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
+  ...["sweep cM", "sweep sw", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
   ...["end passes over", "sweep passes over"],
   ...["attach waiting", "attach called", "attach starting", "attach live", "attach over"],
+  "stop",
 ]
 
 const check = (played: Played): void => {

@@ -10,26 +10,32 @@ import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list } from "../../src/store/reply.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
-import { probe, type QueueState, readState } from "../support/queue-probe.ts"
+import { doubtIds, probe, type QueueState, readState } from "../support/queue-probe.ts"
 import { left, trespasses } from "./causes.ts"
 import type { Gate } from "./gate.ts"
 import { Ledger, TERMINAL } from "./ledger.ts"
-import type { PlatformScript } from "./plan.ts"
+import type { Outcome } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
 const SWEPT = /\["swept",[^\]]*\],?/
 /** What the store is told of a start, by what the platform said to it. */
-const RELEASES: { readonly [outcome in PlatformScript["outcome"]]: string | undefined } = {
+const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
   started: undefined,
   capacity: "capacity",
   limited: "limited",
   unacceptable: "refused",
   refused: "failed",
-  failed: "failed",
-  ghost: "failed",
+  failed: "answered",
+  ghost: "doubt",
+  lost: "doubt",
+  unreachable: "disrupted",
 }
+/** More leases are not given in one step. */
+const MOST_LEASES = 20
+/** A ticket fails alone after so many failures at least. */
+const STRIKES = 3
 const KEYS = keysOf(`business/${CAMPAIGN}`)
 
 export class Watch {
@@ -90,7 +96,8 @@ export class Watch {
     if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "", own[6] ?? "")
     if (name === "bind") for (const session of own.slice(4)) this.sessions.add(session)
     if (name === "alias") for (const [n, id] of own.entries()) if (n === 0 || n % 2 === 1) this.sessions.add(id)
-    if (name === "attach" || name === "release") this.ledger.sign(own[0] ?? "")
+    if (name === "resolve") for (const ids of own.slice(2)) for (const id of JSON.parse(ids)) this.sessions.add(id)
+    if (name === "attach" || name === "fail") this.ledger.sign(own[0] ?? "")
     this.look((after, raw) => {
       this.judge(gate, name, args, own, reply, after, raw)
       if (name === "end") for (const session of own) this.ended.add(session)
@@ -100,7 +107,8 @@ export class Watch {
 
   private look(then: (state: QueueState, raw: string) => void): void {
     const { world } = this
-    world.base.run(probe, KEYS, [this.ledger.size, ...this.ledger.ids, ...this.sessions], (reply) => {
+    const ids = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
+    world.base.run(probe, KEYS, [ids.length, ...ids, ...this.sessions], (reply) => {
       // that somebody has swept is no change
       const raw = JSON.stringify(reply).replace(SWEPT, "")
       then(raw === this.raw ? this.state : readState(reply), raw)
@@ -124,11 +132,11 @@ export class Watch {
     const slots = slotsOf(args)
     if (name === "sweep" && result.length > 5 && list(result[5]).length > 0) this.saw("sweep owed")
     if (name === "audit" && result.length > 0) this.saw("audit asks")
-    if (["start", "bind", "alias", "release", "end", "leave", "admit", "attach"].includes(name))
+    if (["start", "bind", "alias", "fail", "resolve", "end", "leave", "admit", "attach"].includes(name))
       this.saw(`${name} ${result[0]}`)
     if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${result[0]} by audit`)
-    if (name === "release") this.released(own, String(result[0]))
+    if (name === "fail") this.failed(gate, own, String(result[0]))
     if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
     const heard = this.messages.toSorted()
     this.messages = []
@@ -137,7 +145,7 @@ export class Watch {
     this.state = after
     const swept = name === "sweep" && result[0] === 0
     const window = plan.windowSeconds * 1000
-    const refused = name === "release" && own[2] === "refused"
+    const refused = name === "fail" && own[2] === "refused"
     const withdraws = name === "withdraw"
     const admits = name === "admit" ? { admits: [own[0] ?? "", own[4] ?? ""] as const } : {}
     const share = plan.networkShare
@@ -180,6 +188,8 @@ export class Watch {
       this.ledger.record(change)
       if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
+        // whose start was not told in time waits again
+        if (name === "sweep" && state === "w" && before.tickets.get(id)?.state === "s") this.ledger.sign(id)
         if (state === "A" && before.tickets.get(id)?.state === "w") this.promises.abandoned(id)
       }
       world.trace?.push(`        ${gate.name} ${name} ${own[0] ?? ""} → ${JSON.stringify(result)} ${summary(after)}`)
@@ -189,23 +199,42 @@ export class Watch {
   }
 
   /** A start did not come about: the store must have been told what the platform said. */
-  private released([ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
-    this.saw(`release ${kind} ${answer}`)
+  private failed(gate: Gate, [ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
+    this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
     const { world } = this
-    const start = world.platform.lastStart(this.ledger.lifeOf(ticket)?.request ?? "")
+    const starts = world.platform.startsOf(this.ledger.lifeOf(ticket)?.request ?? "")
+    const start = starts.at(-1)
     if (start === undefined) {
-      world.fail(`${ticket} was released as ${kind}, and no start of it was asked for`)
+      world.fail(`the start of ${ticket} failed as ${kind}, and it was not asked for`)
       return
     }
     const { at, script } = start
     // a gate does not wait for ever
-    if (kind === "failed" && world.kernel.now - at >= START_TIMEOUT_MILLIS) return
-    if (kind !== RELEASES[script.outcome]) {
-      world.fail(`the start of ${ticket} was released as ${kind}, and the platform said ${script.outcome}`)
+    const late = kind === "doubt" && world.kernel.now - at >= START_TIMEOUT_MILLIS
+    if ((kind === "doubt" || kind === "answered") && world.kernel.now >= gate.givesUpAt) {
+      this.saw("fail given up")
+      return
     }
+    if (!late && kind !== REASONS[script.outcome]) {
+      world.fail(`the start of ${ticket} failed as ${kind}, and the platform said ${script.outcome}`)
+    }
+    if (answer === "failed" && (kind === "answered" || kind === "doubt") && starts.length < STRIKES)
+      world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
     if (kind === "limited" && Number(millis) !== Math.max(1, script.retryAfter)) {
       world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
+  }
+
+  /** A gate has stopped in order: it leaves no start behind that nobody waits for. */
+  stopped(gate: Gate): void {
+    this.saw("stop")
+    for (const [id, { state }] of this.state.tickets) {
+      const start =
+        state === "s" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
+      // what the store did not hear of it is left to the deadline
+      if (start?.by === gate && gate.cleanSince <= start.at)
+        this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
     }
   }
 

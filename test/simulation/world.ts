@@ -16,6 +16,8 @@ export interface Planted {
   readonly script?: (script: Script) => Script
   /** what a gate is told of a script, instead of its reply */
   readonly heard?: (script: string, reply: Reply) => Reply
+  /** a gate that is told to stop does not wait for what it is starting */
+  readonly hasty?: true
   /** carries a script out only so long (ms) after it has decided, by replacing it with what it decided */
   readonly actsLate?: {
     readonly millis: number
@@ -40,7 +42,7 @@ export class World {
   /** the slots that the platform names */
   slots: number
   bus: { readonly until: number; readonly mode: "lose" | "repeat" | "reorder" } | undefined
-  private readonly planted: Planted | undefined
+  readonly planted: Planted | undefined
   private readonly lifeOf = new Map<number, number>()
 
   constructor(kernel: Kernel, plan: Plan, base: Base, planted: Planted | undefined, traced: boolean) {

@@ -19,6 +19,7 @@ export interface Served {
   readonly world: World
   /** what the access log wrote so far, a line an entry */
   readonly log: () => string
+  readonly unready: Effect.Effect<void>
   readonly drain: Effect.Effect<void>
   /** Ends every connection, as a lost network does. */
   readonly cut: () => void
@@ -69,6 +70,7 @@ export const servedTest = (
           port,
           world,
           log: () => lines,
+          unready: listeners.unready,
           drain: listeners.drain,
           cut: () => {
             for (const socket of sockets) socket.destroy()

@@ -175,15 +175,15 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     /** The start failed, and why. */
     startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
       step(queue.fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
-    doubts: (ageMillis = 0, claimMillis = 0) =>
+    doubts: (ageMillis: number, claimMillis: number) =>
       Effect.tap(queue.doubts(at(), ageMillis, claimMillis), () =>
         Effect.map(read, (after) => {
           state = after
         }),
       ),
-    resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = [], certain = false) => {
+    resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = []) => {
       for (const session of found.flat()) sessions.add(session)
-      return step(queue.resolve(at(), doubt, found, certain))
+      return step(queue.resolve(at(), doubt, found))
     },
     rest: (id: string, lease: string, millis?: number) =>
       step(queue.fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),

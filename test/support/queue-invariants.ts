@@ -231,6 +231,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
   if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
 
   wrong.push(...order(change, taken))
+  const disrupted = before.meta.get("disrupted") === 1 && after.meta.get("disrupted") === 1
+  if (disrupted && newlyCalled(change).length > 1)
+    wrong.push("more than one is called to find out whether the platform can be reached")
 
   // I3: no ticket is lost, and no step leads where none may
   for (const [id, { state, seq }] of before.tickets) {

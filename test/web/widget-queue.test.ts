@@ -85,6 +85,28 @@ describe("the queue", () => {
     await eventually("speech", async () => (await level(second, "You")) > 0.3)
   })
 
+  it("starts the call at another gate when the one that it asks is going away", async () => {
+    await begin()
+    const hangUp = await rig.hold()
+    const tab = await talk("Your place in the queue")
+    hangUp()
+    await screen(tab, "Your turn")
+    let refusals = 0
+    await tab.route("**/start", (route) =>
+      ++refusals > 2
+        ? route.continue()
+        : route.fulfill({
+            status: 503,
+            contentType: "application/problem+json",
+            headers: { "retry-after": "1" },
+            body: JSON.stringify({ code: "draining", detail: "This server is going away. Ask again." }),
+          }),
+    )
+    await click(tab, "Start the call")
+    await screen(tab, "In call")
+    expect(refusals).toBe(3)
+  })
+
   it("gives a duplicated tab a visit of its own instead of the same place", async () => {
     await begin()
     await rig.hold()

@@ -53,6 +53,8 @@ const SERVER_OPTIONS = {
 
 const COOKIE = "voicegate_hub"
 
+type StartError = Effect.Error<ReturnType<Gatekeeper["Service"]["start"]>>
+
 /** One browser's hub connection. */
 interface Peer {
   readonly ws: WebSocket
@@ -68,6 +70,10 @@ interface Peer {
   refused: boolean
   ticket: string | undefined
   opened: Opened | undefined
+  /** starts that the gate answers for it, and that are not over yet */
+  starting: number
+  /** it is sent elsewhere when they are */
+  leaving: boolean
 }
 
 export interface Hub {
@@ -81,6 +87,8 @@ export interface Hub {
     address: string,
     credentials: boolean,
   ) => Effect.Effect<Answer | undefined>
+  /** Sends connections elsewhere that have registered no ticket: the push channel does not know them. */
+  readonly drain: Effect.Effect<void>
 }
 
 const cookieOf = (request: IncomingMessage): string | undefined =>
@@ -130,20 +138,40 @@ export const makeHub = (
     const ready = (peer: Peer, webSocketUrl: string): void =>
       peer.ws.send(protocol.invocation("SessionReady", { webSocketUrl }))
 
+    /** Tells a client to connect again, which leads it to another gate. */
+    const sendAway = ({ shaken, ws }: Peer): void => {
+      // before the handshake's answer the stock client takes nothing, and fails
+      if (shaken) ws.send(protocol.close(true))
+      ws.close(1000)
+    }
+
+    /** Whether a start that failed leaves the ticket as it is: some gate answers its start call yet, or is doing it. */
+    const isOpen = ({ leaving }: Peer, tag: StartError["_tag"]): boolean =>
+      tag === "NotYourTurn" || tag === "Draining" || (tag === "StoreUnavailable" && leaving)
+
     /** The start call of a ticket that has no start step. While the store is away the turn is not over. */
     const begin = (peer: Peer, ticket: string): Effect.Effect<void> =>
-      gatekeeper.start(ticket).pipe(
-        Effect.retry({
-          schedule: Schedule.spaced(START_RETRY_MILLIS),
-          while: (error) => error._tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN,
-        }),
-        Effect.matchEffect({
-          onSuccess: ({ webSocketUrl }) => Effect.sync(() => ready(peer, webSocketUrl)),
-          onFailure: (error) =>
-            // it waits on, or another connection of it is being answered
-            error._tag === "NotYourTurn" ? Effect.void : Effect.sync(() => fail(peer, error.message)),
-        }),
-      )
+      Effect.suspend(() => {
+        peer.starting++
+        return gatekeeper.start(ticket).pipe(
+          Effect.retry({
+            schedule: Schedule.spaced(START_RETRY_MILLIS),
+            while: ({ _tag }) => _tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN && !peer.leaving,
+          }),
+          Effect.match({
+            onSuccess: ({ webSocketUrl }) => ready(peer, webSocketUrl),
+            onFailure: ({ _tag, message }) => {
+              if (!isOpen(peer, _tag)) fail(peer, message)
+            },
+          }),
+          Effect.ensuring(
+            Effect.sync(() => {
+              peer.starting--
+              if (peer.leaving && peer.starting === 0) sendAway(peer)
+            }),
+          ),
+        )
+      })
 
     const told = (peer: Peer, ticket: string, event: PushEvent): void => {
       if (event.type === "start_call") run(begin(peer, ticket))
@@ -161,9 +189,14 @@ export const makeHub = (
         if (reason === "over") return
         if (reason === "dead") {
           peer.ws.terminate()
-        } else {
-          peer.ws.send(protocol.close(reason === "shutdown" || reason === "lagging"))
+        } else if (reason === "replaced") {
+          peer.ws.send(protocol.close(false))
           peer.ws.close(1000)
+        } else if (reason === "shutdown" && peer.starting > 0) {
+          // this is where the answer is waited for
+          peer.leaving = true
+        } else {
+          sendAway(peer)
         }
       },
     })
@@ -292,6 +325,8 @@ export const makeHub = (
           refused: false,
           ticket: undefined,
           opened: undefined,
+          starting: 0,
+          leaving: false,
         }
         peers.add(peer)
         ws.on("message", (data, isBinary) => {
@@ -349,5 +384,8 @@ export const makeHub = (
           },
         })
       },
+      drain: Effect.sync(() => {
+        for (const peer of peers) if (peer.opened === undefined) sendAway(peer)
+      }),
     }
   })

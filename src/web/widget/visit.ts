@@ -190,10 +190,19 @@ export class Visit {
       if (this.over || this.joined) return
       if (!(error instanceof Refusal)) return backTo("no-answer")
       if (error.status === 404 || error.status === 410) return this.end("missed", error.message)
+      if (error.code === "draining") return this.startElsewhere(error)
       if (error.status !== 409) return this.refuse(error)
       // The session is on its way to the open connection.
       if (error.code !== "start_in_progress") this.waitOn({ code: error.code, message: error.message })
     }
+  }
+
+  /** The gate that was asked is going away, and the turn is not over: whoever asks again is answered by another one. */
+  private async startElsewhere({ retryAfter = 1 }: Refusal): Promise<void> {
+    await this.pause(retryAfter * 1_000)
+    if (this.over || this.state.name !== "your-turn") return
+    this.show({ ...this.state, starting: false })
+    await this.start()
   }
 
   /** Opens the call; a second announcement of the same session is ignored, because its address is good once. */

@@ -5,7 +5,11 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
 import { type Answer, ask, field, textOf } from "../../e2e/support/http.ts"
+import { openHub } from "../../e2e/support/hub.ts"
 import type { Chance } from "../../simulation/chance.ts"
+
+/** How a caller's page starts its call: by a request, over its WebSocket, or as the existing widget, for which the hub starts it. */
+export type StartsOver = "http" | "websocket" | "hub"
 
 /** How it came out for the caller: `talked`, `dead session` (the platform had given it up), or as the ticket ended. */
 export type Outcome = string
@@ -49,6 +53,7 @@ export interface CallerOptions {
   readonly talkMillis: number
   /** how long it takes to react to its start call */
   readonly reactMillis: number
+  readonly startsOver: StartsOver
   readonly stopped: () => boolean
   readonly wrong: (what: string) => void
 }
@@ -80,7 +85,7 @@ export const makeCaller = (name: number): Caller => ({
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
-  const { chance, entrances, name, reactMillis, stopped, talk, talkMillis, wrong } = options
+  const { chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
   const headers = { "x-forwarded-for": addressOf(name) }
   let turn = name
   const entrance = (): string => {
@@ -162,6 +167,11 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         if (starting) return
         starting = true
         await sleep(reactMillis)
+        if (startsOver === "websocket") {
+          if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"start"}')
+          starting = false
+          return
+        }
         const left = await start()
         starting = false
         if (left !== undefined) settle(left)
@@ -181,6 +191,8 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
           void begin()
         } else if (event.type === "session") settle({ session: String(event.sessionId) })
         else if (event.type === "ended") settle({ outcome: String(event.reason) })
+        // what comes of the ticket then is told by this connection or the next
+        else if (event.type === "error") trouble(`start ${event.code}`)
         else if (event.type !== "reconnect") wrong(`an event that nobody asked for: ${String(data)}`)
       })
       socket.on("unexpected-response", (_, response) => {
@@ -190,13 +202,33 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       })
       socket.on("error", () => settle("again"))
       socket.on("close", () => settle("again"))
-      // whoever was called before its connection broke does not know whether its start was heard
-      if (caller.calls.size > 0) void begin()
+      // whoever was called before its connection broke does not know whether its start was heard; over a WebSocket it is told
+      if (caller.calls.size > 0 && startsOver === "http") void begin()
     })
+
+  let token = ""
+  /** The same as the existing widget, except that it registers its ticket each time. */
+  const waitAtHub = async (): Promise<Left> => {
+    const gate = { url: entrance() }
+    const hub = await openHub(gate, token, headers).catch(() => undefined)
+    if (hub === undefined) return "again"
+    token = hub.accessToken
+    const gap = caller.gaps.at(-1)
+    if (gap !== undefined) gap.to ??= performance.now()
+    hub.register(caller.ticket ?? "")
+    while (!hub.closed() && hub.invoked.length === 0 && !stopped()) await sleep(20)
+    const [invoked] = hub.invoked
+    await hub.dispose()
+    if (invoked?.target === "SessionReady")
+      return { session: String(invoked.argument.webSocketUrl).split("/").at(-1) ?? "" }
+    if (invoked === undefined) return stopped() ? { outcome: "stopped" } : "again"
+    const answer = await send("GET", `/api/session/${caller.ticket}`)
+    return { outcome: answer === undefined ? "failed" : (field(answer, "state") ?? "unknown") }
+  }
 
   let left = await request()
   while (left === "again") {
-    left = await wait()
+    left = await (startsOver === "hub" ? waitAtHub() : wait())
     if (left !== "again") break
     const last = caller.gaps.at(-1)
     if (last === undefined || last.to !== undefined) caller.gaps.push({ from: performance.now(), to: undefined })

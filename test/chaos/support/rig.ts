@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Bench, type Environment, settingsFor } from "../../e2e/support/gate.ts"
 import { Chance } from "../../simulation/chance.ts"
-import { type Caller, makeCaller, runCaller } from "./caller.ts"
+import { type Caller, makeCaller, runCaller, type StartsOver } from "./caller.ts"
 import { type ChaosPlatform, startChaosPlatform } from "./platform.ts"
 import { makeSeat, postWebhook, type Seat } from "./seats.ts"
 import { type StoreView, type StoreWatch, viewStore, watchStore } from "./store.ts"
@@ -43,6 +43,8 @@ export interface CrowdOptions {
   readonly talkMillis: readonly [number, number]
   /** the longest reaction to a start call */
   readonly reactMillis?: number
+  /** how callers start their calls, in turn; all by a request by default */
+  readonly startsOver?: ReadonlyArray<StartsOver>
   /** the gates that callers use; all by default */
   readonly entrances?: () => ReadonlyArray<string>
 }
@@ -116,7 +118,8 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   const crowds: Array<Crowd> = []
   let names = 0
 
-  const crowd: Rig["crowd"] = ({ arriveMillis, callers: count, entrances, reactMillis = 300, talkMillis }) => {
+  const crowd: Rig["crowd"] = (options) => {
+    const { arriveMillis, callers: count, entrances, reactMillis = 300, startsOver = [], talkMillis } = options
     const callers: Array<Caller> = []
     let stopped = false
     const lives = Array.from({ length: count }, async (_, i) => {
@@ -133,6 +136,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
         talk: platform.talk,
         talkMillis: its.between(least, most),
         reactMillis: its.below(reactMillis + 1),
+        startsOver: startsOver[i % startsOver.length] ?? "http",
         stopped: () => stopped,
         wrong: (what) => wrongs.add(what),
       })

@@ -192,7 +192,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         return [twins.fail, [id, lease(id), why, now + grace, FIRST_REST, LONGEST_REST, IDLE_REST]]
       }
       case "doubts":
-        return [twins.doubts, [now - random.pick([0, 20_000]), random.pick([0, now + 5_000])]]
+        return [twins.doubts, [now - random.pick([0, 20_000]), now + 5_000]]
       case "resolve": {
         const some = (): string => JSON.stringify([newSession(), ...(random.percent(30) ? [newSession()] : [])])
         const known = random.maybe(sessions)
@@ -200,7 +200,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
           ...(known !== undefined && random.percent(30) ? [JSON.stringify([known])] : []),
           ...(random.percent(35) ? [some()] : []),
         ]
-        return [twins.resolve, [ticket("u"), random.percent(15) ? "certain" : "", now + CALL_MILLIS, ...found]]
+        return [twins.resolve, [ticket("u"), now + CALL_MILLIS, ...found]]
       }
       case "end": {
         if (random.percent(15)) {

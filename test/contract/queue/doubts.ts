@@ -52,8 +52,6 @@ export const doubts = (test: QueueTest): void => {
       const [found] = yield* q.doubts(1_000, 5_000)
       assert.deepInclude(found, { id: `?${lease}`, ticket: "t1", data: '{"clientIdentifier":"ada"}' })
       assert.deepStrictEqual(yield* q.doubts(1_000, 5_000), [])
-      // without claiming, at any time
-      assert.strictEqual((yield* q.doubts(0, 0)).length, 1)
       yield* TestClock.adjust(5_000)
       assert.strictEqual((yield* q.doubts(1_000, 5_000)).length, 1)
     }),
@@ -66,14 +64,6 @@ export const doubts = (test: QueueTest): void => {
       assert.strictEqual(yield* q.resolve(`?${lease}`), "free")
       assert.deepStrictEqual(q.called(), ["t1"])
       assert.strictEqual(yield* q.resolve(`?${lease}`), "stale")
-    }),
-  )
-
-  test("are free at once when that is certain", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      const lease = yield* doubted(q)
-      assert.strictEqual(yield* q.resolve(`?${lease}`, [], true), "free")
-      assert.deepStrictEqual(q.called(), ["t1"])
     }),
   )
 

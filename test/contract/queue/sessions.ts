@@ -154,7 +154,8 @@ export const sessions = (test: QueueTest): void => {
       yield* TestClock.adjust(1)
       yield* q.sweep
       yield* q.leave("t1")
-      yield* q.resolve(`?${lease}`, [], true)
+      yield* q.resolve(`?${lease}`)
+      yield* q.resolve(`?${lease}`)
       assert.deepStrictEqual([q.letter("t1"), q.letter("t2")], ["L", "c"])
       const before = q.state()
       assert.strictEqual(yield* q.bind("t1", lease, ["s1"]), "stale")

@@ -1,0 +1,122 @@
+/**
+ * SIGTERM of gates while calls are being started over every transport: by requests that start at once, by `POST …/start`, over
+ * WebSockets and over the hub. The platform answers late, or not before the gate is gone.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { GONE_WITHIN_MILLIS, type Stopped, stopping } from "../../e2e/support/stopping.ts"
+import { eventually } from "../../support/process.ts"
+import { startRedis } from "../../support/redis.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
+import { orderBack, seconds, inWords as timesInWords } from "../support/order.ts"
+import { makeRig, type Rig } from "../support/rig.ts"
+import type { Row, Scenario } from "../support/scenario.ts"
+import type { Seat } from "../support/seats.ts"
+
+const SIZES = { small: { callers: 48, slots: 6, stops: 2 }, full: { callers: 360, slots: 12, stops: 6 } }
+/** How long slots may fill with starts that the platform does not answer, before the gate is told to stop. */
+const FILL_MILLIS = 2_000
+/** When the platform that is only slow answers; channels have been sent elsewhere by then. */
+const LATE_MILLIS = 2_500
+/** What was being started by the gate that has gone must be decided so soon after. */
+const DECIDED_MILLIS = 3_000
+
+/** What is being started now, each ticket by its lease. */
+const starting = async ({ view }: Rig): Promise<ReadonlyMap<string, string>> => {
+  const tickets = (await view.look())?.tickets ?? new Map()
+  return new Map([...tickets].flatMap(([id, { lease, state }]) => (state === "s" ? [[id, lease] as const] : [])))
+}
+
+/** Waits until none of these is being started any more; how long that took, or undefined when it does not happen. */
+const decided = async (rig: Rig, before: ReadonlyMap<string, string>): Promise<number | undefined> => {
+  const since = performance.now()
+  const open = async (): Promise<boolean> => {
+    const now = await starting(rig)
+    return [...before].some(([id, lease]) => now.get(id) === lease)
+  }
+  while (await open()) {
+    if (performance.now() - since > DECIDED_MILLIS) return undefined
+    await sleep(50)
+  }
+  return performance.now() - since
+}
+
+interface Stop extends Stopped {
+  readonly inFlight: number
+  readonly decidedAfter: number | undefined
+  readonly back: string
+}
+
+const stop = async (rig: Rig, seat: Seat, hangs: boolean): Promise<Stop> => {
+  const { platform } = rig
+  platform.hold = true
+  await eventually("calls are being started", async () => (await starting(rig)).size > 0)
+  await sleep(FILL_MILLIS)
+  const inFlight = (await starting(rig)).size
+  const stopped = stopping(seat.gate(), "SIGTERM")
+  if (!hangs) {
+    await sleep(LATE_MILLIS)
+    platform.hold = false
+  }
+  const { exit, millis } = await stopped
+  const left = await starting(rig)
+  platform.hold = false
+  const decidedAfter = await decided(rig, left)
+  const back = orderBack(rig, performance.now())
+  await seat.start()
+  await seat.ready()
+  return { exit, millis, inFlight, decidedAfter, back: timesInWords(await back) }
+}
+
+/** Callers, a stop under them, and their ends: all of it anew each time, so that it is known what is under way. */
+const round = async (rig: Rig, n: number, callers: number, hangs: boolean): Promise<Stop> => {
+  const { platform, seats, view } = rig
+  const seat = seats[n % seats.length]
+  if (seat === undefined) throw new Error("there are gates")
+  // every other time those who come first are being started by their requests when the gate is told to stop
+  const requests = n % 2 === 0
+  platform.hold = requests
+  const crowd = rig.crowd({
+    callers,
+    arriveMillis: 1_000,
+    talkMillis: [200, 1_500],
+    // where all is to be finished, requests would keep the process for the others
+    startsOver: requests || hangs ? ["http", "websocket", "hub"] : ["websocket", "hub"],
+  })
+  await eventually("callers wait", async () => ((await view.look())?.waiting.size ?? 0) > 0)
+  if (!requests) await eventually("no request is under way", async () => (await starting(rig)).size === 0)
+  const stopped = await stop(rig, seat, hangs)
+  await crowd.done(120_000)
+  return stopped
+}
+
+const row = async (hangs: boolean, ...[size, seed, bench]: Parameters<Scenario["run"]>): Promise<Row> => {
+  const { callers, slots, stops } = SIZES[size]
+  const redis = bench.own(await startRedis())
+  const rig = await makeRig({ seed, bench, storeUrl: redis.url, gates: 2, slots, startMillis: 300, calledAnew: hangs })
+  const all: Array<Stop> = []
+  for (let n = 0; n < stops; n++) all.push(await round(rig, n, callers / stops, hangs))
+  // a start of which nobody knows what came may have failed
+  const verdict = await judge(rig, { outcomes: hangs ? ["failed"] : [] })
+  const slowest = Math.max(...all.map(({ millis }) => millis))
+  const wrongs = all.flatMap(({ decidedAfter, exit, millis }, n) => [
+    ...(exit.code === 0 ? [] : [`stop ${n + 1}: the gate ended with ${exit.code ?? exit.signal}`]),
+    ...(millis < GONE_WITHIN_MILLIS ? [] : [`stop ${n + 1}: the gate was gone only after ${seconds(millis)}`]),
+    ...(decidedAfter === undefined ? [`I4: stop ${n + 1}: a start of the gate that has gone holds its slot`] : []),
+  ])
+  return {
+    fault: `SIGTERM of one of 2 gates, ${all.length} times, while calls are started over HTTP, WebSockets and the hub, and the platform ${hangs ? "hangs" : "takes its time"}`,
+    promised: hangs
+      ? "gone within 10 s; whoever was being started is told, and no slot waits for a gate that has gone"
+      : "gone within 10 s; every start is finished",
+    seen:
+      `${inWords(verdict.outcomes)}; ${all.reduce((sum, { inFlight }) => sum + inFlight, 0)} were being started; gone after ${seconds(slowest)} at most, ` +
+      `slots decided ${seconds(Math.max(0, ...all.map(({ decidedAfter }) => decidedAfter ?? 0)))} later at most; ${peaksInWords(verdict, rig)}`,
+    back: all.map(({ back }) => back).join(" · "),
+    wrongs: [...wrongs, ...verdict.wrongs],
+  }
+}
+
+export const gateStopped: Scenario = {
+  name: "gate-stopped",
+  run: async (size, seed, bench) => [await row(false, size, seed, bench), await row(true, size, seed + 1, bench)],
+}

@@ -1,0 +1,214 @@
+/** A gate that is told to stop: what is under way is finished, what is not is begun by another one. */
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
+import { noFacts } from "../../src/IpIntel.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import * as memory from "../../src/store/memory.ts"
+import {
+  ask,
+  begin,
+  caller,
+  enqueue,
+  figures,
+  gateLayer,
+  gateTest,
+  hangUp,
+  makeWorld,
+  remaining,
+  session,
+  start,
+  stateOf,
+  type World,
+} from "../support/gate.ts"
+
+const close = Gatekeeper.use((gate) => gate.close)
+/** How long the platform is waited for. */
+const IN_TIME = CLOSE_MILLIS - LAST_MILLIS
+
+/** A platform that answers when it is told to. */
+const slow = (world: World) =>
+  Effect.map(Deferred.make<void>(), (answer) => {
+    world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+    return Deferred.succeed(answer, undefined)
+  })
+
+/** A ticket that is called, while the platform takes its time. */
+const called = (world: World) =>
+  Effect.gen(function* () {
+    const { sessionId } = yield* begin(caller(1))
+    const ticket = yield* enqueue(caller(2))
+    const answer = yield* slow(world)
+    yield* hangUp(sessionId)
+    return { ticket, answer }
+  })
+
+describe("a gate that is told to stop", () => {
+  gateTest("starts nothing more: newcomers and starts are told to ask again, and lose nothing", {}, (world) =>
+    Effect.gen(function* () {
+      const { answer, ticket } = yield* called(world)
+      yield* answer
+      yield* close
+      expect(yield* ask(caller(3))).toMatchObject({ _tag: "Draining", retryAfterSeconds: 1 })
+      expect(yield* remaining(caller(3))).toBe(20)
+      expect(yield* start(ticket)).toMatchObject({ _tag: "Draining", retryAfterSeconds: 1 })
+      expect(yield* stateOf(ticket)).toBe("called")
+      expect(yield* ask(caller(2), { uniqueRequestId: ticket })).toMatchObject({ _tag: "Queued", called: true })
+      expect(world.initiated).toHaveLength(1)
+    }),
+  )
+
+  gateTest("waits for a start that is under way, and no longer", {}, (world) =>
+    Effect.gen(function* () {
+      const { answer, ticket } = yield* called(world)
+      const starting = yield* Effect.forkChild(start(ticket))
+      yield* Effect.yieldNow
+      const closing = yield* Effect.forkChild(close)
+      yield* TestClock.adjust(IN_TIME - 1)
+      expect([starting.pollUnsafe(), closing.pollUnsafe()]).toEqual([undefined, undefined])
+      yield* answer
+      expect(yield* Fiber.join(starting)).toMatchObject({ _tag: "Started", webSocketUrl: session(2).webSocketUrl })
+      yield* Fiber.join(closing)
+      expect(yield* stateOf(ticket)).toBe("live")
+    }),
+  )
+
+  gateTest("finishes a request that came before, however long its address is looked up", {}, (world) =>
+    Effect.gen(function* () {
+      const found = yield* Deferred.make<void>()
+      world.lookup = () => Effect.as(Deferred.await(found), noFacts)
+      const asked = yield* Effect.forkChild(ask(caller(1)))
+      yield* Effect.yieldNow
+      const closing = yield* Effect.forkChild(close)
+      yield* TestClock.adjust("1 second")
+      expect(closing.pollUnsafe()).toBeUndefined()
+      yield* Deferred.succeed(found, undefined)
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Started" })
+      yield* Fiber.join(closing)
+    }),
+  )
+
+  for (const [what, interruptible] of [
+    ["hangs", true],
+    ["hangs and cannot be interrupted", false],
+  ] as const) {
+    gateTest(`gives up a platform that ${what}, and leaves no start behind`, {}, (world) =>
+      Effect.gen(function* () {
+        const { ticket } = yield* called(world)
+        world.initiate = () => (interruptible ? Effect.never : Effect.uninterruptible(Effect.never))
+        const starting = yield* Effect.forkChild(start(ticket))
+        yield* Effect.yieldNow
+        const closing = yield* Effect.forkChild(close)
+        yield* TestClock.adjust(IN_TIME - 1)
+        expect(yield* stateOf(ticket)).toBe("starting")
+        yield* TestClock.adjust(1)
+        expect(yield* Fiber.join(starting)).not.toMatchObject({ _tag: "Started" })
+        yield* Fiber.join(closing)
+        expect(yield* stateOf(ticket)).not.toBe("starting")
+      }),
+    )
+  }
+
+  gateTest("asks the platform for nobody when its time is up", {}, (world) =>
+    Effect.gen(function* () {
+      const found = yield* Deferred.make<void>()
+      world.lookup = () => Effect.as(Deferred.await(found), noFacts)
+      const asked = yield* Effect.forkChild(ask(caller(1)))
+      yield* Effect.yieldNow
+      yield* Effect.forkChild(close)
+      yield* TestClock.adjust(IN_TIME)
+      yield* Deferred.succeed(found, undefined)
+      expect(yield* Fiber.join(asked)).not.toMatchObject({ _tag: "Started" })
+      expect(world.initiated).toEqual([])
+      expect(yield* figures()).toMatchObject({ live: 0 })
+    }),
+  )
+})
+
+describe("the end of a gate's scope", () => {
+  const built = (world: World, store: Layer.Layer<Store>) =>
+    Effect.gen(function* () {
+      const [kept, scope] = [yield* Scope.make(), yield* Scope.make()]
+      yield* Effect.addFinalizer(() => Scope.close(kept, Exit.void))
+      // the store outlives the gate, as Redis does
+      const shared = yield* Layer.buildWithScope(store, kept)
+      const layer = (of: World) => gateLayer(of, {}, { store: Layer.succeedContext(shared) })
+      const gate = yield* Layer.buildWithScope(layer(world), scope)
+      const next = yield* Layer.buildWithScope(layer(makeWorld()), kept)
+      return { gate, next, close: Scope.close(scope, Exit.void) }
+    })
+
+  it.effect("finishes what is being started, and another gate has it", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      const { close, gate, next } = yield* built(world, memory.layer)
+      const answer = yield* slow(world)
+      const asked = yield* Effect.forkChild(Effect.provideContext(ask(caller(1)), gate))
+      yield* Effect.yieldNow
+      const closing = yield* Effect.forkChild(close)
+      yield* TestClock.adjust("2 seconds")
+      expect(closing.pollUnsafe()).toBeUndefined()
+      yield* answer
+      const started = yield* Fiber.join(asked)
+      yield* Fiber.join(closing)
+      const ticket = started._tag === "Started" ? started.uniqueRequestId : ""
+      expect(yield* Effect.provideContext(stateOf(ticket), next)).toBe("live")
+      expect(yield* Effect.provideContext(hangUp("web-1"), next)).toBe(true)
+    }).pipe(Effect.scoped),
+  )
+
+  /** A memory store of which some scripts are answered otherwise. */
+  const storeThat = (instead: (script: string) => Effect.Effect<never, StoreUnavailable> | undefined) =>
+    Layer.effect(
+      Store,
+      Effect.map(Store, (inner) =>
+        Store.of({ ...inner, run: (script, keys, args) => instead(script.name) ?? inner.run(script, keys, args) }),
+      ),
+    ).pipe(Layer.provide(memory.layer))
+
+  it.effect("does not wait for a store that is away to be told of a session", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      let away = false
+      const store = storeThat(() => (away ? Effect.fail(new StoreUnavailable({ message: "away" })) : undefined))
+      const { close, gate } = yield* built(world, store)
+      const answer = yield* slow(world)
+      const asked = yield* Effect.forkChild(Effect.provideContext(ask(caller(1)), gate))
+      yield* Effect.yieldNow
+      const closing = yield* Effect.forkChild(close)
+      yield* TestClock.adjust(IN_TIME - 100)
+      away = true
+      yield* answer
+      // it is tried again, but not beyond
+      yield* TestClock.adjust(99)
+      expect(asked.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(LAST_MILLIS / 2)
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "StoreUnavailable" })
+      yield* Fiber.join(closing)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("comes in time though the store never answers, and once for all who wait for it", () =>
+    Effect.gen(function* () {
+      const world = makeWorld()
+      world.initiate = () => Effect.never
+      const store = storeThat((script) => (script === "queue.release" ? Effect.never : undefined))
+      const { close, gate } = yield* built(world, store)
+      yield* Effect.forkDetach(Effect.provideContext(ask(caller(1)), gate))
+      yield* Effect.yieldNow
+      const stop = Effect.provideContext(
+        Gatekeeper.use((each) => each.close),
+        gate,
+      )
+      const all = yield* Effect.forkChild(Effect.all([stop, stop, close], { concurrency: "unbounded" }))
+      yield* TestClock.adjust(CLOSE_MILLIS - 1)
+      expect(all.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(1)
+      yield* Fiber.join(all)
+      yield* stop
+    }).pipe(Effect.scoped),
+  )
+})
