@@ -120,7 +120,10 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problem(502, "`platform_rejected`"),
       problem(503, "`draining`, `platform_unavailable`, `store_unavailable`: try again after Retry-After"),
     ],
-  }).annotate(OpenApi.Description, "Starts the session of a called ticket. After `agent_busy` and `agent_unavailable` it is at its own place again, and is called again."),
+  }).annotate(
+    OpenApi.Description,
+    "Starts the session of a called ticket. After `agent_busy` and `agent_unavailable` it is at its own place again, and is called again.",
+  ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: HttpApiSchema.NoContent,
