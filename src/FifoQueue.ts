@@ -9,6 +9,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { admit } from "./queue/admit.ts"
+import { clear } from "./queue/clear.ts"
 import { operatorKeysOf } from "./queue/console.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import { doubts, resolve } from "./queue/doubt.ts"
@@ -144,6 +145,25 @@ export interface Swept {
   readonly owed: ReadonlyArray<Settlement>
 }
 
+export type Cleared =
+  /** a gate serves the campaign, and nothing was done */
+  | { readonly _tag: "served" }
+  | {
+      readonly _tag: "cleared"
+      /** another step has work at once */
+      readonly more: boolean
+      /** tickets that this step sent away */
+      readonly sent: number
+      /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
+      readonly left: boolean
+      readonly waiting: number
+      readonly leases: number
+      /** leases with a running session */
+      readonly live: number
+      /** settlements that the process which caused them did not carry out */
+      readonly owed: ReadonlyArray<Settlement>
+    }
+
 type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
 
 /** What a step asks of the store, for one that does more with it. */
@@ -226,6 +246,12 @@ export class FifoQueue extends Context.Service<
       ids: ReadonlyArray<string>,
     ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<Touched> }>
     readonly sweep: (at: At) => Step<Swept>
+    /**
+     * Brings a campaign nearer to its end that no gate has swept for `unservedMillis`, instead of a sweep: sends away who waited or
+     * was called before, and gives their quota back; upholds the deadlines of starts under way and running sessions; forgets what
+     * is over. Nobody is called. Idempotent.
+     */
+    readonly clear: (at: At, unservedMillis: number) => Step<Cleared>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
     readonly audit: (
@@ -351,6 +377,12 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         admissionOf,
       )
 
+    const owedOf = (entries: Reply | undefined): ReadonlyArray<Settlement> =>
+      list(entries).map((entry) => {
+        const [kind, ticket, caller] = text(entry).split(" ")
+        return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
+      })
+
     return FifoQueue.of({
       admit: (at, newcomer) => Effect.flatMap(store.now, (now) => run(admitting(at, newcomer, now))),
       admitting,
@@ -465,11 +497,27 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             live: integer(reply[3]),
             averageMillis: integer(reply[4]),
             doubts: integer(reply[6]),
-            owed: list(reply[5]).map((entry) => {
-              const [kind, ticket, caller] = text(entry).split(" ")
-              return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
-            }),
+            owed: owedOf(reply[5]),
           }),
+        ),
+      clear: (at, unservedMillis) =>
+        step(
+          clear,
+          at,
+          (now) => [now - unservedMillis],
+          (reply): Cleared =>
+            reply[0] === 1
+              ? { _tag: "served" }
+              : {
+                  _tag: "cleared",
+                  more: reply[1] === 1,
+                  sent: integer(reply[2]),
+                  left: reply[3] === 1,
+                  waiting: integer(reply[4]),
+                  leases: integer(reply[5]),
+                  live: integer(reply[6]),
+                  owed: owedOf(reply[7]),
+                },
         ),
       settled: (at, settlements) =>
         Effect.asVoid(

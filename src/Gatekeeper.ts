@@ -19,8 +19,10 @@ import { makeClosing } from "./gatekeeper/closing.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEnter } from "./gatekeeper/enter.ts"
+import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
+import { makeInstance } from "./gatekeeper/instance.ts"
 import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
@@ -157,7 +159,9 @@ export const layer: Layer.Layer<
     const closing = makeClosing()
     const launch = yield* makeLaunch(steps, sessionIds, closing)
     const doubts = yield* makeDoubts(steps)
-    const tickets = yield* makeTickets(campaigns, steps, launch)
+    const instance = yield* makeInstance
+    const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
+    const tickets = yield* makeTickets(campaigns, steps, launch, gates.removed)
     const names = yield* CallerNames
 
     const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
@@ -266,8 +270,9 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts)
-    const operator = yield* makeOperator(campaigns, capacity, steps)
+    yield* gates.begin
+    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
+    const operator = yield* makeOperator(campaigns, capacity, steps, instance, gates)
     // before what runs beside the requests ends
     yield* Effect.addFinalizer(() => closing.close)
 

@@ -117,6 +117,7 @@ export { StoreRefused } from "./store/redis-trouble.ts"
 export {
   type Admission,
   type At,
+  type Cleared,
   FifoQueue,
   /** Slots and queue over the `Store`. */
   layer as layerFifoQueue,

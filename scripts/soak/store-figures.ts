@@ -21,6 +21,7 @@ interface Kind {
 export const KINDS: ReadonlyArray<Kind> = [
   { name: "campaign", pattern: /^vg:\{business-1%2Fcampaign-1\}:[a-z]+$/, longest: undefined },
   { name: "console", pattern: /^vg:\{console\}:(instances|about|ring)$/, longest: undefined },
+  { name: "gates", pattern: /^vg:\{gates\}:(alive|about|settings|seen|campaigns|store)$/, longest: undefined },
   { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
   { name: "caller refunds", pattern: /^vg:\{[^}]+\}:refunds$/, longest: HOUR },
   { name: "hub token", pattern: /^vg:\{hub:[^}]+\}:token$/, longest: MINUTE },

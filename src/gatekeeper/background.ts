@@ -3,7 +3,7 @@
  * connected tickets present and tells them their position, and the look after sessions whose webhook was lost.
  */
 import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
-import { FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
+import { type At, FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
@@ -11,8 +11,10 @@ import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
+import { every } from "./every.ts"
 import * as metrics from "./metrics.ts"
 import { disruption, estimateSeconds } from "./outcomes.ts"
+import type { Removed } from "./removed.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
 import type { Tickets } from "./tickets.ts"
@@ -31,16 +33,6 @@ export interface Upkeep {
   readonly failing: () => ReadonlyArray<string>
 }
 
-/** Repeats for ever at this interval; a store that is away is waited for, anything else is a bug and is logged. */
-const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>) =>
-  task.pipe(
-    Effect.catchTag("StoreUnavailable", () => Effect.void),
-    Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
-    Effect.delay(millis),
-    Effect.forever,
-    Effect.forkScoped,
-  )
-
 export const background = (
   campaigns: Campaigns,
   capacity: Capacity,
@@ -48,6 +40,7 @@ export const background = (
   { sessionEnded }: Tickets,
   ids: SessionIds,
   doubts: Doubts,
+  removed: Removed,
 ): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -102,9 +95,8 @@ export const background = (
       if (ticket.state === undefined) return lostEvent
       return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
-    const tickOf = (campaign: Campaign, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
+    const tickOf = (at: At, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
-        const at = steps.at(campaign)
         for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
           const touched = yield* steps.step(at, queue.touch(at, tickets.slice(from, from + TOUCH_LIMIT)))
           const { averageMillis, disrupted, length } = touched
@@ -118,10 +110,11 @@ export const background = (
       TICK_MILLIS,
       "tick",
       Effect.flatMap(push.tickets, (tickets) => {
-        const byCampaign = Map.groupBy(tickets, campaigns.ofTicket)
+        const byCampaign = Map.groupBy(tickets, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
         return Effect.forEach(
           byCampaign,
-          ([campaign, theirs]) => (campaign === undefined ? Effect.void : tickOf(campaign, theirs)),
+          ([campaign, theirs]) =>
+            campaign === undefined ? Effect.void : tickOf("at" in campaign ? campaign.at : steps.at(campaign), theirs),
           { concurrency: "unbounded", discard: true },
         )
       }),

@@ -33,6 +33,13 @@ export const Secrets = Context.Reference<() => string>("voicegate/Secrets", {
 
 const TAG_LENGTH = 4
 
+/** The tag of the campaign that a ticket's id names. */
+export const tagOf = (ticket: string): string => ticket.slice(-TAG_LENGTH)
+
+/** The path of a campaign's setting, as an operator writes it. */
+export const settingOf = ({ name }: Campaign, setting: keyof Campaign): string =>
+  name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
+
 export interface Campaigns {
   readonly all: ReadonlyArray<Campaign>
   readonly default: Campaign
@@ -41,6 +48,8 @@ export interface Campaigns {
   /** the campaign that a ticket's id names */
   readonly ofTicket: (ticket: string) => Campaign | undefined
   readonly newTicket: (campaign: Campaign, secret: string) => string
+  /** what ends the ids of its tickets */
+  readonly tag: (campaign: Campaign) => string
   /** names the campaign's keys in the store, alike on every instance whatever its settings call it */
   readonly key: (campaign: Campaign) => string
 }
@@ -71,8 +80,9 @@ export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campai
     all,
     default: all[0],
     find: (id) => (id === undefined || id === null || id === "" ? all[0] : byName.get(id)),
-    ofTicket: (ticket) => byTag.get(ticket.slice(-TAG_LENGTH)),
+    ofTicket: (ticket) => byTag.get(tagOf(ticket)),
     newTicket: (campaign, secret) => secret + tags.get(campaign.name),
+    tag: (campaign) => tags.get(campaign.name) ?? "",
     key,
   }
 }

@@ -6,7 +6,7 @@ import { Clock, Effect, Result, Schema } from "effect"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import type { Campaigns } from "./campaigns.ts"
+import { type Campaigns, settingOf } from "./campaigns.ts"
 import { keyOf, look, readLook, tell } from "./capacity-shared.ts"
 
 /** How often the platform's figures are read, by one instance for all. */
@@ -19,11 +19,6 @@ export class CapacityUnknown extends Schema.TaggedError<CapacityUnknown>()("Capa
   campaign: Schema.String,
   message: Schema.String,
 }) {}
-
-const setting = (campaign: Campaign): string =>
-  campaign.name === "default"
-    ? "VoiceAiPlatform.MaxConcurrency"
-    : `VoiceAiPlatform.Campaigns.${campaign.name}.MaxConcurrency`
 
 export interface Capacity {
   readonly slots: (campaign: Campaign) => number
@@ -90,7 +85,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
                   campaign: campaign.name,
                   message:
                     `The slots of campaign ${campaign.name} are not known: the platform does not tell this key its concurrency ` +
-                    `(${error.reason.message}). Set ${setting(campaign)}, or use a key with user management.`,
+                    `(${error.reason.message}). Set ${settingOf(campaign, "MaxConcurrency")}, or use a key with user management.`,
                 }),
               )
             : Effect.andThen(

@@ -7,6 +7,7 @@ import { IpIntel } from "../IpIntel.ts"
 import { type Finding, PlatformApi } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
+import type { Gates } from "./gates.ts"
 
 /** How old an answer may be before it is asked again. */
 export const PLATFORM_CHECK_MILLIS = 30_000
@@ -31,6 +32,20 @@ const sumUp = (findings: ReadonlyArray<Finding>): Effect.Effect<string, { readon
   return failed.length > 0
     ? Effect.fail({ message: failed.join(". ") })
     : Effect.succeed([...says("ok"), ...says("not_checked", "not checked: ")].join(". "))
+}
+
+/** How the gates on this store get on, and what becomes of campaigns that are removed. Costs nothing: it is known already. */
+export const healthOfGates = ({ removed, terms }: Pick<Gates, "removed" | "terms">): ReadonlyArray<Health> => {
+  const { at, gates, trouble } = terms()
+  if (at === undefined) return [{ name: "Instances", state: "checking", says: "Being looked for.", at: 0 }]
+  const alike = gates === 1 ? "This is the only one." : `${gates} with the same settings.`
+  const leaving = removed.known().map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`)
+  return [
+    { name: "Instances", state: trouble.length > 0 ? "failed" : "ok", says: trouble.join(" ") || alike, at },
+    ...(leaving.length === 0
+      ? []
+      : [{ name: "Campaigns", state: "ok" as const, says: `Not in the settings here: ${leaving.join(", ")}.`, at }]),
+  ]
 }
 
 export const makeHealth = (

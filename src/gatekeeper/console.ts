@@ -4,8 +4,6 @@
  *
  * While the store is away a view still comes, with what is known without it.
  */
-import { randomBytes } from "node:crypto"
-import { hostname } from "node:os"
 import { Clock, Effect, Option, Schema, type Scope } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import type { IpIntel } from "../IpIntel.ts"
@@ -19,7 +17,9 @@ import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
 import { COUNTS, makeCounter } from "./console-counts.ts"
-import { type Health, makeHealth } from "./console-health.ts"
+import { type Health, healthOfGates, makeHealth } from "./console-health.ts"
+import type { Gates } from "./gates.ts"
+import type { Instance as OwnInstance } from "./instance.ts"
 import type { Steps } from "./steps.ts"
 
 /** How often an instance says that it is there. */
@@ -84,6 +84,8 @@ export const makeOperator = (
   campaigns: Campaigns,
   capacity: Capacity,
   { at, step }: Steps,
+  { host, id }: OwnInstance,
+  gates: Pick<Gates, "removed" | "terms">,
 ): Effect.Effect<Operator, never, FifoQueue | IpIntel | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const { operator: queue } = yield* FifoQueue
@@ -92,7 +94,6 @@ export const makeOperator = (
     const { Security } = yield* Settings
     const registry = makeRegistry(store)
     const health = yield* makeHealth(campaigns)
-    const id = push.address === "" ? randomBytes(6).toString("base64url") : push.address
 
     if (Security.ConsoleToken !== undefined) {
       const counter = yield* makeCounter
@@ -100,7 +101,7 @@ export const makeOperator = (
       yield* Effect.gen(function* () {
         const connections = (yield* push.tickets).length
         const counts = yield* counter.since
-        yield* registry.beat(id, JSON.stringify({ host: hostname(), startedAt, connections }), counts)
+        yield* registry.beat(id, JSON.stringify({ host, startedAt, connections }), counts)
         counter.keep(counts)
       }).pipe(
         Effect.catchTag("StoreUnavailable", () => Effect.void),
@@ -138,7 +139,7 @@ export const makeOperator = (
         campaign: campaign.name,
         slots: capacity.slots(campaign),
         instance: id,
-        health: [stored, ...(yield* health)],
+        health: [stored, ...(yield* health), ...healthOfGates(gates)],
         queue: found.queue,
         instances: instancesOf(found.survey),
         counts: COUNTS,

@@ -1,6 +1,6 @@
 /** What a ticket's holder can do with it, and what the end of a session does: the life of a ticket after its admission. */
 import { Effect, Metric, Result } from "effect"
-import { FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
+import { type At, FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
 import type {
   NotYourTurn,
@@ -13,13 +13,14 @@ import type {
   TicketStatus,
   TicketUnknown,
 } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Launch, StoredConfig } from "./launch.ts"
+import type { Launch, StoredConfig, Unstarted } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
+import type { Removed } from "./removed.ts"
 import type { Steps } from "./steps.ts"
+import { makeUnknownEnds } from "./unknown-ends.ts"
 
 export interface Tickets {
   /** A ticket that still lives is answered again; undefined for one that does not, as if it had not been named. */
@@ -98,26 +99,51 @@ const startCallTimes = (
 /** What the end of a session can come to in a campaign, the one that counts for all of them first. */
 const END_RESULTS = ["released", "repeat"] as const
 
+/** How long a campaign rests whose called ticket came to a gate that does not serve it (ms): it is called again at once. */
+const REST_MILLIS = 1
+
 export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   launch: Launch,
+  removed: Removed,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const store = yield* Store
 
-    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean) {
+    const noteEnd = makeUnknownEnds()
+
+    const queueOf = (ticket: string): Effect.Effect<At, TicketUnknown | StoreUnavailable> => {
       const campaign = campaigns.ofTicket(ticket)
-      if (campaign === undefined) return yield* Effect.fail(outcomes.ticketUnknown())
-      const where = at(campaign)
+      return campaign === undefined ? removed.queueOf(ticket) : Effect.succeed(at(campaign))
+    }
+    const standing = Effect.fnUntraced(function* (ticket: string, connected: boolean) {
+      const where = yield* queueOf(ticket)
       const found = yield* step(where, queue.attach(where, ticket, connected))
       if (found._tag === "unknown") return yield* Effect.fail(outcomes.ticketUnknown())
       return { found, slots: where.slots }
     })
 
-    const begin = Effect.fnUntraced(function* (campaign: Campaign, ticket: string) {
-      const where = at(campaign)
+    type Starting = Extract<Start, { _tag: "starting" }>
+    const launchHere = Effect.fnUntraced(function* (where: At, ticket: string, campaign: string, taken: Starting) {
+      const config: StoredConfig = JSON.parse(taken.data)
+      yield* startCallTimes(taken, yield* store.now)
+      // instances may name the campaign differently in their settings
+      return yield* launch(where, ticket, taken.lease, { ...config, campaign })
+    })
+    /** The gates that serve the campaign call the ticket again, at its own place; or it is told that the campaign is removed. */
+    const backInLine = (where: At, ticket: string, { lease }: Starting) =>
+      Effect.flatMap(
+        step(where, queue.fail(where, ticket, lease, { _tag: "limited", millis: REST_MILLIS })),
+        (rested): Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable> =>
+          rested._tag === "waiting"
+            ? Effect.succeed(Result.fail({ ...rested, busy: true }))
+            : Effect.fail(outcomes.platformUnavailable("unavailable", "The call cannot be started. Try again.")),
+      )
+    const begin = Effect.fnUntraced(function* (ticket: string) {
+      const campaign = campaigns.ofTicket(ticket)
+      const where = yield* queueOf(ticket)
       const taken = yield* step(where, queue.start(where, ticket))
       switch (taken._tag) {
         case "unknown":
@@ -131,16 +157,17 @@ export const makeTickets = (
         case "waiting":
           return yield* Effect.fail(outcomes.notYourTurn(taken.position))
         case "starting": {
-          const config: StoredConfig = JSON.parse(taken.data)
-          yield* startCallTimes(taken, yield* store.now)
-          // instances may name the campaign differently in their settings
-          const launched = yield* launch(where, ticket, taken.lease, { ...config, campaign: campaign.name })
+          const launched = yield* campaign === undefined
+            ? backInLine(where, ticket, taken)
+            : launchHere(where, ticket, campaign.name, taken)
           if (Result.isSuccess(launched)) return launched.success
           const { busy, position } = launched.failure
           return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
         }
       }
     })
+    const ends = (queues: ReadonlyArray<At>, sessionIds: ReadonlyArray<string>) =>
+      Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds)), { concurrency: "unbounded" })
 
     return {
       rejoin: (ticket) =>
@@ -160,33 +187,24 @@ export const makeTickets = (
           }),
           Effect.catchTag("TicketUnknown", () => Effect.succeed(undefined)),
         ),
-      start: (ticket) => {
-        const campaign = campaigns.ofTicket(ticket)
-        return campaign === undefined
-          ? Effect.fail(outcomes.ticketUnknown())
-          : // a caller who hangs up must not leave a start half done
-            Effect.uninterruptible(begin(campaign, ticket))
-      },
-      leave: (ticket) => {
-        const campaign = campaigns.ofTicket(ticket)
-        if (campaign === undefined) return Effect.void
-        const where = at(campaign)
-        return Effect.flatMap(step(where, queue.leave(where, ticket)), (result) =>
-          result === "left" ? Metric.update(metrics.over("left"), 1) : Effect.void,
-        )
-      },
+      // a caller who hangs up must not leave a start half done
+      start: (ticket) => Effect.uninterruptible(begin(ticket)),
+      leave: (ticket) =>
+        queueOf(ticket).pipe(
+          Effect.flatMap((where) => step(where, queue.leave(where, ticket))),
+          Effect.flatMap((result) => (result === "left" ? Metric.update(metrics.over("left"), 1) : Effect.void)),
+          Effect.catchTag("TicketUnknown", () => Effect.void),
+        ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
       sessionEnded: (sessionIds) =>
         Effect.gen(function* () {
           // one campaign at most knows the session, and its id does not say which; the others know the id where it was told before
-          const results = yield* Effect.forEach(
-            campaigns.all,
-            (campaign) => step(at(campaign), queue.end(at(campaign), sessionIds)),
-            { concurrency: "unbounded" },
-          )
+          const own = yield* ends(campaigns.all.map(at), sessionIds)
+          const results = own.includes("released") ? own : [...own, ...(yield* ends(yield* removed.queues, sessionIds))]
           const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
+          yield* noteEnd(result)
           return result === "released"
         }),
     }

@@ -81,6 +81,7 @@ describe("the twins of every script", () => {
       resolve: ["running", "open", "free", "stale"],
       end: ["released", "repeat", "unknown"],
       leave: ["left", "busy", "over", "unknown"],
+      clear: ["0"],
       attach: ["waiting", "called", "starting", "live", "over", "unknown"],
       "operator.turn": ["done", "already"],
       "operator.call": ["called", "no_slot", "nobody"],
@@ -188,6 +189,11 @@ describe("the twins of every script", () => {
       return queue.endLease.memory(db, keys, args)
     })
     finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
+
+    const eager = wrongly(queue.clear, (db, keys, args) => queue.clear.memory(db, keys, args.with(5, args[0] ?? "")))
+    finds("a clearing of who came or was called since", (seed) => queueHistory(seed, { ...queue, clear: eager }), [
+      "Redis",
+    ])
 
     finds("a leaving that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
 

@@ -4,6 +4,7 @@ import type { Store } from "../../src/Store.ts"
 import { admission } from "./queue/admission.ts"
 import { calling } from "./queue/calling.ts"
 import { capacity } from "./queue/capacity.ts"
+import { clearing } from "./queue/clearing.ts"
 import { operator } from "./queue/console.ts"
 import { registry } from "./queue/console-registry.ts"
 import { deadlines } from "./queue/deadlines.ts"
@@ -29,6 +30,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   deadlines(test)
   signals(test)
   withdrawal(test)
+  clearing(test)
   operator(test)
   registry(store)
 }

@@ -234,6 +234,7 @@ describe("an operator", () => {
           ["Store", "ok"],
           ["Platform", "ok"],
           ["IP provider", "ok"],
+          ["Instances", "ok"],
         ],
       )
       assert.deepStrictEqual(

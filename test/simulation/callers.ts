@@ -101,6 +101,8 @@ export class Caller {
           case "RateLimited":
           case undefined:
             return
+          case "InvalidRequest":
+            return gate.serves ? world.fail(`caller ${request} was refused by a gate that has the campaign`) : again()
           default:
             return world.fail(`caller ${request} was refused with ${error?._tag}`)
         }

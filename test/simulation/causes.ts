@@ -32,6 +32,8 @@ export interface Carried {
   readonly away: boolean
   /** the ids of sessions whose end was told before this step */
   readonly ended: ReadonlySet<string>
+  /** no gate has swept the campaign for as long as it takes to be removed */
+  readonly unserved: boolean
   readonly maxLength: number
   readonly share: number
   readonly graceMillis: number
@@ -96,6 +98,11 @@ const rules: { readonly [script: string]: Rule } = {
   leave: (step, id, move) =>
     id === step.args[0] ? move === "wL" || move === "cL" : step.result[0] === "left" && called(step, id, move),
   withdraw: (step, id, move) => (step.args.includes(id) ? ["wL", "cL", "sL"].includes(move) : called(step, id, move)),
+  clear: (step, id, move) => {
+    if (["sw", "lR"].includes(move)) return deadline(step, id) < step.now
+    if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
+    return step.unserved && (move === "wX" || move === "cX")
+  },
   sweep: (step, id, move) => {
     if (["cM", "sw", "lR"].includes(move)) return deadline(step, id) < step.now
     if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
@@ -105,26 +112,26 @@ const rules: { readonly [script: string]: Rule } = {
 
 /** What may become of a start in doubt, and by which scripts. */
 const DOUBTS: { readonly [move: string]: ReadonlyArray<string> } = {
-  "-u": ["fail", "sweep"],
+  "-u": ["fail", "sweep", "clear"],
   ul: ["resolve", "bind"],
   uF: ["bind"],
-  "u-": ["resolve", "sweep", "bind"],
+  "u-": ["resolve", "sweep", "clear", "bind"],
   lE: ["end", "alias"],
-  lR: ["sweep"],
-  "E-": ["sweep"],
-  "F-": ["sweep"],
-  "R-": ["sweep"],
+  lR: ["sweep", "clear"],
+  "E-": ["sweep", "clear"],
+  "F-": ["sweep", "clear"],
+  "R-": ["sweep", "clear"],
 }
 
 /** Presence is given to the ticket that was seen, until the grace has passed. */
 const presence = (step: Carried, wrong: Array<string>): void => {
   const seen = new Set(step.name === "touch" ? step.args.slice(1) : step.args.slice(0, 1))
   // whose start nobody can tell of waits again
-  if (step.name === "sweep") {
+  if (step.name === "sweep" || step.name === "clear") {
     seen.clear()
     for (const id of step.after.waiting.keys()) if (step.before.tickets.get(id)?.state === "s") seen.add(id)
   }
-  const gives = ["touch", "attach", "admit", "fail", "sweep"].includes(step.name)
+  const gives = ["touch", "attach", "admit", "fail", "sweep", "clear"].includes(step.name)
   for (const [id, until] of step.after.presence) {
     const was = step.before.presence.get(id) ?? 0
     if (until === was) continue
@@ -236,6 +243,10 @@ const answer = (step: Carried, moves: ReadonlyMap<string, string>, wrong: Array<
       }
       break
     }
+    case "clear":
+      if (said === "1") expect(moves.size === 0, "it was served")
+      else expect(Number(result[2]) === [...moves.values()].filter((move) => move.endsWith("X")).length, "not so many")
+      break
     case "leave":
       expect((said === "left") === (own === "wL" || own === "cL"), `the ticket went ${own}`)
   }

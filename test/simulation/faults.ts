@@ -513,6 +513,42 @@ export const faults: ReadonlyArray<Planted> = [
   },
   { name: "a gate that is told to stop does not wait for what it is starting", hasty: true },
   {
+    name: "a removed campaign's webhooks free nothing",
+    script: queue("end", (s, real) => (s.slots === 0 ? s.reply(["unknown"]) : real())),
+  },
+  {
+    name: "a gate knows nothing of campaigns that it does not serve",
+    heard: (script, reply) => (script === "gates.beat" ? list(reply).map((part, n) => (n === 2 ? [] : part)) : reply),
+  },
+  {
+    name: "whoever waits in a removed campaign waits for ever",
+    script: replaced("queue.clear", () => () => [[1], [], []]),
+  },
+  {
+    name: "a campaign is cleared while another gate serves it",
+    heard: (script, reply) =>
+      script === "gates.beat"
+        ? list(reply).map((part, n) =>
+            n === 2 ? list(part).map((row) => list(row).map((each, i) => (i === 1 ? "1" : each))) : part,
+          )
+        : reply,
+    script: replaced("queue.clear", (real) => (db, keys, args) => real(db, keys, args.with(5, args[0] ?? ""))),
+  },
+  {
+    name: "whoever is sent away from a removed campaign gets no quota back",
+    script: queue("clear", (_, real) => {
+      const [result = [], signals = []] = list(real())
+      return [result, signals, []]
+    }),
+  },
+  {
+    name: "a called ticket that comes to a gate without its campaign ends there",
+    script: replaced(
+      "queue.fail",
+      (real) => (db, keys, args) => real(db, keys, args[1]?.startsWith("0") === true ? args.with(7, "failed") : args),
+    ),
+  },
+  {
     name: "a network takes all places",
     script: tampered("admit", (db, s) => ({
       hget: (key, field) => (key === s.networks && field.startsWith("w") ? undefined : db.hget(key, field)),

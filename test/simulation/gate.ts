@@ -41,6 +41,8 @@ export class Gate {
   readonly index: number
   readonly name: string
   readonly process: Process
+  /** it has the campaign in its settings */
+  readonly serves: boolean
   /** since when nothing has hindered its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
   /** the slots that its last step assumed */
@@ -59,6 +61,7 @@ export class Gate {
     this.index = index
     this.name = `gate${index}.${life}`
     this.process = new Process(world.kernel)
+    this.serves = world.serves
     const chance = new Chance(world.chance(this.name, 2 ** 31))
     const random: Random.Random = {
       nextDoubleUnsafe: () => chance.below(2 ** 30) / 2 ** 30,
@@ -80,7 +83,10 @@ export class Gate {
         Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannel.layerShared),
       ),
       Layer.provideMerge(
-        Layer.mergeAll(Layer.succeed(Store, makeStore(world, this)), Layer.succeed(Settings, settingsOf(world.plan))),
+        Layer.mergeAll(
+          Layer.succeed(Store, makeStore(world, this)),
+          Layer.succeed(Settings, settingsOf(world.plan, this.serves)),
+        ),
       ),
     )
     const scope = Scope.makeUnsafe()

@@ -10,7 +10,7 @@ import { limitsOf, limitsProbe } from "./limits.ts"
 import type { Session } from "./platform.ts"
 import type { World } from "./world.ts"
 
-export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R"])
+export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
 
 export interface Life {
   readonly gate: Gate
@@ -123,7 +123,10 @@ export class Ledger {
         life.terminal = state
         life.terminalAt = world.kernel.now
         const missed = state === "M" || (state === "L" && leftLate(change, id))
-        const refunded = (state === "F" && !refused) || (state === "L" && (was === "w" || change.withdraws === true))
+        const refunded =
+          (state === "F" && !refused) ||
+          (state === "L" && (was === "w" || change.withdraws === true)) ||
+          (state === "X" && change.clears === true)
         // who was answered that the store is away gets everything back, though the call ran: nobody was in it
         life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1
       }

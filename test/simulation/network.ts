@@ -4,6 +4,7 @@
  */
 import { Effect, type Scope } from "effect"
 import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
+import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/gates-shared.ts"
 import { StoreUnavailable, stackless } from "../../src/Session.ts"
 import type { Script, Store } from "../../src/Store.ts"
 import type { Gate } from "./gate.ts"
@@ -54,7 +55,7 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
         kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
       }
       // what was not heard of is given back, and may be there; what comes after it was given back stays
-      if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.release"].includes(name))
+      if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.fail"].includes(name))
         world.watch.ledger.mayLose(args[5] ?? "")
       if (outcome === "late" && name === "limit.take") world.watch.ledger.mayLose(args[1] ?? "")
       if (outcome !== "done") world.note(`${gate.name} ${name} will be ${outcome}`)
@@ -98,13 +99,15 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
     set: () => Effect.die("the simulation caches nothing"),
     publish: () => Effect.die("only scripts publish"),
     subscribe: (channel, onMessage): Effect.Effect<void, never, Scope.Scope> =>
-      Effect.sync(() =>
+      Effect.sync(() => {
+        // all gates are on one database, which is all that announcements tell of
+        if (channel === ANNOUNCE_CHANNEL) return
         world.base.listen(channel, (message) => {
           // refunds are told too, and are no ticket's affair
           if (channel.startsWith(INSTANCE_CHANNEL)) world.watch.published(message)
           deliver(message, onMessage)
-        }),
-      ),
+        })
+      }),
     ping: Effect.void,
     now: Effect.sync(() => kernel.now + skew),
   }

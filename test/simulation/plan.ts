@@ -112,6 +112,8 @@ export type Action =
       readonly downMillis: number
     }
   | { readonly kind: "slots"; readonly at: number; readonly slots: number }
+  /** The campaign goes from the settings of one gate after the other, each of which starts anew, and after `millis` comes back. */
+  | { readonly kind: "remove"; readonly at: number; readonly millis: number }
 
 export interface Plan {
   readonly seed: number
@@ -293,8 +295,8 @@ export const planOf = (seed: number): Plan => {
         const everywhere = chance.percent(40)
         const millis = chance.pick(20, 300, 3_000, 15_000)
         const met = actions[keyed(seed, `late ${n}`) % arrivals]
-        // the shortest would meet nobody: an admission is late, and what follows it is not
-        if (mode === "late" && millis < 3_000 && met !== undefined) {
+        // the shortest would meet nobody: an admission is late, or is carried out and not heard of, and what follows it is not
+        if ((mode === "late" || mode === "mixed") && millis < 3_000 && met !== undefined) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
           break
         }
@@ -321,6 +323,11 @@ export const planOf = (seed: number): Plan => {
       case "slots":
         if (slotsFromPlatform) actions.push({ kind: "slots", at, slots: chance.between(1, 4) })
     }
+  }
+  if (keyed(seed, "remove") % 6 === 0) {
+    // for as long as a rolling restart takes, or until it is brought to its end
+    const lasting = pickBy(keyed(seed, "remove for"), [15_000, 100_000, 250_000, 900_000])
+    actions.push({ kind: "remove", at: keyed(seed, "remove at") % millis, millis: lasting })
   }
   return {
     seed,

@@ -10,6 +10,19 @@ import { type Planted, World } from "./world.ts"
 /** A history that has not come to rest so long after its troubles never will (ms): slots are held in doubt for minutes each. */
 const DRAIN_MILLIS = 60 * 60_000
 const LOOK_MILLIS = 500
+/** Between the restarts of two gates whose settings change. */
+const ROLLING_MILLIS = 2_500
+/** How long such a restart takes. */
+const RESTARTED_MILLIS = 400
+
+/** Each gate starts anew, one after the other, with the campaign in its settings or without it. */
+const roll = (world: World, serves: boolean): void => {
+  world.note(serves ? "the campaign comes back" : "the campaign is removed")
+  world.serves = serves
+  for (let index = 0; index < world.plan.gates; index++) {
+    world.kernel.after(index * ROLLING_MILLIS, () => world.gates[index]?.kill(RESTARTED_MILLIS))
+  }
+}
 
 export interface Played {
   readonly plan: Plan
@@ -65,6 +78,10 @@ const act = (world: World, action: Action): void => {
       world.slots = action.slots
       world.note(`the platform has ${action.slots} slots`)
       return
+    case "remove":
+      roll(world, false)
+      world.kernel.after(action.millis, () => roll(world, true))
+      return
     case "store":
       world.note(`the store is ${action.mode} for ${action.millis} ms to gate ${action.gate}`)
       return
@@ -80,6 +97,8 @@ const endOf = (action: Action): number => {
       return action.at + CLOSE_MILLIS + (action.when === "platform" ? AT_PLATFORM_WITHIN_MILLIS : 0)
     case "bus":
       return action.at + action.millis
+    case "remove":
+      return action.at + action.millis + 4 * ROLLING_MILLIS
     case "store":
       // what is owed to a caller is tried again at growing intervals
       return action.at + 2 * action.millis + 2_000

@@ -5,9 +5,12 @@
 import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
+import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState } from "../support/queue-probe.ts"
+import type { Gate } from "./gate.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Link } from "./link.ts"
 import type { World } from "./world.ts"
@@ -17,12 +20,19 @@ const SLACK_MILLIS = 700
 const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
 const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
 const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
+/** Noticed by two beats: one that tells of it, and one that comes after the time. */
+const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * GATE_BEAT_MILLIS + SLACK_MILLIS
+const DRAINED_MILLIS = 2 * GATE_BEAT_MILLIS + SLACK_MILLIS
 /** What a caller's last step may still be on its way (ms). */
 const UNDER_WAY_MILLIS = 1_000
 
 export class Promises {
   private readonly world: World
   private readonly ledger: Ledger
+  /** when a gate that serves the campaign was there last */
+  private servedAt = 0
+  /** since when each waits, without a pause */
+  private readonly waitsSince = new Map<string, number>()
 
   constructor(world: World, ledger: Ledger) {
     this.world = world
@@ -35,8 +45,15 @@ export class Promises {
     const { now } = kernel
     const { leases, presence, waiting } = state
     this.noteFree(state)
+    for (const id of this.waitsSince.keys()) if (!waiting.has(id)) this.waitsSince.delete(id)
+    for (const id of waiting.keys()) if (!this.waitsSince.has(id)) this.waitsSince.set(id, now)
+    if (this.world.gates.some((gate) => gate?.serves === true && gate.process.alive)) this.servedAt = now
     for (const gate of this.world.gates) {
       if (gate === undefined || gate.cleanSince > now) continue
+      if (!gate.serves) {
+        this.removal(state, gate)
+        continue
+      }
       // a deadline that one gate has set is another's a little later, when their clocks disagree
       const idle = (since: number): number => now - Math.max(since, gate.cleanSince) - 2 * plan.skewMillis
       const fail = (what: string): void => this.world.fail(`${what}, though ${gate.name} sweeps`)
@@ -64,6 +81,26 @@ export class Promises {
         this.world.fail(`I3: the request of ${id} was answered 503, and it is ${letter}`)
     }
     this.tellings(state)
+  }
+
+  /** A gate that does not serve the campaign brings it to its end when no other does. */
+  private removal({ leases, tickets, waiting }: QueueState, { cleanSince, name }: Gate): void {
+    const { kernel, plan } = this.world
+    const since = Math.max(this.servedAt, cleanSince)
+    if (kernel.now - since - 2 * plan.skewMillis <= REMOVED_MILLIS) return
+    const late = (until: number): boolean => kernel.now - until - 2 * plan.skewMillis > DRAINED_MILLIS
+    for (const id of waiting.keys()) {
+      // one whose start was refused meanwhile is sent away by the next step
+      if (late(this.waitsSince.get(id) ?? 0))
+        this.world.fail(`${id} waits in a campaign that nobody serves, though ${name} sees it`)
+    }
+    for (const [id, { state }] of tickets) {
+      if (state === "c") this.world.fail(`${id} is called in a campaign that nobody serves, though ${name} sees it`)
+    }
+    for (const [id, until] of leases) {
+      if (late(until))
+        this.world.fail(`I4: the lease of ${id} is overdue in a removed campaign, though ${name} sees it`)
+    }
   }
 
   /** Whoever is connected is told of a call and of an end within a tick, though every message was lost. */

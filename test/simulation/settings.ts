@@ -19,9 +19,13 @@ const campaign = (id: string, slots: number | undefined): Campaign => ({
   MaxConcurrency: slots,
 })
 
-export const settingsOf = (plan: Plan): SettingsTree => ({
+/** `serves` is false where the campaign is removed. */
+export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
   StoreConnectionString: Redacted.make("memory:"),
-  Campaigns: [campaign("other", 1), campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots)],
+  Campaigns: [
+    campaign("other", 1),
+    ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots)] : []),
+  ],
   IpIntel: {
     Provider: "none",
     ApiKey: undefined,

@@ -25,6 +25,7 @@ const CORNERS = [
   ...["alias kept", "alias ended", "alias stale", "alias wc", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end wc"],
   ...["withdraw wL", "withdraw sL", "admit withdrawn"],
+  ...["clear wX", "clear cX", "end released elsewhere", "release elsewhere"],
   ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
   ...["sweep cM", "sweep sw", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
   ...["end passes over", "sweep passes over"],

@@ -5,6 +5,7 @@
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
 import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
@@ -80,6 +81,10 @@ export class Watch {
     done: () => void,
   ): void {
     const name = script.replace("queue.", "")
+    if (script.startsWith("gates.")) {
+      done()
+      return
+    }
     // the campaign without callers is not looked at: an end that it is told changes nothing but what it remembers
     if (name !== script && keys[0] !== KEYS[0]) {
       done()
@@ -137,6 +142,7 @@ export class Watch {
     if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
       this.saw(`alias ${result[0]} by audit`)
     if (name === "fail") this.failed(gate, own, String(result[0]))
+    if (name === "end" && result[0] === "released" && !gate.serves) this.saw("end released elsewhere")
     if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
     const heard = this.messages.toSorted()
     this.messages = []
@@ -147,13 +153,14 @@ export class Watch {
     const window = plan.windowSeconds * 1000
     const refused = name === "fail" && own[2] === "refused"
     const withdraws = name === "withdraw"
+    const clears = name === "clear"
     const admits = name === "admit" ? { admits: [own[0] ?? "", own[4] ?? ""] as const } : {}
     const share = plan.networkShare
     const late = name === "admit" && this.ledger.wasWithdrawn(own[0] ?? "")
     if (late) this.saw("admit withdrawn")
     if (withdraws) for (const id of own) this.ledger.withdrawn(id)
     const away = this.away(now)
-    const change = { before, after, now, slots, share, window, swept, away, refused, withdraws, ...admits }
+    const change = { before, after, now, slots, share, window, swept, away, refused, withdraws, clears, ...admits }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
@@ -167,13 +174,14 @@ export class Watch {
       unattended: this.unattended(now),
       away,
       ended: this.ended,
+      unserved: now - this.lastSwept >= UNSERVED_MILLIS,
       maxLength: plan.maxLength,
       share: plan.networkShare,
       graceMillis: plan.graceSeconds * 1000,
       windowMillis: plan.windowSeconds * 1000,
       callMillis: plan.callMinutes * 60_000,
     }
-    if (changed || ["admit", "end", "bind", "alias"].includes(name)) {
+    if (changed || ["admit", "end", "bind", "alias", "clear"].includes(name)) {
       for (const wrong of trespasses(carried, (move) => this.saw(move))) world.fail(wrong)
     }
     const said = [...signals, ...heard].toSorted()
@@ -202,6 +210,12 @@ export class Watch {
   private failed(gate: Gate, [ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
     this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
+    if (!gate.serves) {
+      // it cannot start what was called, and asks the platform nothing
+      this.saw("fail elsewhere")
+      if (kind !== "limited" || millis !== "1") this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
+      return
+    }
     const { world } = this
     const starts = world.platform.startsOf(this.ledger.lifeOf(ticket)?.request ?? "")
     const start = starts.at(-1)

@@ -37,6 +37,8 @@ export class World {
   /** the first thing that was wrong */
   violation: string | undefined
   over = false
+  /** whether gates that start now have the campaign in their settings */
+  serves = true
   /** scripts that the store has carried out, and that were looked at */
   steps = 0
   /** the slots that the platform names */

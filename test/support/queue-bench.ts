@@ -94,7 +94,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     {
       swept = () => false,
       ...kind
-    }: { readonly swept?: (result: A) => boolean } & Pick<Change, "refused" | "withdraws" | "admits"> = {},
+    }: { readonly swept?: (result: A) => boolean } & Pick<Change, "refused" | "withdraws" | "clears" | "admits"> = {},
   ) {
     const now = yield* store.now
     const stepped = yield* taken
@@ -207,6 +207,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       trail: (first = 0, most = 100) => step(queue.operator.trail(at(), first, most)),
     },
     sweep: Effect.suspend(() => step(queue.sweep(at()), { swept: ({ more }) => !more })),
+    clear: (unservedMillis: number) => step(queue.clear(at(), unservedMillis), { clears: true }),
     settled: (done: ReadonlyArray<Settlement>) =>
       Effect.andThen(
         queue.settled(at(), done),

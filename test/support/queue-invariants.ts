@@ -154,6 +154,8 @@ export interface Change {
   readonly refused?: boolean
   /** the step took back tickets of which nobody knows */
   readonly withdraws?: boolean
+  /** the step sent away who waited or was called in a removed campaign */
+  readonly clears?: boolean
   /** the ticket of which the step was the admission, and its caller as in a record */
   readonly admits?: readonly [id: string, caller: string]
 }
@@ -324,7 +326,10 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
     .flatMap(([id, { caller, state }]) => {
       const waited = change.before.tickets.get(id)?.state === "w"
       const unknown = waited || change.withdraws === true
-      const refund = (state === "F" && change.refused !== true) || (state === "L" && unknown)
+      const refund =
+        (state === "F" && change.refused !== true) ||
+        (state === "L" && unknown) ||
+        (state === "X" && change.clears === true)
       const missed = state === "M" || (state === "L" && leftLate(change, id))
       const kind = refund ? "refund" : missed ? "missed" : "release"
       return caller === "" || (kind === "release" && !caller.startsWith("+"))

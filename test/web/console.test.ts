@@ -405,7 +405,7 @@ describe("the console by itself", () => {
       await tab.getByText("Nothing yet.").waitFor()
       await eventually(
         "health",
-        async () => (await tab.locator('[data-rows="health"]').getByText("Works").count()) === 3,
+        async () => (await tab.locator('[data-rows="health"]').getByText("Works").count()) === 4,
       )
     }),
   )

@@ -3,6 +3,7 @@
  * change, instances too, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 import { admit } from "../../../src/queue/admit.ts"
+import { clear } from "../../../src/queue/clear.ts"
 import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.ts"
 import { doubts, resolve } from "../../../src/queue/doubt.ts"
 import { end, leave } from "../../../src/queue/end.ts"
@@ -33,6 +34,7 @@ export const scripts = {
   attach,
   touch,
   sweep,
+  clear,
   settled,
   audit,
   ...operator,
@@ -145,6 +147,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       attach: some("wc", 14),
       touch: some("w", 8),
       sweep: 10,
+      // as seldom as withdraw
+      clear: 1,
       settled: 2,
       audit: 2,
       look: operated ? 3 : 0,
@@ -232,6 +236,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
         ]
       case "sweep":
         return [twins.sweep, [now + grace + 2_000]]
+      case "clear":
+        return [twins.clear, [now - random.pick([0, 1_000, 60_000])]]
       case "settled":
         return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
       case "audit":
@@ -267,7 +273,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const withdraws = script.name === "queue.withdraw"
     const admits =
       script.name === "queue.admit" ? { admits: [String(own[0] ?? ""), String(own[4] ?? "")] as const } : {}
-    const change = { before: state, after, now, slots, share, window, swept, refused, withdraws, ...admits }
+    const clears = script.name === "queue.clear"
+    const change = { before: state, after, now, slots, share, window, swept, refused, withdraws, clears, ...admits }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after

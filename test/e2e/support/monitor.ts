@@ -6,7 +6,7 @@ import { eventually } from "../../support/process.ts"
 import type { RedisServer } from "../../support/redis.ts"
 
 /** What runs beside the requests: the sweep, and what keeps a connection and its clock. */
-const BACKGROUND = /^(?:(?:EVAL )?queue\.(?:sweep|audit)|TIME|INFO|PING|MONITOR|ECHO)$/
+const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 

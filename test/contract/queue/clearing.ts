@@ -1,0 +1,219 @@
+/** The end of a campaign that no gate serves any more. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { keysOf, RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { type Script, Store } from "../../../src/Store.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
+
+const UNSERVED = 60_000
+
+/** How many ended sessions a campaign remembers. KEYS as the queue's */
+const remembered: Script = {
+  name: "test.over",
+  numberOfKeys: 12,
+  lua: "return redis.call('ZCARD', KEYS[8])",
+  memory: (db, keys) => db.zcard(keys[7] ?? ""),
+}
+
+/** What a clearing did; the test fails where a gate serves the campaign. */
+const clear = (q: Bench, unservedMillis: number) =>
+  Effect.map(q.clear(unservedMillis), (cleared) => {
+    if (cleared._tag === "served") return assert.fail("the campaign is served")
+    const { _tag, ...rest } = cleared
+    return rest
+  })
+
+export const clearing = (test: QueueTest): void => {
+  test("a cleared campaign sends away who waits and gives quota back, and its calls run on", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("call")
+      yield* q.admit("a", { caller: "1.2.3.4", holds: true })
+      yield* q.admit("b", { caller: "1.2.3.5" })
+      yield* q.wait("c")
+      yield* TestClock.adjust(UNSERVED)
+      assert.deepStrictEqual(yield* clear(q, UNSERVED), {
+        more: false,
+        sent: 3,
+        left: true,
+        waiting: 0,
+        leases: 1,
+        live: 1,
+        owed: [],
+      })
+      assert.deepStrictEqual(["a", "b", "c", "call"].map(q.letter), ["X", "X", "X", "l"])
+      assert.deepStrictEqual(
+        q.settlements().map(({ kind, ticket }) => `${kind} ${ticket}`),
+        ["refund a", "refund b"],
+      )
+      // again it has nothing to do
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 0)
+      q.setSlots(0)
+      assert.strictEqual(yield* q.end("session of call"), "released")
+    }),
+  )
+
+  test("a cleared campaign tells each holder where the connection is", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.wait("a", "b")
+      q.on(q.there)
+      yield* q.attach("b")
+      q.on(q.here)
+      yield* TestClock.adjust(UNSERVED)
+      yield* q.clear(UNSERVED)
+      assert.deepStrictEqual(q.signals(), [{ ticket: "a", kind: { _tag: "ended", state: "removed" } }])
+      assert.deepStrictEqual(q.published(), [{ ticket: "b", kind: { _tag: "ended", state: "removed" } }])
+    }),
+  )
+
+  test("a cleared campaign frees the slots of those called, and leaves starts alone", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("one")
+      yield* q.enter("two")
+      yield* q.admit("called", { caller: "1.2.3.4" })
+      yield* q.wait("starting")
+      yield* q.end("session of one")
+      yield* q.end("session of two")
+      const lease = yield* q.begin("starting")
+      yield* TestClock.adjust(START_LEASE - 1)
+      assert.deepStrictEqual(yield* clear(q, START_LEASE - 1), {
+        more: false,
+        sent: 1,
+        left: true,
+        waiting: 0,
+        leases: 1,
+        live: 0,
+        owed: [],
+      })
+      assert.strictEqual(q.letter("called"), "X")
+      assert.deepStrictEqual(
+        q.settlements().map(({ kind }) => kind),
+        ["refund"],
+      )
+      assert.strictEqual(yield* q.bind("starting", lease, ["late"]), "live")
+    }),
+  )
+
+  test("clearing leaves alone who was accepted or called since", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("call")
+      yield* q.wait("old", "older")
+      yield* TestClock.adjust(UNSERVED - 1)
+      yield* q.touch("old", "older")
+      yield* q.wait("young")
+      yield* q.end("session of call")
+      yield* TestClock.adjust(1)
+      // the called one was accepted long ago, and called by a gate just now
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
+      assert.deepStrictEqual(["old", "older", "young"].map(q.letter), ["c", "X", "w"])
+      yield* TestClock.adjust(UNSERVED)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 2)
+    }),
+  )
+
+  test("a ticket that comes back to its place after the clearing is sent away by the next", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const unserved = START_LEASE - 1
+      const admission = yield* q.admit("a", { caller: "1.2.3.4" })
+      const lease = admission._tag === "starting" ? admission.lease : ""
+      yield* TestClock.adjust(unserved)
+      assert.strictEqual((yield* clear(q, unserved)).sent, 0)
+      yield* q.rest("a", lease)
+      assert.strictEqual((yield* clear(q, unserved)).sent, 1)
+      assert.strictEqual(q.letter("a"), "X")
+    }),
+  )
+
+  test("more who wait than one step clears are sent away by further ones, and none twice", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.wait(...Array.from({ length: 450 }, (_, n) => `t${n}`))
+      yield* TestClock.adjust(UNSERVED)
+      const sent: Array<number> = []
+      for (let more = true; more; ) {
+        const cleared = yield* clear(q, UNSERVED)
+        sent.push(cleared.sent)
+        more = cleared.more
+      }
+      assert.deepStrictEqual(sent, [200, 200, 50])
+    }),
+  )
+
+  test("a campaign that somebody has swept since is left as it is", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("call")
+      yield* q.wait("a")
+      yield* TestClock.adjust(1_000)
+      yield* q.sweep
+      yield* TestClock.adjust(UNSERVED - 1)
+      const before = q.state()
+      assert.deepStrictEqual(yield* q.clear(UNSERVED), { _tag: "served" })
+      assert.deepStrictEqual(q.state(), before)
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
+    }),
+  )
+
+  test(
+    "clearing reclaims the slot of a call beyond the longest, and of a start that nobody finished",
+    { slots: 2 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("call")
+        yield* q.admit("starting", { caller: "1.2.3.4" })
+        yield* TestClock.adjust(LONGEST_CALL)
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 1)
+        assert.strictEqual(q.letter("starting"), "F")
+        yield* TestClock.adjust(1)
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 0)
+        assert.strictEqual(q.letter("call"), "R")
+      }),
+  )
+
+  test("a clearing hands on what the process owed that died before it", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("a", { caller: "1.2.3.4" })
+      yield* TestClock.adjust(UNSERVED)
+      yield* q.clear(UNSERVED)
+      yield* TestClock.adjust(5_000)
+      const { left, owed } = yield* clear(q, UNSERVED)
+      assert.deepStrictEqual(owed, [{ kind: "refund", ticket: "a", caller: "1.2.3.4" }])
+      assert.isTrue(left)
+    }),
+  )
+
+  test(
+    "a campaign has nothing left when its tickets are forgotten, and then forgets ended sessions",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const count = store.run(remembered, keysOf(q.at().campaign), [])
+        yield* q.enter("call", { caller: "1.2.3.4" })
+        yield* q.end("session of call")
+        yield* q.end("session of nobody")
+        assert.isTrue((yield* clear(q, UNSERVED)).left)
+        assert.strictEqual(yield* count, 2)
+        yield* TestClock.adjust(RETENTION_MILLIS)
+        yield* q.settled(q.settlements())
+        assert.isTrue((yield* clear(q, UNSERVED)).left)
+        yield* TestClock.adjust(1)
+        assert.isFalse((yield* clear(q, UNSERVED)).left)
+        assert.strictEqual(yield* count, 0)
+      }),
+  )
+
+  test("a campaign that was never there has nothing left", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* clear(q, UNSERVED), {
+        more: false,
+        sent: 0,
+        left: false,
+        waiting: 0,
+        leases: 0,
+        live: 0,
+        owed: [],
+      })
+    }),
+  )
+}

@@ -1,0 +1,265 @@
+/** Gates that should agree and do not: with other settings, on another database, or known by their webhooks alone. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { LASTING_MILLIS } from "../../src/gatekeeper/lasting.ts"
+import { ANNOUNCE_MILLIS } from "../../src/gatekeeper/other-databases.ts"
+import { COUNTED_MILLIS, FEWEST } from "../../src/gatekeeper/unknown-ends.ts"
+import type { Store } from "../../src/Store.ts"
+import { BEGIN, begin, caller, type Given, hangUp, makeWorld } from "../support/gate.ts"
+import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
+
+const test = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>): void => {
+  it.effect(name, () => Effect.andThen(TestClock.setTime(BEGIN), Effect.scoped(body)))
+}
+
+const slots = (MaxConcurrency: number | undefined, more: object = {}): Given => ({
+  VoiceAiPlatform: { MaxConcurrency, ...more },
+})
+
+const open = (store: Store["Service"], given: Given) => startGate(makeWorld(), store, given)
+
+const instances = (gate: RunningGate) =>
+  Effect.map(
+    gate.on(
+      Gatekeeper.use(({ operator }) =>
+        operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
+      ),
+    ),
+    (view) => view?.health.find(({ name }) => name === "Instances"),
+  )
+
+/** Longer than a difference may last unsaid, with the beats on either side. */
+const UNTIL_SAID = LASTING_MILLIS + 4_000
+
+describe("instances on one store with different settings", () => {
+  test(
+    "each say so once, with the setting, both values and both instances",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const one = yield* open(store, slots(3))
+      const other = yield* open(store, { ...slots(5), Queue: { StartWindowSeconds: 60 } })
+      yield* TestClock.adjust(UNTIL_SAID)
+      const line = /^This instance, \S+ \(\S+\), and \S+ \(\S+\) on the same store have different settings: (.*)$/
+      expect(one.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
+        "Queue.StartWindowSeconds is 30 here and 60 there; VoiceAiPlatform.MaxConcurrency is 3 here and 5 there. Each keeps to " +
+          "its own until they are alike.",
+      ])
+      expect(other.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
+        "Queue.StartWindowSeconds is 60 here and 30 there; VoiceAiPlatform.MaxConcurrency is 5 here and 3 there. Each keeps to " +
+          "its own until they are alike.",
+      ])
+      const idOf = (warning = "") => [...warning.matchAll(/\((\S+)\)/g)].slice(0, 2).map(([, id]) => id)
+      expect(idOf(one.warnings[0])).toEqual(idOf(other.warnings[0]).reverse())
+      yield* TestClock.adjust("1 hour")
+      expect([one.warnings.length, other.warnings.length]).toEqual([1, 1])
+    }),
+  )
+
+  test(
+    "are shown to the operator until they are alike",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const gate = yield* open(store, slots(3))
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", says: "This is the only one." })
+      const other = yield* open(store, slots(5))
+      yield* TestClock.adjust(UNTIL_SAID)
+      expect(yield* instances(gate)).toMatchObject({
+        state: "failed",
+        says: "Other instances have other settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
+      })
+      yield* other.stop
+      yield* open(store, slots(3))
+      yield* TestClock.adjust("40 seconds")
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", says: "2 with the same settings." })
+    }),
+  )
+
+  test(
+    "are nobody's mistake during a rolling restart",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const [a, b] = [yield* open(store, slots(3)), yield* open(store, slots(3))]
+      yield* TestClock.adjust("5 minutes")
+      yield* a.stop
+      const c = yield* open(store, slots(4))
+      yield* TestClock.adjust("20 seconds")
+      yield* b.stop
+      const d = yield* open(store, slots(4))
+      yield* TestClock.adjust("5 minutes")
+      for (const gate of [a, b, c, d]) expect(gate.warnings).toEqual([])
+    }),
+  )
+
+  test(
+    "say so anew when they differ in something else",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const gate = yield* open(store, slots(3))
+      const other = yield* open(store, slots(5))
+      yield* TestClock.adjust(UNTIL_SAID)
+      yield* other.stop
+      yield* open(store, slots(6))
+      yield* TestClock.adjust("2 minutes")
+      expect(gate.warnings.map((line) => /\d+ here and \d+ there/.exec(line)?.[0])).toEqual([
+        "3 here and 5 there",
+        "3 here and 6 there",
+      ])
+    }),
+  )
+
+  test(
+    "have other campaigns, whichever of them has more",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const more = yield* open(
+        store,
+        slots(3, { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }),
+      )
+      const less = yield* open(store, slots(3))
+      yield* TestClock.adjust(UNTIL_SAID)
+      expect(more.warnings).toHaveLength(1)
+      expect(more.warnings[0]).toContain("campaign sales (business/sales-1) is in the settings here and not there")
+      expect(less.warnings[0]).toContain("campaign business/sales-1 is in the settings there and not here")
+    }),
+  )
+
+  test(
+    "are compared by what their campaign is, not by its name or their order",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const campaigns = (...names: ReadonlyArray<readonly [string, string]>) =>
+        slots(3, {
+          Campaigns: Object.fromEntries(names.map(([name, id]) => [name, { WebCampaignId: id, MaxConcurrency: 1 }])),
+        })
+      const one = yield* open(store, campaigns(["sales", "sales-1"], ["help", "help-1"]))
+      const other = yield* open(store, campaigns(["hilfe", "help-1"], ["verkauf", "sales-1"]))
+      yield* TestClock.adjust(UNTIL_SAID)
+      expect([...one.warnings, ...other.warnings]).toEqual([])
+    }),
+  )
+
+  test(
+    "show neither the platform's key nor the path of its address",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const told: Array<string> = []
+      const heard: Store["Service"] = {
+        ...store,
+        run: (script, keys, args) => {
+          if (script.name.startsWith("gates.")) told.push(JSON.stringify(args))
+          return store.run(script, keys, args)
+        },
+      }
+      const gate = yield* open(heard, slots(3))
+      yield* open(
+        heard,
+        slots(3, { BaseUrl: "https://platform.example/secret-path-of-a-tenant", ApiSecretToken: "another-key" }),
+      )
+      yield* TestClock.adjust(UNTIL_SAID)
+      expect(gate.warnings[0]).toMatch(
+        /BaseUrl is https:\/\/platform\.example\/… \(\w{8}\) here and https:\/\/platform\.example\/… /,
+      )
+      for (const text of [...gate.warnings, ...told]) {
+        for (const secret of ["the-platform-key", "another-key", "secret-path"]) expect(text).not.toContain(secret)
+      }
+    }),
+  )
+})
+
+/** Two databases of one server: their keys are their own, and what is published on either is heard on both. */
+const twoDatabases = Effect.gen(function* () {
+  const [one, two] = [yield* makeStore, yield* makeStore]
+  const listening = (store: Store["Service"]): Store["Service"] => ({
+    ...store,
+    subscribe: (channel, onMessage) =>
+      Effect.andThen(one.subscribe(channel, onMessage), two.subscribe(channel, onMessage)),
+  })
+  return [listening(one), listening(two)] as const
+})
+
+describe("gates for one campaign on two databases of a server", () => {
+  test(
+    "notice each other, and each says so once",
+    Effect.gen(function* () {
+      const [one, two] = yield* twoDatabases
+      const [a, b] = [yield* open(one, slots(3)), yield* open(two, slots(3))]
+      yield* TestClock.adjust(LASTING_MILLIS + 2 * ANNOUNCE_MILLIS)
+      for (const gate of [a, b]) {
+        expect(gate.warnings).toHaveLength(1)
+        expect(gate.warnings[0]).toMatch(
+          /^This instance, \S+ \(\S+\), serves the same campaign as \S+ \(\S+\) with another database of the same Redis server: default\./,
+        )
+      }
+      expect(yield* instances(a)).toMatchObject({ state: "failed" })
+      yield* TestClock.adjust("1 hour")
+      expect([a.warnings.length, b.warnings.length]).toEqual([1, 1])
+      yield* b.stop
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* instances(a)).toMatchObject({ state: "ok" })
+    }),
+  )
+
+  test(
+    "have nothing to say where their campaigns are different ones, or another platform's",
+    Effect.gen(function* () {
+      const [one, two] = yield* twoDatabases
+      const a = yield* open(one, slots(3))
+      const b = yield* open(two, slots(3, { WebCampaignId: "another" }))
+      const c = yield* open(two, slots(3, { BaseUrl: "https://staging.example/api/v1/" }))
+      yield* TestClock.adjust("4 minutes")
+      for (const gate of [a, c]) expect(gate.warnings.filter((line) => line.includes("database"))).toEqual([])
+      expect(b.warnings.filter((line) => line.includes("another database"))).toEqual([])
+    }),
+  )
+
+  test(
+    "do not mind what nobody of them has written",
+    Effect.gen(function* () {
+      const store = yield* makeStore
+      const gate = yield* open(store, slots(3))
+      for (const message of [
+        "",
+        "x",
+        "other {}",
+        `other ${"9".repeat(20_000)}`,
+        'other {"id":"a\\nb","host":"h","campaigns":[]}',
+      ]) {
+        yield* store.publish("vg:gates", message)
+      }
+      yield* TestClock.adjust("3 minutes")
+      expect(gate.warnings).toEqual([])
+    }),
+  )
+})
+
+describe("webhooks of sessions that nobody here knows", () => {
+  test(
+    "are spoken of once an hour, when they are the most",
+    Effect.gen(function* () {
+      const gate = yield* open(yield* makeStore, slots(100))
+      const unknown = (from: number, count: number) =>
+        Effect.forEach(
+          Array.from({ length: count }, (_, n) => n),
+          (n) => gate.on(hangUp(`strange-${from + n}`)),
+        )
+      for (let n = 1; n <= FEWEST; n++) {
+        yield* gate.on(begin(caller(n)))
+        yield* gate.on(hangUp(`web-${n}`))
+      }
+      yield* unknown(0, FEWEST)
+      // told again, they are no more
+      yield* unknown(0, FEWEST)
+      expect(gate.warnings).toEqual([])
+      yield* unknown(100, 5)
+      expect(gate.warnings).toHaveLength(1)
+      expect(gate.warnings[0]).toContain(`${FEWEST + 1} of the last ${2 * FEWEST + 1} session-ended webhooks`)
+      yield* TestClock.adjust(COUNTED_MILLIS)
+      yield* unknown(200, FEWEST - 1)
+      expect(gate.warnings).toHaveLength(1)
+      yield* unknown(300, 3)
+      expect(gate.warnings).toHaveLength(2)
+    }),
+  )
+})

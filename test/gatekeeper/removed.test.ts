@@ -1,0 +1,348 @@
+/** A campaign that is removed from the settings while tickets wait and calls run. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
+import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
+import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import type { Store } from "../../src/Store.ts"
+import {
+  ask,
+  BEGIN,
+  begin,
+  caller,
+  enqueue,
+  eventsOf,
+  type Given,
+  hangUp,
+  makeWorld,
+  remaining,
+  start,
+  stateOf,
+  type World,
+} from "../support/gate.ts"
+import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
+
+const SALES = { campaignId: "sales" }
+/** Settings with the campaign `sales`, of one slot, beside the default one. */
+const withSales: Given = {
+  VoiceAiPlatform: { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } },
+  Queue: { StartWindowSeconds: 120, DisconnectGraceSeconds: 300 },
+}
+const without: Given = { Queue: { StartWindowSeconds: 120, DisconnectGraceSeconds: 300 } }
+
+interface Bench {
+  readonly world: World
+  readonly store: Store["Service"]
+  /** Starts a gate with the campaign, or without it. */
+  readonly start: (given: Given) => Effect.Effect<RunningGate, never, Scope.Scope>
+}
+
+const test = (name: string, body: (bench: Bench) => Effect.Effect<void, unknown, Scope.Scope>): void => {
+  it.effect(name, () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      const world = makeWorld()
+      const store = yield* makeStore
+      yield* body({ world, store, start: (given) => startGate(world, store, given) })
+    }).pipe(Effect.scoped),
+  )
+}
+
+/** How long it takes until nobody serves the campaign for sure, and another gate has noticed. */
+const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * GATE_BEAT_MILLIS
+
+/** One call runs in the campaign, and two callers wait; then no gate has it any more, but one that never had it. */
+const removedUnder = ({ start }: Bench, waiting = 2) =>
+  Effect.gen(function* () {
+    const old = yield* start(withSales)
+    const call = yield* old.on(begin(caller(1), SALES))
+    const line: Array<string> = []
+    for (let n = 0; n < waiting; n++) line.push(yield* old.on(enqueue(caller(2 + n), SALES)))
+    yield* old.stop
+    return { call, line, gate: yield* start(without) }
+  })
+
+/** A store in which beats can be lost: on a Cluster the node that keeps them may be away while others serve. */
+const losing = (store: Store["Service"]) => {
+  let lost = false
+  return {
+    beatsLost: (now: boolean) => {
+      lost = now
+    },
+    store: {
+      ...store,
+      run: (script, keys, args) =>
+        lost && script.name.startsWith("gates.")
+          ? Effect.fail(new StoreUnavailable({ message: "this node is away" }))
+          : store.run(script, keys, args),
+    } satisfies Store["Service"],
+  }
+}
+
+const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
+const attach = (ticket: string) => Gatekeeper.use((gate) => gate.attach(ticket))
+const leave = (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))
+
+describe("a removed campaign", () => {
+  test("has its webhooks taken from the first moment on: they free their slots", (bench) =>
+    Effect.gen(function* () {
+      const { call, gate } = yield* removedUnder(bench)
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(false)
+      expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("ended")
+    }))
+
+  test("keeps its tickets until no gate has had it for a minute", (bench) =>
+    Effect.gen(function* () {
+      const { gate, line } = yield* removedUnder(bench)
+      const [first = "", second = ""] = line
+      bench.world.connected.add(first)
+      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * GATE_BEAT_MILLIS)
+      expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1, queueLength: 2 })
+      expect(yield* gate.on(attach(second))).toMatchObject({ type: "position", position: 2 })
+      expect(eventsOf(bench.world, first).at(-1)).toMatchObject({ type: "position", position: 1 })
+      expect(yield* gate.on(start(first))).toMatchObject({ _tag: "NotYourTurn", code: "not_your_turn" })
+    }))
+
+  test("sends away who waits after that, tells them why, and gives their quota back", (bench) =>
+    Effect.gen(function* () {
+      const { gate, line } = yield* removedUnder(bench)
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      for (const [n, ticket] of line.entries()) {
+        expect(eventsOf(bench.world, ticket)).toEqual([
+          { type: "ended", reason: "removed", message: "The operator of this service has ended your request." },
+        ])
+        expect(yield* gate.on(status(ticket))).toEqual({ uniqueRequestId: ticket, state: "removed" })
+        expect(yield* gate.on(start(ticket))).toMatchObject({ _tag: "TicketOver", state: "removed" })
+        expect(yield* gate.on(remaining(caller(2 + n)))).toBe(20)
+      }
+      expect(gate.warnings.filter((line) => line.includes("sales (business/sales-1)"))).toEqual([
+        "Campaign sales (business/sales-1) is in no gate's settings any more. Told so, of those who waited: 2; calls that run on " +
+          "and free their slots when they end: 1.",
+      ])
+    }))
+
+  test("tells a caller whose connection is here though the message was lost", (bench) =>
+    Effect.gen(function* () {
+      const { line } = yield* removedUnder(bench)
+      const [ticket = ""] = line
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      bench.world.pushed.length = 0
+      bench.world.connected.add(ticket)
+      yield* TestClock.adjust("2 seconds")
+      expect(eventsOf(bench.world, ticket)).toMatchObject([{ type: "ended", reason: "removed" }])
+    }))
+
+  test("takes no newcomers", (bench) =>
+    Effect.gen(function* () {
+      const { gate } = yield* removedUnder(bench)
+      expect(yield* gate.on(ask(caller(9), SALES))).toMatchObject({ _tag: "InvalidRequest", code: "unknown_campaign" })
+    }))
+
+  test("sends away who was called, whose quota a missed turn does not cost", (bench) =>
+    Effect.gen(function* () {
+      const old = yield* bench.start(withSales)
+      const call = yield* old.on(begin(caller(1), SALES))
+      const ticket = yield* old.on(enqueue(caller(2), SALES))
+      yield* old.on(hangUp(call.sessionId))
+      expect(yield* old.on(stateOf(ticket))).toBe("called")
+      yield* old.stop
+      const gate = yield* bench.start(without)
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      expect(yield* gate.on(stateOf(ticket))).toBe("removed")
+      expect(yield* gate.on(remaining(caller(2)))).toBe(20)
+      // its slot is free
+      yield* gate.stop
+      expect((yield* (yield* bench.start(withSales)).on(ask(caller(3), SALES)))._tag).toBe("Started")
+    }))
+
+  test("lets a call run on until its webhook, long after its line is gone", (bench) =>
+    Effect.gen(function* () {
+      const { call, gate } = yield* removedUnder(bench)
+      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS)
+      expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("live")
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
+    }))
+
+  test("reclaims the slot of a call that reaches the longest call", (bench) =>
+    Effect.gen(function* () {
+      const old = yield* bench.start({ ...withSales, Queue: { MaxCallMinutes: 3 } })
+      const call = yield* old.on(begin(caller(1), SALES))
+      yield* old.stop
+      const gate = yield* bench.start(without)
+      yield* TestClock.adjust("3 minutes")
+      expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("live")
+      yield* TestClock.adjust("3 seconds")
+      expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("reclaimed")
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(false)
+    }))
+
+  test("has its slots right when it comes back", (bench) =>
+    Effect.gen(function* () {
+      const { call, gate } = yield* removedUnder(bench)
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      const back = yield* bench.start(withSales)
+      // the call that ran on holds the only slot
+      const ticket = yield* back.on(enqueue(caller(5), SALES))
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
+      yield* TestClock.adjust("1 second")
+      expect(yield* back.on(stateOf(ticket))).toBe("called")
+      expect((yield* back.on(start(ticket)))._tag).toBe("Started")
+      yield* back.on(hangUp("web-2"))
+      expect((yield* back.on(ask(caller(6), SALES)))._tag).toBe("Started")
+    }))
+
+  test("is shown to the operator until nothing of it is left, and then known no more", (bench) =>
+    Effect.gen(function* () {
+      const { call, gate, line } = yield* removedUnder(bench)
+      const shown = Effect.map(
+        gate.on(
+          Gatekeeper.use(({ operator }) =>
+            operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
+          ),
+        ),
+        (view) => view?.health.find(({ name }) => name === "Campaigns")?.says,
+      )
+      expect(yield* shown).toBe("Not in the settings here: sales (business/sales-1, slots 1).")
+      yield* gate.on(hangUp(call.sessionId))
+      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * GATE_BEAT_MILLIS)
+      expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")
+      expect(yield* shown).toBeUndefined()
+    }))
+
+  test("may be left by who waits, with the quota back", (bench) =>
+    Effect.gen(function* () {
+      const { gate, line } = yield* removedUnder(bench)
+      const [ticket = ""] = line
+      yield* gate.on(leave(ticket))
+      expect(yield* gate.on(stateOf(ticket))).toBe("left")
+      expect(yield* gate.on(remaining(caller(2)))).toBe(20)
+    }))
+
+  test("sends away more than one step can", (bench) =>
+    Effect.gen(function* () {
+      const { gate, line } = yield* removedUnder(bench, 450)
+      yield* TestClock.adjust(UNTIL_REMOVED)
+      const states = new Set<string>()
+      for (const ticket of line) states.add(yield* gate.on(stateOf(ticket)))
+      expect([...states]).toEqual(["removed"])
+    }))
+})
+
+describe("a campaign that one gate has and another has not, as in a rolling restart,", () => {
+  test("is left alone by the one that has it not, and both take its webhooks", (bench) =>
+    Effect.gen(function* () {
+      const old = yield* bench.start(withSales)
+      const gate = yield* bench.start(without)
+      const call = yield* old.on(begin(caller(1), SALES))
+      const first = yield* old.on(enqueue(caller(2), SALES))
+      const second = yield* old.on(enqueue(caller(3), SALES))
+      yield* TestClock.adjust("3 minutes")
+      expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1 })
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
+      yield* TestClock.adjust("1 second")
+      expect(yield* old.on(stateOf(first))).toBe("called")
+      expect((yield* old.on(start(first)))._tag).toBe("Started")
+      expect(yield* gate.on(hangUp("web-2"))).toBe(true)
+      yield* TestClock.adjust("1 second")
+      expect(yield* gate.on(stateOf(second))).toBe("called")
+    }))
+
+  test("is left alone also when the beats of the gate that serves it do not reach the store", (bench) =>
+    Effect.gen(function* () {
+      const { beatsLost, store } = losing(bench.store)
+      const old = yield* startGate(bench.world, store, withSales)
+      yield* old.on(begin(caller(1), SALES))
+      const ticket = yield* old.on(enqueue(caller(2), SALES))
+      beatsLost(true)
+      const gate = yield* bench.start(without)
+      yield* TestClock.adjust("4 minutes")
+      expect(yield* gate.on(stateOf(ticket))).toBe("waiting")
+      expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
+    }))
+
+  test("has a caller back in line who was called and comes to the one that cannot start it, and calls again", (bench) =>
+    Effect.gen(function* () {
+      const old = yield* bench.start(withSales)
+      const gate = yield* bench.start(without)
+      const call = yield* old.on(begin(caller(1), SALES))
+      const ticket = yield* old.on(enqueue(caller(2), SALES))
+      yield* TestClock.adjust(GATE_BEAT_MILLIS)
+      yield* old.on(hangUp(call.sessionId))
+      expect(yield* gate.on(start(ticket))).toMatchObject({
+        _tag: "NotYourTurn",
+        code: "agent_busy",
+        queuePosition: 1,
+      })
+      yield* TestClock.adjust("1 second")
+      expect(eventsOf(bench.world, ticket).filter(({ type }) => type === "start_call")).toHaveLength(2)
+      expect(yield* old.on(start(ticket))).toMatchObject({ _tag: "Started", sessionId: "web-2" })
+    }))
+
+  test("loses nobody who came since it is served again, though the gate that serves it has not swept yet", (bench) =>
+    Effect.gen(function* () {
+      const { call, gate } = yield* removedUnder(bench, 0)
+      yield* TestClock.adjust(UNSERVED_MILLIS + GATE_BEAT_MILLIS - 300)
+      const { beatsLost, store } = losing(bench.store)
+      beatsLost(true)
+      const back = yield* startGate(bench.world, store, withSales)
+      const ticket = yield* back.on(enqueue(caller(5), SALES))
+      yield* TestClock.adjust("10 seconds")
+      expect(gate.warnings.filter((line) => line.includes("any more"))).toHaveLength(1)
+      expect(yield* back.on(stateOf(ticket))).toBe("waiting")
+      yield* gate.on(hangUp(call.sessionId))
+      yield* TestClock.adjust("1 second")
+      expect(yield* back.on(stateOf(ticket))).toBe("called")
+    }))
+})
+
+describe("the registry of campaigns", () => {
+  test("is read when a webhook needs it, where the store was away at the start", (bench) =>
+    Effect.gen(function* () {
+      const old = yield* bench.start(withSales)
+      const call = yield* old.on(begin(caller(1), SALES))
+      yield* old.stop
+      const { beatsLost, store } = losing(bench.store)
+      beatsLost(true)
+      const gate = yield* startGate(bench.world, store, without)
+      beatsLost(false)
+      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
+    }))
+
+  test(`tells of ${REMOVED_MAX} removed campaigns at most, and of the next as these come to their end`, (bench) =>
+    Effect.gen(function* () {
+      const names = Array.from({ length: REMOVED_MAX + 8 }, (_, n) => `c${n}`)
+      const Campaigns = Object.fromEntries(
+        names.map((name) => [name, { WebCampaignId: name, MaxConcurrency: 1 }] as const),
+      )
+      const old = yield* bench.start({ VoiceAiPlatform: { Campaigns }, Queue: { MaxCallMinutes: 1 } })
+      for (const [n, name] of names.entries()) yield* old.on(begin(caller(n), { campaignId: name }))
+      yield* old.stop
+      const steps: Array<string> = []
+      const counted: Store["Service"] = {
+        ...bench.store,
+        run: (script, keys, args) => {
+          steps.push(script.name)
+          return bench.store.run(script, keys, args)
+        },
+      }
+      const gate = yield* startGate(bench.world, counted, {})
+      steps.length = 0
+      yield* gate.on(hangUp("nobody's"))
+      expect(steps.filter((name) => name === "queue.end")).toHaveLength(REMOVED_MAX + 1)
+      // a webhook of a campaign that is served costs what it did
+      yield* gate.on(begin(caller(100)))
+      steps.length = 0
+      expect(yield* gate.on(hangUp(`web-${names.length + 1}`))).toBe(true)
+      expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
+      // all come to their end by the longest call, one after the other
+      yield* TestClock.adjust("25 minutes")
+      steps.length = 0
+      yield* gate.on(hangUp("nobody's"))
+      expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
+    }))
+})
