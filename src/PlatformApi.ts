@@ -11,6 +11,7 @@ import { CircuitBreaker } from "effect/persistence"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
+import { makeNewest, PAGE_LIMIT } from "./platform-api/newest.ts"
 import { type Call, exchange } from "./platform-api/transport.ts"
 import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
@@ -18,7 +19,6 @@ import {
   HistoryData,
   HistoryPage,
   historyIdsOf,
-  SESSIONS_LIMIT,
   StartData,
   sessionIdsOf,
   sessionsIn,
@@ -161,18 +161,21 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       )
     })
 
+    const newest = makeNewest((campaign, cursor) => {
+      const path = `business/${encodeURIComponent(campaign.BusinessId)}/websession/history`
+      const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
+      return call(campaign, HistoryPage, { kind: "read", method: "POST", path, body })
+    })
+
     const sessionsOf = Effect.fn("PlatformApi.sessionsOf")(function* (
       name: string,
       clientIdentifier: string,
       since: number,
     ) {
       const campaign = yield* campaignOf(name)
-      const path = `business/${encodeURIComponent(campaign.BusinessId)}/websession/history`
-      const body = { limit: SESSIONS_LIMIT }
-      return yield* call(campaign, HistoryPage, { kind: "read", method: "POST", path, body }).pipe(
-        Effect.map((page) => sessionsIn(page, campaign.WebCampaignId, clientIdentifier, since)),
-        Effect.catchIf(cannotTell, () => Effect.undefined),
-      )
+      const from = since - CLOCK_DIFFERENCE_MILLIS
+      const found = yield* Effect.catchIf(newest(campaign, from), cannotTell, () => Effect.undefined)
+      return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
     })
 
     const verify = Effect.fn("PlatformApi.verify")((name: string) =>
@@ -188,6 +191,9 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
 ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 
 const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
+
+/** By how much the platform's clock may be behind this machine's (ms). */
+const CLOCK_DIFFERENCE_MILLIS = 60_000
 
 /** The same, or one whose list this gate does not understand. */
 const cannotTell = (error: PlatformError): boolean =>

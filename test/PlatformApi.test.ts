@@ -362,6 +362,113 @@ describe("reading", () => {
     )
   }
 
+  describe("of a client's sessions", () => {
+    const SINCE = Date.parse("2026-01-01T12:00:00Z")
+    const session = (n: number, secondsAgo: number, fields: object = {}) => ({
+      ...{
+        id: `w${n}`,
+        webSessionId: `w${n}`,
+        conversationSessionId: `s${n}`,
+        clientIdentifier: "me",
+        webCampaignId: "c1",
+      },
+      createdAt: new Date(SINCE - secondsAgo * 1_000).toISOString(),
+      ...fields,
+    })
+    /** Pages of a history without end, each of so many seconds, with a session of somebody each. */
+    const endless = (seconds: number) => (request: Received) => {
+      const page = Number(JSON.parse(request.body).nextCursor ?? 0)
+      return ok({ items: [session(page, page * seconds, { clientIdentifier: "else" })], nextCursor: String(page + 1) })
+    }
+    const bodies = (received: ReadonlyArray<Received>) => received.map(({ body }): unknown => JSON.parse(body))
+
+    it.effect(
+      "finds those of the client and campaign that began since then, by either clock, on as many pages as it takes",
+      () => {
+        const pages = [
+          [session(1, -2), session(2, 0, { clientIdentifier: "else" })],
+          [session(3, 30), session(4, 31, { webCampaignId: "c2" }), session(5, 32, { clientIdentifier: null })],
+          [session(6, 59, { webCampaignId: null, id: 7, conversationSessionId: "s6" }), session(7, 61)],
+          [session(8, 62)],
+        ]
+        return against(
+          (request) => {
+            const page = Number(JSON.parse(request.body).nextCursor ?? 0)
+            return ok({ items: pages[page], nextCursor: String(page + 1) })
+          },
+          (api, received) =>
+            Effect.gen(function* () {
+              assert.deepStrictEqual(yield* api.sessionsOf("default", "me", SINCE), [
+                ["w1", "s1"],
+                ["w3", "s3"],
+                ["w6", "s6"],
+              ])
+              assert.deepStrictEqual(
+                new Set(received.map(({ url }) => url)),
+                new Set(["/api/v1/business/b1/websession/history"]),
+              )
+              const cursors = [undefined, "1", "2"].map((nextCursor) => ({
+                limit: 100,
+                ...(nextCursor === undefined ? {} : { nextCursor }),
+              }))
+              assert.deepStrictEqual(bodies(received), cursors)
+            }),
+        )
+      },
+    )
+
+    it.effect("reads once for all that is asked in a moment, and anew a moment later", () =>
+      against(endless(30), (api, received) =>
+        Effect.gen(function* () {
+          const ask = (since: number) => api.sessionsOf("default", "me", since)
+          assert.deepStrictEqual([yield* ask(SINCE), yield* ask(SINCE + 1_000)], [[], []])
+          assert.lengthOf(received, 4)
+          // one that is older needs more
+          assert.deepStrictEqual(yield* ask(SINCE - 60_000), [])
+          assert.lengthOf(received, 4 + 6)
+          yield* TestClock.adjust("2 seconds")
+          assert.deepStrictEqual(yield* ask(SINCE), [])
+          assert.lengthOf(received, 4 + 6 + 4)
+        }),
+      ),
+    )
+
+    it.effect("does not say where that is more than ten pages away, and does not look again in that moment", () =>
+      against(endless(1), (api, received) =>
+        Effect.gen(function* () {
+          assert.isUndefined(yield* api.sessionsOf("default", "me", SINCE))
+          assert.isUndefined(yield* api.sessionsOf("default", "me", SINCE + 1_000))
+          assert.lengthOf(received, 10)
+        }),
+      ),
+    )
+
+    for (const [what, answer] of [
+      ["has no such list", { status: 404, body: "" }],
+      ["answers otherwise", ok([])],
+      ["begins with the oldest", ok({ items: [session(1, 600), session(2, 0)] })],
+      ["does not name its callers", ok({ items: [session(1, 0, { clientIdentifier: undefined })] })],
+      ["does not say when", ok({ items: [session(1, 0, { createdAt: "yesterday" })] })],
+    ] as const) {
+      it.effect(`does not say where the platform ${what}`, () =>
+        against(
+          () => answer,
+          (api) => Effect.map(api.sessionsOf("default", "me", SINCE), (found) => assert.isUndefined(found)),
+        ),
+      )
+    }
+
+    it.effect("fails where the platform fails", () =>
+      against(
+        () => json(503, {}),
+        (api) =>
+          Effect.map(Effect.flip(api.sessionsOf("default", "me", SINCE)), ({ reason }) =>
+            assert.strictEqual(reason._tag, "Unavailable"),
+          ),
+      ),
+    )
+  })
+
   describe("verifies a campaign's settings", () => {
     const business = ok({ name: "Shop" })
     const campaign = ok({ name: "Front", sessionEnded: { url: "https://gate.example/hook?secret=s" } })

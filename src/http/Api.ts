@@ -31,7 +31,10 @@ const ticketStatus = Schema.Struct({
   queuePosition: Schema.optionalKey(Schema.Int),
   queueLength: Schema.optionalKey(Schema.Int),
   estimatedWaitSeconds: Schema.optionalKey(Schema.NullOr(Schema.Int)),
-  disrupted: Schema.optionalKey(Schema.Literal(true)),
+  disrupted: described(
+    Schema.optionalKey(Schema.Literal(true)),
+    "The voice agent cannot be reached at the moment; nobody loses their place. While waiting.",
+  ),
   startBefore: described(Schema.optionalKey(Schema.String), "ISO 8601; while called."),
   webSocketUrl: Schema.optionalKey(Schema.String),
   sessionId: Schema.optionalKey(Schema.String),
@@ -85,7 +88,7 @@ const Events = HttpApiGroup.make("Push").add(
     params: id,
     success: described(
       Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/event-stream" })),
-      "Events of the ticket as JSON: `position`, `start_call`, `session`, `ended`, `error`, `reconnect`.",
+      "Events of the ticket as JSON: `position` (with `disrupted: true` while the voice agent cannot be reached), `start_call`, `session`, `ended`, `error`, `reconnect`.",
     ),
     error: [
       problem(403, "`origin_not_allowed`"),
@@ -117,7 +120,10 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problem(502, "`platform_rejected`"),
       problem(503, "`draining`, `platform_unavailable`, `store_unavailable`: try again after Retry-After"),
     ],
-  }).annotate(OpenApi.Description, "Starts the session of a called ticket."),
+  }).annotate(
+    OpenApi.Description,
+    "Starts the session of a called ticket. After `agent_busy` and `agent_unavailable` it is at its own place again, and is called again.",
+  ),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: HttpApiSchema.NoContent,

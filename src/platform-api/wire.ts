@@ -100,47 +100,39 @@ const idsOf = (data: Ids): ReadonlyArray<string> => {
   return [...new Set(ids.filter(isId))]
 }
 
-/** How many of the newest sessions are looked through. */
-export const SESSIONS_LIMIT = 100
-/** By how much the platform's clock may be behind this machine's (ms). */
-const CLOCK_DIFFERENCE_MILLIS = 60_000
+const Listed = Schema.Struct({
+  webCampaignId: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  clientIdentifier: Schema.NullOr(Schema.String),
+  createdAt: Schema.DateTimeUtcFromString,
+  id: Schema.optionalKey(Schema.Unknown),
+  webSessionId: Schema.optionalKey(Schema.Unknown),
+  sessionId: Schema.optionalKey(Schema.Unknown),
+  conversationSessionId: Schema.optionalKey(Schema.Unknown),
+})
+export type ListedSession = typeof Listed.Type
 
 /** `data` of websession/history: the newest sessions of the business first. */
 export const HistoryPage = Schema.Struct({
-  items: Schema.Array(
-    Schema.Struct({
-      webCampaignId: Schema.optionalKey(Schema.NullOr(Schema.String)),
-      clientIdentifier: Schema.NullOr(Schema.String),
-      createdAt: Schema.DateTimeUtcFromString,
-      id: Schema.optionalKey(Schema.Unknown),
-      webSessionId: Schema.optionalKey(Schema.Unknown),
-      sessionId: Schema.optionalKey(Schema.Unknown),
-      conversationSessionId: Schema.optionalKey(Schema.Unknown),
-    }),
-  ),
+  items: Schema.Array(Listed),
   nextCursor: Schema.optionalKey(Schema.NullOr(Schema.String)),
 })
 
-/** The ids of each session of one client that began after `since` (ms); undefined where the page does not go back so far. */
+/** The ids of each session of one client that began at `from` (ms, by the platform's clock) or later. */
 export const sessionsIn = (
-  { items, nextCursor }: typeof HistoryPage.Type,
+  sessions: ReadonlyArray<ListedSession>,
   webCampaignId: string,
   clientIdentifier: string,
-  since: number,
-): ReadonlyArray<ReadonlyArray<string>> | undefined => {
-  const from = since - CLOCK_DIFFERENCE_MILLIS
-  const goesOn = nextCursor !== undefined && nextCursor !== null && nextCursor !== ""
-  if (goesOn && items.every(({ createdAt }) => DateTime.toEpochMillis(createdAt) >= from)) return undefined
-  return items
+  from: number,
+): ReadonlyArray<ReadonlyArray<string>> =>
+  sessions
     .filter(
-      (item) =>
-        item.clientIdentifier === clientIdentifier &&
-        DateTime.toEpochMillis(item.createdAt) >= from &&
-        (item.webCampaignId ?? webCampaignId) === webCampaignId,
+      (session) =>
+        session.clientIdentifier === clientIdentifier &&
+        DateTime.toEpochMillis(session.createdAt) >= from &&
+        (session.webCampaignId ?? webCampaignId) === webCampaignId,
     )
     .map(idsOf)
     .filter((ids) => ids.length > 0)
-}
 
 const isId = (id: unknown): id is string => typeof id === "string" && id !== "" && id.length <= 256
 

@@ -40,6 +40,8 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
     slots,
     joinMillis: 10_000,
     startMillis: 100,
+    // whose start was cut off waits on and is called again
+    calledAnew: where !== "callers",
     ...(where === "platform" ? { platformPort: through } : {}),
     ...(where === "callers" ? { entrance: async (port) => `http://127.0.0.1:${await through(port)}` } : {}),
     settings: { Queue__DisconnectGraceSeconds: "10", Queue__StartWindowSeconds: "10" },
@@ -54,19 +56,20 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
   const times = await orderBack(rig, performance.now())
   await crowd.done(200_000)
   const cuts = cutters.reduce((sum, cutter) => sum + cutter.cuts(), 0)
-  // whose start was cut off on its way to or from store or platform has failed; whose webhook or answer was, is told late
+  // whose start was cut off three times has failed; whose webhook or answer was, is told late
   const outcomes: Readonly<Record<Where, ReadonlyArray<string>>> = {
     redis: ["failed", "missed", "dead session"],
     platform: ["failed"],
     callers: [],
   }
-  const verdict = await judge(rig, { outcomes: outcomes[where] })
+  const verdict = await judge(rig, { outcomes: outcomes[where], putBack: where !== "callers" })
   const ghosts = crowd.callers.reduce((sum, caller) => sum + caller.ghosts.length, 0)
   return {
     fault: `sockets ${BETWEEN[where]} cut in the middle of a message, ${cuts} cuts in ${millis / 1000} s`,
     promised: {
       redis: "503 and nothing half done; what was carried out and could not be said is freed by its deadline",
-      platform: "the caller is told 503 at once, slot and quota are given back",
+      platform:
+        "the caller waits on and is called again; a slot whose session may run is held until the history says; three failures while others start end a ticket",
       callers: "places are kept; a request may be repeated; who comes back hears what it missed",
     }[where],
     seen:

@@ -27,6 +27,7 @@ export const gateFrozen: Scenario = {
       slots,
       joinMillis: 3_000,
       startMillis: 100,
+      calledAnew: true,
       settings: { Queue__StartWindowSeconds: "3", Queue__DisconnectGraceSeconds: "6" },
     })
     const { chance, platform, seats } = rig
@@ -34,7 +35,7 @@ export const gateFrozen: Scenario = {
     if (frozen === undefined || awake === undefined) throw new Error("there are two gates")
     const backs: Array<string> = []
     let inFlight = 0
-    let stale = 0
+    let doubts = 0
     for (let n = 0; n < freezes; n++) {
       // callers of both gates, those of the frozen one hang as a browser would
       const crowd = rig.crowd({ callers: Math.ceil(callers / freezes), arriveMillis: 1_000, talkMillis: [200, 600] })
@@ -57,11 +58,11 @@ export const gateFrozen: Scenario = {
       backs.push(timesInWords(await order))
       await sleep(1_000)
       const woken = await rig.view.look()
-      // whose start was given up stays so, whatever the waking gate brings
+      doubts += asleep?.meta.get("doubts") ?? 0
+      // what was over stays so, whatever the waking gate brings
       for (const [id, { lease, state }] of asleep?.tickets ?? []) {
         const now = woken?.tickets.get(id)
         if (!["F", "M", "A", "E", "R"].includes(state) || now === undefined) continue
-        if (before?.tickets.get(id)?.state === "s" && state === "F") stale++
         if (now.state !== state || now.lease !== lease) {
           rig.wrongs.add(`I8: a ticket that was ${state} with lease ${lease} is ${now.state} with ${now.lease}`)
         }
@@ -70,15 +71,15 @@ export const gateFrozen: Scenario = {
     }
     // "ended": bound just before the freeze, and given up by the platform before its caller could be told of it
     const outcomes = ["failed", "missed", "abandoned", "dead session", "ended"]
-    const verdict = await judge(rig, { outcomes })
+    const verdict = await judge(rig, { outcomes, putBack: true })
     return [
       {
         fault: `SIGSTOP of one of 2 gates for ${FREEZE_MILLIS / 1000} s, ${freezes} times, with starts in flight`,
         promised:
           "its late answers touch no newer lease; its callers miss their turn or their place after window and grace; the others go on",
         seen:
-          `${inWords(verdict.outcomes)}; ${inFlight} starts were in flight, ${stale} of them had been given up when the gate woke, ` +
-          `and none came back; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
+          `${inWords(verdict.outcomes)}; ${inFlight} starts were in flight, ${doubts} of them in doubt when the gate woke; ` +
+          `${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
         back: `at the other gate: ${backs.join(" · ")}`,
         wrongs: verdict.wrongs,
       },

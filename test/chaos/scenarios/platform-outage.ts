@@ -55,7 +55,6 @@ const outage = async (fault: Outage, size: Size, seed: number, bench: Parameters
   const asked = platform.asked.filter(({ at }) => at >= began && at < over)
   const told = crowd.callers.filter(({ disrupted }) => disrupted).length
   const untold = platform.sessions.filter((session) => session.untold).length
-  const beyond = verdict.platformPeak > slots ? [`I1: ${verdict.platformPeak} sessions ran, with ${slots} slots`] : []
   return {
     fault: `the platform ${WHAT[fault]} for ${millis[fault] / 1000} s, ${callers} callers, ${waiting} of them waiting`,
     promised: PROMISED[fault],
@@ -66,7 +65,7 @@ const outage = async (fault: Outage, size: Size, seed: number, bench: Parameters
     back:
       `next call ${seconds(first === undefined ? undefined : first - over)} after its end, ` +
       `all had talked after ${seconds(done - over)}`,
-    wrongs: [...beyond, ...verdict.wrongs],
+    wrongs: verdict.wrongs,
   }
 }
 

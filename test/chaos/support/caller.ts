@@ -32,7 +32,7 @@ export interface Caller {
   /** by the wall clock (ms): until when it may start, when it heard of that, and when it sent its start first */
   turn: { readonly until: number; readonly heardAt: number; sentAt: number | undefined } | undefined
   startedAt: number | undefined
-  /** it was called and is at its place again, because the agent was busy or could not be reached */
+  /** it was called and is at its place again, because its start did not come about */
   putBack: boolean
   /** it was told that the agent cannot be reached */
   disrupted: boolean
@@ -131,8 +131,10 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       const answer = await send("POST", `/api/session/${caller.ticket}/start`)
       const code = answer === undefined ? "broken" : (field(answer, "code") ?? "")
       if (answer?.status === 200) return { session: textOf(answer, "sessionId") }
-      if (code === "agent_busy" || code === "agent_unavailable") caller.putBack = true
-      if (code === "not_your_turn" || code === "agent_busy" || code === "agent_unavailable") return undefined
+      if (code === "not_your_turn" || code === "agent_busy" || code === "agent_unavailable") {
+        caller.putBack = true
+        return undefined
+      }
       if (code === "ticket_over") return { outcome: field(answer ?? neverAnswer, "state") ?? "over" }
       if (code === "ticket_unknown") return { outcome: "unknown" }
       if (code === "platform_unavailable" || code === "platform_rejected") return { outcome: "failed" }

@@ -79,9 +79,9 @@ const drain = async (rig: Rig): Promise<QueueState> => {
 }
 
 /** I2: by the store's own record, whoever got a later lease had a later place, unless it was put back and called again. */
-const inOrder = ({ tickets }: QueueState, again: ReadonlySet<string>): ReadonlyArray<string> => {
+const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): ReadonlyArray<string> => {
   const called = [...tickets]
-    .filter(([id, { lease }]) => lease !== "0" && !id.startsWith("?") && !again.has(id))
+    .filter(([id, { lease }]) => lease !== "0" && !id.startsWith("?") && !again(id))
     .map(([, ticket]) => ticket)
     .toSorted((a, b) => Number(a.lease) - Number(b.lease))
   return called.flatMap(({ lease, seq }, i) => {
@@ -99,6 +99,7 @@ const inOrder = ({ tickets }: QueueState, again: ReadonlySet<string>): ReadonlyA
 const asCallersSaw = (callers: ReadonlyArray<Caller>, windowsAnew: boolean, back: number): ReadonlyArray<string> => {
   const wrongs: Array<string> = []
   for (const { calls, name, positions, putBack } of callers) {
+    if (putBack && back === 0) wrongs.push(`I5: caller ${name} was put back after its call`)
     if (calls.size > 1 && !windowsAnew && !putBack) wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
     for (const [i, { position }] of positions.entries()) {
       const before = positions[i - 1]
@@ -197,11 +198,12 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
       if (caller.outcome === "talked" && letter !== "E")
         wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
     }
-    const again = new Set(
-      callers.flatMap(({ attempt, putBack, ticket }) =>
-        ticket !== undefined && (putBack || platform.failed.has(attempt)) ? [ticket] : [],
-      ),
-    )
+    const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
+    const again = (ticket: string): boolean => {
+      const holder = holders.get(ticket)
+      // of a ticket whose holder never heard of it nobody can say how often it was called
+      return allowed.putBack === true && (holder?.putBack !== false || platform.failed.has(holder.attempt))
+    }
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : 0
     for (const wrong of asCallersSaw(callers, watch.unattended(), back)) wrongs.add(wrong)
@@ -210,6 +212,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     for (const [attempt, n] of count(told, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
     }
+    if (platformPeak > rig.options.slots) wrongs.add(`I1: ${platformPeak} sessions ran, ${rig.options.slots} slots`)
     if (talkPeak > rig.options.slots) wrongs.add(`I1: ${talkPeak} talked at once, ${rig.options.slots} slots`)
   }
   for (const wrong of await allFree(rig)) wrongs.add(wrong)
