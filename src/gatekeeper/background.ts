@@ -7,13 +7,14 @@ import { FifoQueue, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import type { Campaign, Settings } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
 import { estimateSeconds } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
+import { makeStranded } from "./stranded.ts"
 import type { Tickets } from "./tickets.ts"
 
 /** A free slot and a waiting ticket meet within this time, whatever was lost. */
@@ -30,15 +31,30 @@ export interface Upkeep {
   readonly failing: () => ReadonlyArray<string>
 }
 
-/** Repeats for ever at this interval; a store that is away is waited for, anything else is a bug and is logged. */
-const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>) =>
-  task.pipe(
+/**
+ * Repeats for ever at this interval, or as soon as `wake` succeeds; a store that is away is waited for, anything else is a bug and
+ * is logged.
+ */
+const every = (
+  millis: number,
+  name: string,
+  task: Effect.Effect<void, StoreUnavailable>,
+  wake?: Effect.Effect<void>,
+) => {
+  const pause = Effect.sleep(millis)
+  return task.pipe(
     Effect.catchTag("StoreUnavailable", () => Effect.void),
     Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
-    Effect.delay(millis),
+    (done) => Effect.andThen(wake === undefined ? pause : Effect.raceFirst(pause, wake), done),
     Effect.forever,
     Effect.forkScoped,
   )
+}
+
+/** Whether the store was reached, whatever it answered. */
+const wasReached = (exit: Exit.Exit<void, StoreUnavailable>): boolean =>
+  Exit.isSuccess(exit) ||
+  !exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.refusal === undefined)
 
 export const background = (
   campaigns: Campaigns,
@@ -46,13 +62,14 @@ export const background = (
   steps: Steps,
   { sessionEnded }: Tickets,
   ids: SessionIds,
-): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
+): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Settings | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
     const live = new Map<string, number>()
     const failing = new Set<string>()
+    const stranded = yield* makeStranded
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
@@ -70,12 +87,11 @@ export const background = (
       yield* every(
         SWEEP_MILLIS,
         "sweep",
-        Effect.onExit(sweepOf(campaign), (exit) =>
-          Effect.sync(() => {
-            if (Exit.isSuccess(exit)) failing.delete(campaign.name)
-            else failing.add(campaign.name)
-          }),
-        ),
+        Effect.onExit(sweepOf(campaign), (exit) => {
+          if (Exit.isSuccess(exit)) failing.delete(campaign.name)
+          else failing.add(campaign.name)
+          return stranded.reached(wasReached(exit))
+        }),
       )
     }
 
@@ -112,13 +128,17 @@ export const background = (
       TICK_MILLIS,
       "tick",
       Effect.flatMap(push.tickets, (tickets) => {
-        const byCampaign = Map.groupBy(tickets, campaigns.ofTicket)
+        const away = stranded.tickets()
+        const all = away.length === 0 ? tickets : new Set([...tickets, ...away])
+        const byCampaign = Map.groupBy(all, campaigns.ofTicket)
         return Effect.forEach(
           byCampaign,
           ([campaign, theirs]) => (campaign === undefined ? Effect.void : tickOf(campaign, theirs)),
           { concurrency: "unbounded", discard: true },
         )
       }),
+      // what was published while it was not heard is made up for at once
+      push.missed,
     )
 
     const auditOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
