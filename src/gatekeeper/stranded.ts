@@ -10,9 +10,11 @@ import { Clock, Effect, Fiber, type Scope } from "effect"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 
-/** The store has to be away for this long (ms), or for a third of the grace where that is less, but at least for: */
+/** The store must not have been reached for this long (ms), or for a third of the grace where that is less, but at least for: */
 export const AWAY_MILLIS = 10_000
 const AWAY_LEAST_MILLIS = 2_000
+/** So long after a failure the store must have failed again. */
+const AGAIN_MILLIS = 900
 /** How long pages that were sent away are kept present after the store is back. They ask again every 12 s at the latest. */
 export const RETURN_MILLIS = 15_000
 
@@ -39,24 +41,31 @@ export const makeStranded: Effect.Effect<Stranded, never, PushChannel | Settings
     /** a clock that nobody sets (ms) */
     const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
-    let awaySince: number | undefined
+    let reachedAt = steady()
+    /** since when nothing reached it */
+    let failing: number | undefined
+    let told = false
     let sending: Fiber.Fiber<void> | undefined
     let gone: ReadonlyArray<string> = []
     let until = 0
 
     const back = Effect.suspend(() => {
       const fiber = sending
-      awaySince = undefined
+      reachedAt = steady()
+      failing = undefined
       sending = undefined
-      if (fiber === undefined) return Effect.void
-      until = steady() + RETURN_MILLIS
-      return Fiber.interrupt(fiber)
+      if (told) until = reachedAt + RETURN_MILLIS
+      told = false
+      return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
     })
 
     const away = Effect.gen(function* () {
-      awaySince ??= steady()
-      const millis = steady() - awaySince
-      if (sendAway === undefined || sending !== undefined || millis < after) return
+      const now = steady()
+      failing ??= now
+      const millis = now - reachedAt
+      // a process that stood still has reached nothing for long, and may reach it the next time
+      if (sendAway === undefined || told || millis < after || now - failing < AGAIN_MILLIS) return
+      told = true
       gone = yield* tickets
       if (gone.length > 0) {
         yield* Effect.logWarning(
@@ -69,7 +78,7 @@ export const makeStranded: Effect.Effect<Stranded, never, PushChannel | Settings
     return {
       reached: (reached) => (reached ? back : away),
       tickets: () => {
-        if (sending === undefined && steady() > until) gone = []
+        if (!told && steady() > until) gone = []
         return gone
       },
     }

@@ -13,7 +13,7 @@ import { makeProbe } from "./probe.ts"
 import { retryDelay } from "./redis-client.ts"
 
 /** The channel that this instance alone listens to and publishes to, followed by random characters. */
-const OWN_CHANNEL = "vg:listens:"
+export const OWN_CHANNEL = "vg:listens:"
 
 const silences = Metric.counter("voicegate_listener_silent_total", {
   description: "How often nothing that instances publish arrived any more, so that the connection was made anew",

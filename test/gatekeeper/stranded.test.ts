@@ -9,20 +9,24 @@ import { layerShared, PushChannel } from "../../src/PushChannel.ts"
 import { type PushEvent, StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
-import {
-  BEGIN,
-  begin,
-  caller,
-  enqueue,
-  type GateServices,
-  gateLayer,
-  makeWorld,
-  stateOf,
-} from "../support/gate.ts"
+import { BEGIN, begin, caller, enqueue, type GateServices, gateLayer, makeWorld, stateOf } from "../support/gate.ts"
 
-/** A store that can be away or refuse, loses what is published when told to, and says when it is heard again. */
+/** A store that can be away, refuse or say nothing, loses what is published when told to, and says when it is heard again. */
 const makeStore = () => {
-  const state = { is: "there" as "there" | "away" | "full", loses: false, gap: () => {} }
+  const waiting: Array<() => void> = []
+  const state = {
+    is: "there" as "there" | "away" | "full" | "silent",
+    loses: false,
+    gap: () => {},
+    /** what was asked while it was silent is answered */
+    answer: () => {
+      for (const answered of waiting.splice(0)) answered()
+    },
+  }
+  const heard = Effect.callback<void>((resume) => {
+    if (state.is === "silent") waiting.push(() => resume(Effect.void))
+    else resume(Effect.void)
+  })
   const failure = () =>
     new StoreUnavailable({ message: "simulated", ...(state.is === "full" ? { refusal: "OOM" } : { unasked: true }) })
   const layer = Layer.effect(
@@ -30,7 +34,7 @@ const makeStore = () => {
     Effect.map(Store, (real) => ({
       ...real,
       run: (script, keys, args) =>
-        Effect.suspend(() => (state.is === "there" ? real.run(script, keys, args) : Effect.fail(failure()))),
+        Effect.flatMap(heard, () => (state.is === "there" ? real.run(script, keys, args) : Effect.fail(failure()))),
       subscribe: (channel, onMessage, onGap) => {
         if (onGap !== undefined) state.gap = onGap
         return real.subscribe(channel, (message) => {
@@ -157,6 +161,20 @@ describe("pages of an instance without store", () => {
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(sentAway(peers), told)
       assert.lengthOf(yield* PushChannel.use((channel) => channel.tickets), PAGES - told)
+    }),
+  )
+
+  gateTest("stay when this process stood still, and the store failed only once after it", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(3)
+      state.is = "silent"
+      yield* TestClock.adjust("40 seconds")
+      state.is = "away"
+      state.answer()
+      yield* TestClock.adjust(500)
+      state.is = "there"
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(sentAway(peers), 0)
     }),
   )
 
