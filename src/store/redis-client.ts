@@ -1,4 +1,5 @@
 /** Opens ioredis as a connection string says. */
+import { randomInt } from "node:crypto"
 import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
@@ -103,6 +104,6 @@ export const openListener = (
 ): Redis => {
   if (connection.kind !== "cluster") return openOne(connection, redirect, () => null)
   const nodes = known.length > 0 ? known : connection.nodes
-  const node = nodes[Math.floor(Math.random() * nodes.length)]
+  const node = nodes[randomInt(nodes.length)]
   return new Redis({ ...commonOptions(connection), ...node, retryStrategy: () => null })
 }
