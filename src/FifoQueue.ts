@@ -12,6 +12,8 @@ import { admit } from "./queue/admit.ts"
 import { operatorKeysOf } from "./queue/console.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import * as ends from "./queue/end.ts"
+import * as gates from "./queue/gates.ts"
+import { makeReaching } from "./queue/reach.ts"
 import { admissionOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
@@ -143,8 +145,16 @@ export class FifoQueue extends Context.Service<
   {
     /** Admits a newcomer to a slot, to the queue, or not at all. */
     readonly admit: (at: At, newcomer: Newcomer) => Step<Admission>
-    /** The same as what it asks of the store. */
+    /** The same as what it asks of the store; whoever sends it does so by `reached`. */
     readonly admitting: (at: At, newcomer: Newcomer, now: number) => Asked<Admission>
+    /**
+     * Takes a step of the campaign that is not one of these. The store is told first when this gate could not reach it, and when the
+     * step fails it is noted that it cannot. The step is given the store's time.
+     */
+    readonly reached: <A, E extends { readonly _tag: string }>(
+      at: At,
+      step: (now: number) => Effect.Effect<A, E>,
+    ) => Effect.Effect<A, E | StoreUnavailable>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
     readonly start: (at: At, id: string) => Step<Start>
     /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
@@ -191,7 +201,13 @@ export class FifoQueue extends Context.Service<
       at: At,
       ids: ReadonlyArray<string>,
     ) => Step<{ readonly length: number; readonly averageMillis: number; readonly tickets: ReadonlyArray<Touched> }>
-    readonly sweep: (at: At) => Step<Swept>
+    /**
+     * Upholds what time decides, once a second. `shown` is when this gate's tickets with a connection were touched last (ms), now by
+     * default: none of them is absent that was present until later.
+     */
+    readonly sweep: (at: At, shown?: number) => Step<Swept>
+    /** This gate goes: nothing of its own waits for it any more. */
+    readonly gone: (at: At) => Step<void>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
     readonly audit: (
@@ -269,13 +285,24 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const run = <A>({ args, keys, read, script }: Asked<A>): Step<A> => Effect.map(store.run(script, keys, args), read)
 
+    const reaching = yield* makeReaching(store.now)
+    const reached = <A, E extends { readonly _tag: string }>(at: At, taken: (now: number) => Effect.Effect<A, E>) =>
+      reaching.reached(
+        at.campaign,
+        (since) =>
+          Effect.flatMap(store.now, (now) =>
+            run(asking(gates.back, at, now, [since, now + seenMillis], () => undefined)),
+          ),
+        taken,
+      )
+
     const step = <A>(
       script: Script,
       at: At,
       args: (now: number) => ReadonlyArray<string | number>,
       read: (result: ReadonlyArray<Reply>) => A,
       keys?: ReadonlyArray<string>,
-    ): Step<A> => Effect.flatMap(store.now, (now) => run(asking(script, at, now, args(now), read, keys)))
+    ): Step<A> => reached(at, (now) => run(asking(script, at, now, args(now), read, keys)))
 
     const admitting = (at: At, { caller, data, holds, id, network }: Newcomer, now: number): Asked<Admission> =>
       asking(
@@ -295,8 +322,9 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       )
 
     return FifoQueue.of({
-      admit: (at, newcomer) => Effect.flatMap(store.now, (now) => run(admitting(at, newcomer, now))),
+      admit: (at, newcomer) => reached(at, (now) => run(admitting(at, newcomer, now))),
       admitting,
+      reached,
       start: (at, id) =>
         step(
           starts.start,
@@ -398,22 +426,31 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             tickets: list(reply[2]).map((ticket, i) => touchedOf(ids[i] ?? "", list(ticket))),
           }),
         ),
-      sweep: (at) =>
+      sweep: (at, shown) =>
+        reached(at, (now) =>
+          Effect.tap(
+            run(
+              asking(sweeps.sweep, at, now, [now + seenMillis, shown ?? now], (reply) => ({
+                more: reply[0] === 1,
+                waiting: integer(reply[1]),
+                leases: integer(reply[2]),
+                live: integer(reply[3]),
+                averageMillis: integer(reply[4]),
+                owed: list(reply[5]).map((entry) => {
+                  const [kind, ticket, caller] = text(entry).split(" ")
+                  return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
+                }),
+              })),
+            ),
+            () => Effect.sync(() => reaching.swept(at.campaign, now)),
+          ),
+        ),
+      gone: (at) =>
         step(
-          sweeps.sweep,
+          gates.gone,
           at,
-          (now) => [now + seenMillis],
-          (reply) => ({
-            more: reply[0] === 1,
-            waiting: integer(reply[1]),
-            leases: integer(reply[2]),
-            live: integer(reply[3]),
-            averageMillis: integer(reply[4]),
-            owed: list(reply[5]).map((entry) => {
-              const [kind, ticket, caller] = text(entry).split(" ")
-              return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
-            }),
-          }),
+          () => [],
+          () => undefined,
         ),
       settled: (at, settlements) =>
         Effect.asVoid(

@@ -8,6 +8,7 @@ import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
+import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
@@ -23,6 +24,8 @@ export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
 /** The most tickets in one command of a tick; more go in further commands. */
 const TOUCH_LIMIT = 10_000
+/** How long a gate that goes takes to say so. */
+const GONE_WITHIN = "1 second"
 
 /** Which campaigns' queues are upheld. */
 export interface Upkeep {
@@ -46,18 +49,28 @@ export const background = (
   steps: Steps,
   { sessionEnded }: Tickets,
   ids: SessionIds,
-): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
+): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
+    const store = yield* Store
     const live = new Map<string, number>()
     const failing = new Set<string>()
+    const began = yield* store.now
+    /** when the connected tickets of each campaign were touched last */
+    const shown = new Map<Campaign, number>()
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(campaigns.all, (campaign) => queue.gone(steps.at(campaign)), { concurrency: "unbounded" }).pipe(
+        Effect.timeout(GONE_WITHIN),
+        Effect.ignore,
+      ),
+    )
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at))
+        const swept = yield* steps.step(at, queue.sweep(at, shown.get(campaign) ?? began))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         live.set(campaign.name, swept.live)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
@@ -111,11 +124,13 @@ export const background = (
     yield* every(
       TICK_MILLIS,
       "tick",
-      Effect.flatMap(push.tickets, (tickets) => {
-        const byCampaign = Map.groupBy(tickets, campaigns.ofTicket)
-        return Effect.forEach(
-          byCampaign,
-          ([campaign, theirs]) => (campaign === undefined ? Effect.void : tickOf(campaign, theirs)),
+      Effect.gen(function* () {
+        const now = yield* store.now
+        const byCampaign = Map.groupBy(yield* push.tickets, campaigns.ofTicket)
+        yield* Effect.forEach(
+          campaigns.all,
+          (campaign) =>
+            Effect.map(tickOf(campaign, byCampaign.get(campaign) ?? []), () => void shown.set(campaign, now)),
           { concurrency: "unbounded", discard: true },
         )
       }),

@@ -5,7 +5,7 @@
  * Tickets go out under a short hash: their ids are their bearers' credentials. An action names a ticket by its place
  * (`seq`), a slot by its lease and deadline: both are never given twice, so what has changed meanwhile is not touched.
  *
- * KEYS 1 to 12 as in `step.ts` · 13 trail (zset: what operators did, by a counter)
+ * KEYS 1 to 13 as in `step.ts` · 14 trail (zset: what operators did, by a counter)
  */
 import { createHash } from "node:crypto"
 import type { Reply, Script } from "../Store.ts"
@@ -24,7 +24,7 @@ export const operatorKeysOf = (campaign: string): ReadonlyArray<string> => {
 }
 
 const prelude = `
-local TRAIL = KEYS[13]
+local TRAIL = KEYS[14]
 local function hash(id) return string.sub(redis.sha1hex(id), 1, ${HASH_LENGTH}) end
 local function page(command, key, first, most, ...)
   -- an end of -1 would mean all of them
@@ -44,7 +44,7 @@ class Operation extends Step {
 
   constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
     super(db, keys, args)
-    this.trail = keys[12] ?? ""
+    this.trail = keys[13] ?? ""
   }
 
   hash(id: string): string {
@@ -62,7 +62,7 @@ class Operation extends Step {
 
 const operation = (name: string, lua: string, memory: (step: Operation) => Reply): Script => ({
   ...script(`operator.${name}`, prelude + lua, () => []),
-  numberOfKeys: 13,
+  numberOfKeys: 14,
   memory: (db, keys, args) => memory(new Operation(db, keys, args)),
 })
 

@@ -9,6 +9,7 @@ import { registry } from "./queue/console-registry.ts"
 import { deadlines } from "./queue/deadlines.ts"
 import { queueTest } from "./queue/harness.ts"
 import { networks } from "./queue/networks.ts"
+import { outages } from "./queue/outages.ts"
 import { presence } from "./queue/presence.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
@@ -21,6 +22,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   sessions(test)
   capacity(test)
   presence(test)
+  outages(test)
   networks(test)
   deadlines(test)
   signals(test)

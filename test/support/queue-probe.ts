@@ -53,16 +53,18 @@ export interface QueueState {
   readonly passed: ReadonlySet<string>
   /** `w` or `h` and the network, to how many of it wait or hold a slot */
   readonly networks: ReadonlyMap<string, number>
+  /** gates by the time when each was heard of last */
+  readonly gates: ReadonlyMap<string, number>
 }
 
 /**
  * KEYS those of a queue · ARGV 1 number of tickets · 2… tickets, then session ids
  * Reply `[[meta, length], [tickets, length], [data, length], [sessions, length], waiting, presence, leases, over, forget,
- * settle, passed, [networks, length]]`, all of them lists of pairs
+ * settle, passed, [networks, length], gates]`, all of them lists of pairs
  */
 export const probe: Script = {
   name: "test.probe",
-  numberOfKeys: 12,
+  numberOfKeys: 13,
   lua: `-- test.probe
 local function hash(key, fields, decode)
   local found = {}
@@ -94,7 +96,7 @@ end
 return {
   hash(KEYS[1], {${META.map((field) => `'${field}'`).join(", ")}}), hash(KEYS[2], tickets, true), hash(KEYS[3], tickets),
   hash(KEYS[7], sessions), zset(KEYS[4]), zset(KEYS[5]), zset(KEYS[6]), zset(KEYS[8]), zset(KEYS[9]), zset(KEYS[10]),
-  zset(KEYS[11]), hash(KEYS[12], networks)
+  zset(KEYS[11]), hash(KEYS[12], networks), zset(KEYS[13])
 }
 `,
   memory: (db, keys, [count = "0", ...ids]) => {
@@ -128,6 +130,7 @@ return {
         12,
         [...networks].flatMap((network) => [`w${network}`, `h${network}`]),
       ),
+      zset(db, key(13)),
     ]
   },
 }
@@ -155,7 +158,8 @@ const record = (reply: Reply | undefined): Record => {
 
 /** Reads the probe's reply; throws when there is a field whose ticket or session the caller does not know of. */
 export const readState = (reply: Reply): QueueState => {
-  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks] = list(reply)
+  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks, gates] =
+    list(reply)
   const hash = <A>(name: string, found: Reply | undefined, read: (value: Reply | undefined) => A) => {
     const fields = pairs(list(found)[0], read)
     if (fields.size !== integer(list(found)[1])) throw new Error(`${name} has a field of nobody`)
@@ -174,5 +178,6 @@ export const readState = (reply: Reply): QueueState => {
     settle: pairs(settle, integer),
     passed: new Set(pairs(passed, integer).keys()),
     networks: hash("networks", networks, integer),
+    gates: pairs(gates, integer),
   }
 }

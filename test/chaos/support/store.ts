@@ -8,10 +8,10 @@ import { contradictions } from "../../support/queue-invariants.ts"
 import type { QueueState, Record } from "../../support/queue-probe.ts"
 import { connectionTo } from "../../support/stores.ts"
 
-/** Everything of a campaign: KEYS those of a queue, reply twelve lists of names and values, in the order of the keys. */
+/** Everything of a campaign: KEYS those of a queue, reply thirteen lists of names and values, in the order of the keys. */
 const snapshot: Script = {
   name: "test.snapshot",
-  numberOfKeys: 12,
+  numberOfKeys: 13,
   lua: `-- test.snapshot
 local found = {}
 for i, key in ipairs(KEYS) do
@@ -36,7 +36,8 @@ const recordOf = (json: string): Record => {
 }
 
 const stateOf = (reply: Reply): QueueState => {
-  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle, passed, networks] = list(reply)
+  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle, passed, networks, gates] =
+    list(reply)
   return {
     meta: pairs(meta, Number),
     tickets: pairs(tickets, recordOf),
@@ -50,6 +51,7 @@ const stateOf = (reply: Reply): QueueState => {
     settle: pairs(settle, Number),
     passed: new Set(pairs(passed, Number).keys()),
     networks: pairs(networks, Number),
+    gates: pairs(gates, Number),
   }
 }
 
