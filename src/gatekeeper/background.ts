@@ -24,8 +24,6 @@ export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
 /** The most tickets in one command of a tick; more go in further commands. */
 const TOUCH_LIMIT = 10_000
-/** How long a gate that goes takes to say so. */
-const GONE_WITHIN = "1 second"
 
 /** Which campaigns' queues are upheld. */
 export interface Upkeep {
@@ -33,15 +31,18 @@ export interface Upkeep {
   readonly failing: () => ReadonlyArray<string>
 }
 
-/** Repeats for ever at this interval; a store that is away is waited for, anything else is a bug and is logged. */
-const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>) =>
-  task.pipe(
+/**
+ * Repeats for ever at this interval, beginning after it or at once; a store that is away is waited for, anything else is a bug and
+ * is logged.
+ */
+const every = (millis: number, name: string, task: Effect.Effect<void, StoreUnavailable>, atOnce = false) => {
+  const tried = task.pipe(
     Effect.catchTag("StoreUnavailable", () => Effect.void),
     Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
-    Effect.delay(millis),
-    Effect.forever,
-    Effect.forkScoped,
   )
+  const repeated = Effect.forever(Effect.delay(tried, millis))
+  return Effect.forkScoped(atOnce ? Effect.andThen(tried, repeated) : repeated, { startImmediately: true })
+}
 
 export const background = (
   campaigns: Campaigns,
@@ -60,11 +61,11 @@ export const background = (
     const began = yield* store.now
     /** when the connected tickets of each campaign were touched last */
     const shown = new Map<Campaign, number>()
+    // said while the connection still stands, and not waited for
     yield* Effect.addFinalizer(() =>
-      Effect.forEach(campaigns.all, (campaign) => queue.gone(steps.at(campaign)), { concurrency: "unbounded" }).pipe(
-        Effect.timeout(GONE_WITHIN),
-        Effect.ignore,
-      ),
+      Effect.forEach(campaigns.all, (campaign) =>
+        Effect.forkDetach(Effect.ignore(queue.gone(steps.at(campaign)))),
+      ).pipe(Effect.andThen(Effect.yieldNow)),
     )
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
@@ -78,18 +79,17 @@ export const background = (
         yield* Metric.update(metrics.slots(campaign.name), at.slots)
         if (swept.more) yield* sweepOf(campaign)
       })
-    for (const campaign of campaigns.all) {
-      // each on its own: what is wrong with one campaign's records must not keep the others from being swept
-      yield* every(
-        SWEEP_MILLIS,
-        "sweep",
-        Effect.onExit(sweepOf(campaign), (exit) =>
-          Effect.sync(() => {
-            if (Exit.isSuccess(exit)) failing.delete(campaign.name)
-            else failing.add(campaign.name)
-          }),
-        ),
+    const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.onExit(sweepOf(campaign), (exit) =>
+        Effect.sync(() => {
+          if (Exit.isSuccess(exit)) failing.delete(campaign.name)
+          else failing.add(campaign.name)
+        }),
       )
+    // each on its own: what is wrong with one campaign's records must not keep the others from being swept
+    for (const campaign of campaigns.all) {
+      // at once, before anybody is served: nobody waits for a gate that was never heard of
+      yield* every(SWEEP_MILLIS, "sweep", swept(campaign), true)
     }
 
     const eventOf = (

@@ -12,10 +12,12 @@ import { script } from "./step.ts"
 export const back = script(
   "back",
   `
+call('ZADD', GATES, int(now), self)
 forgive(tonumber(ARGV[6]), ARGV[7])
 return reply({'forgiven'})
 `,
   (s) => {
+    s.db.zadd(s.gates, s.now, s.self)
     forgive(s, Number(s.arg(0)), s.arg(1))
     return s.reply(["forgiven"])
   },
