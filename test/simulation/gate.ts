@@ -12,6 +12,7 @@ import * as PushChannel from "../../src/PushChannel.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { Chance } from "./chance.ts"
+import type { Hindrance } from "./hindrances.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
 import { makePlatformApi } from "./platform.ts"
@@ -42,6 +43,8 @@ export class Gate {
   readonly process: Process
   /** since when nothing has hindered its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
+  /** when it could not reach the store or stood still, in order */
+  readonly hindrances: Array<Hindrance> = []
   /** the slots that its last step assumed */
   slots: number | undefined
   /** since when it has seen a free slot beside a waiting ticket */
@@ -106,9 +109,14 @@ export class Gate {
   }
 
   freeze(millis: number): void {
+    this.hindered(this.world.kernel.now, this.world.kernel.now + millis)
     this.process.frozenUntil = this.world.kernel.now + millis
     this.trouble(this.process.frozenUntil)
     this.world.note(`${this.name} freezes for ${millis} ms`)
+  }
+
+  hindered(from: number, to: number): void {
+    this.hindrances.push({ from, to })
   }
 
   /** Freezes when it next asks the platform, if it does so within `FREEZE_WITHIN_MILLIS`. */

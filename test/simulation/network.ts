@@ -25,7 +25,7 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
   let calls = 0
   let arrived = 0
 
-  const outcomeOf = (key: string): Outcome => {
+  const faultNow = () => {
     const fault = plan.actions.find(
       (action) =>
         action.kind === "store" &&
@@ -33,13 +33,18 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
         action.at <= world.millis() &&
         world.millis() < action.at + action.millis,
     )
-    if (fault?.kind !== "store") return "done"
+    return fault?.kind === "store" ? fault : undefined
+  }
+  const outcomeOf = (key: string): Outcome => {
+    const fault = faultNow()
+    if (fault === undefined) return "done"
     if (fault.mode !== "mixed") return fault.mode
     return (["done", "refused", "unheard", "late"] as const)[world.chance(`${key} outcome`, 4)] ?? "done"
   }
 
   const call = <A>(
     { name }: Script,
+    ofQueue: boolean,
     args: ReadonlyArray<string>,
     carryOut: (done: (reply: A) => void) => void,
   ): Effect.Effect<A, StoreUnavailable> =>
@@ -49,9 +54,20 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
       const outcome = outcomeOf(key)
       const there = Math.max(arrived - kernel.now, 1 + world.chance(`${key} there`, MOST_LATENCY))
       const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
+      const sentAt = kernel.now
       const fail = (millis: number): void => {
         gate.trouble(kernel.now + millis)
-        kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
+        kernel.after(
+          millis,
+          () => {
+            // nothing else can have come through meanwhile where the outage still lasts and takes all
+            const fault = faultNow()
+            const all = fault !== undefined && fault.mode !== "mixed"
+            if (ofQueue) gate.hindered(all ? sentAt : kernel.now, kernel.now)
+            resume(Effect.fail(unavailable()))
+          },
+          gate.process,
+        )
       }
       // what was not heard of is given back, and may be there; what comes after it was given back stays
       if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.release"].includes(name))
@@ -90,7 +106,9 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
   return {
     run: (script, keys, args) => {
       const sent = args.map(String)
-      return call(script, sent, (done) => world.carryOut(gate, script, keys, sent, done))
+      return call(script, world.watch.isWatched(script.name, keys), sent, (done) =>
+        world.carryOut(gate, script, keys, sent, done),
+      )
     },
     // as on a cluster: limits and queue are two steps, between which more can happen
     spans: false,

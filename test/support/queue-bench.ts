@@ -75,7 +75,9 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         ),
     })
     const services = Layer.mergeAll(Layer.succeed(Store, path), Layer.succeed(Settings, settings))
-    return Effect.map(Layer.build(Layer.provide(Layer.fresh(queueLayer), services)), (built) => Context.get(built, FifoQueue))
+    return Effect.map(Layer.build(Layer.provide(Layer.fresh(queueLayer), services)), (built) =>
+      Context.get(built, FifoQueue),
+    )
   }
   const gates = new Map([
     [here, yield* gate(here)],

@@ -156,10 +156,12 @@ const record = (reply: Reply | undefined): Record => {
   }
 }
 
+/** The gates of the probe's reply. */
+export const gatesOf = (reply: Reply): QueueState["gates"] => pairs(list(reply)[12], integer)
+
 /** Reads the probe's reply; throws when there is a field whose ticket or session the caller does not know of. */
 export const readState = (reply: Reply): QueueState => {
-  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks, gates] =
-    list(reply)
+  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks] = list(reply)
   const hash = <A>(name: string, found: Reply | undefined, read: (value: Reply | undefined) => A) => {
     const fields = pairs(list(found)[0], read)
     if (fields.size !== integer(list(found)[1])) throw new Error(`${name} has a field of nobody`)
@@ -178,6 +180,6 @@ export const readState = (reply: Reply): QueueState => {
     settle: pairs(settle, integer),
     passed: new Set(pairs(passed, integer).keys()),
     networks: hash("networks", networks, integer),
-    gates: pairs(gates, integer),
+    gates: gatesOf(reply),
   }
 }
