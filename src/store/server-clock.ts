@@ -11,7 +11,7 @@ import { type Clock, Effect, Exit } from "effect"
 export const MEASURE_EVERY_MILLIS = 1_000
 
 /** Clocks that drift apart by more than this between two measurements (ms) do not do so by themselves. */
-const APART_MILLIS = 100
+export const APART_MILLIS = 100
 
 export interface ServerClock<E> {
   /**

@@ -11,22 +11,27 @@ export const silentSince = ({ away, before, lastSwept, now, self }: Carried, mom
   return silent.length === 0 ? undefined : Math.min(...silent)
 }
 
-/** When the window of a called ticket ends after an outage since then. */
-const anew = ({ before, now, windowMillis }: Carried, id: string, since: number): number => {
-  const took = before.tickets.get(id)?.since ?? 0
-  const lost = Math.max(0, now - Math.max(since, took) - COUNTED_MILLIS)
-  return Math.max(before.leases.get(id) ?? 0, Math.min(now + windowMillis, took + lost + MOST_WINDOWS * windowMillis))
+/** A turn: when its window ends, and since when it lasts, without the time of outages. */
+interface Turn {
+  readonly ends: number
+  readonly since: number
 }
 
-/** The end of the window of a ticket that was called before a step and still is after it. */
-export const windowAfter = (step: Carried, id: string): number => {
+/** A turn after an outage since a moment. */
+const anew = ({ now, windowMillis }: Carried, { ends, since }: Turn, outage: number): Turn => {
+  const lasts = since + Math.max(0, now - Math.max(outage, since) - COUNTED_MILLIS)
+  return { since: lasts, ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)) }
+}
+
+/** The turn of a ticket that was called before a step and still is after it. */
+export const turnAfter = (step: Carried, id: string): Turn => {
   const { args, away, before, lastSwept, name, now } = step
-  const ends = before.leases.get(id) ?? 0
-  if (name === "back") return anew(step, id, Number(args[0]))
-  if (name === "sweep" && away) return anew(step, id, lastSwept)
+  const turn = { ends: before.leases.get(id) ?? 0, since: before.tickets.get(id)?.since ?? 0 }
+  if (name === "back") return anew(step, turn, Number(args[0]))
+  if (name === "sweep" && away) return anew(step, turn, lastSwept)
   const looks = (name === "touch" && args.slice(1).includes(id)) || (name === "attach" && args[0] === id)
-  const since = looks && ends < now ? silentSince(step, ends) : undefined
-  return since === undefined ? ends : anew(step, id, since)
+  const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
+  return silent === undefined ? turn : anew(step, turn, silent)
 }
 
 /** Whether the turn of a called ticket is over at a step that looks at it. */
@@ -35,5 +40,5 @@ export const isMissed = (step: Carried, id: string): boolean => {
   if (ends >= step.now) return false
   if (silentSince(step, ends) === undefined) return true
   // a look gives the window anew, as far as there are windows left
-  return ["touch", "attach"].includes(step.name) && windowAfter(step, id) < step.now
+  return ["touch", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
 }

@@ -7,7 +7,7 @@ import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
 import { crowded, isAbsent } from "../support/queue-invariants.ts"
 import type { QueueState, Record } from "../support/queue-probe.ts"
-import { isMissed, windowAfter } from "./anew.ts"
+import { isMissed, turnAfter } from "./anew.ts"
 
 /** One script as it was carried out. */
 export interface Carried {
@@ -122,7 +122,10 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     const was = step.before.tickets.get(id)
     const remains = is?.state === "c" && was?.state === "c" && is.lease === was.lease
     if (!remains && until === step.before.leases.get(id)) continue
-    const most = remains ? windowAfter(step, id) : step.now + (longest[is?.state ?? ""] ?? 0)
+    const turn = turnAfter(step, id)
+    if (remains && is.since !== turn.since)
+      wrong.push(`the turn of ${id} lasts since ${is.since}, not since ${turn.since}`)
+    const most = remains ? turn.ends : step.now + (longest[is?.state ?? ""] ?? 0)
     if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
   }
 }

@@ -11,13 +11,17 @@ import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
+import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
 import { Chance } from "./chance.ts"
 import type { Hindrance } from "./hindrances.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
+import type { Action } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
 import { settingsOf } from "./settings.ts"
 import type { World } from "./world.ts"
+
+type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
 
 export type Services = Gatekeeper | PushChannel.PushChannel
 
@@ -43,6 +47,8 @@ export class Gate {
   readonly process: Process
   /** since when nothing has hindered its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
+  /** until when it may not know that it stood still, because all its clocks did */
+  unawareUntil = 0
   /** when it could not reach the store or stood still, in order */
   readonly hindrances: Array<Hindrance> = []
   /** the slots that its last step assumed */
@@ -50,7 +56,7 @@ export class Gate {
   /** since when it has seen a free slot beside a waiting ticket */
   freeSince: number | undefined
   private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
-  private frost: { readonly millis: number; readonly until: number } | undefined
+  private frost: { readonly freeze: Freeze; readonly until: number } | undefined
   private services: Context.Context<Services> | undefined
   private readonly waiting = new Set<() => void>()
 
@@ -80,7 +86,7 @@ export class Gate {
         Layer.mergeAll(intel, Layer.succeed(PlatformApi, makePlatformApi(world, this)), PushChannel.layerShared),
       ),
       Layer.provideMerge(
-        Layer.mergeAll(Layer.succeed(Store, makeStore(world, this)), Layer.succeed(Settings, settingsOf(world.plan))),
+        Layer.mergeAll(Layer.effect(Store, makeStore(world, this)), Layer.succeed(Settings, settingsOf(world.plan))),
       ),
     )
     const scope = Scope.makeUnsafe()
@@ -108,11 +114,18 @@ export class Gate {
     if (this.services !== undefined) this.cleanSince = Math.max(this.cleanSince, until)
   }
 
-  freeze(millis: number): void {
-    this.hindered(this.world.kernel.now, this.world.kernel.now + millis)
-    this.process.frozenUntil = this.world.kernel.now + millis
+  freeze({ clocks, millis }: Freeze): void {
+    const { kernel } = this.world
+    const { behind } = this.process
+    const longer = kernel.now + millis - Math.max(this.process.frozenUntil, kernel.now)
+    if (longer <= 0) return
+    this.process.frozenUntil = kernel.now + millis
+    this.hindered(kernel.now, kernel.now + millis)
     this.trouble(this.process.frozenUntil)
-    this.world.note(`${this.name} freezes for ${millis} ms`)
+    if (clocks !== "none") behind.steady += longer
+    if (clocks === "both") behind.wall += longer
+    if (clocks === "both") this.unawareUntil = this.process.frozenUntil + MEASURE_EVERY_MILLIS
+    this.world.note(`${this.name} freezes for ${millis} ms, with ${clocks} of its clocks`)
   }
 
   hindered(from: number, to: number): void {
@@ -120,15 +133,15 @@ export class Gate {
   }
 
   /** Freezes when it next asks the platform, if it does so within `FREEZE_WITHIN_MILLIS`. */
-  freezeAtPlatform(millis: number): void {
-    this.frost = { millis, until: this.world.kernel.now + FREEZE_WITHIN_MILLIS }
+  freezeAtPlatform(freeze: Freeze): void {
+    this.frost = { freeze, until: this.world.kernel.now + FREEZE_WITHIN_MILLIS }
   }
 
   /** The platform was asked. */
   asked(): void {
     const { frost } = this
     this.frost = undefined
-    if (frost !== undefined && this.world.kernel.now <= frost.until) this.freeze(frost.millis)
+    if (frost !== undefined && this.world.kernel.now <= frost.until) this.freeze(frost.freeze)
   }
 
   /** Is told to stop: sends its connections away, finishes what is in flight, and goes. */
