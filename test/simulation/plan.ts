@@ -87,15 +87,20 @@ export type Action =
       readonly gate: number
       readonly when: "now" | "platform"
       readonly millis: number
+      /** the clocks of its machine that stand still with it, as when it is suspended; the wall clock goes on where it is set on waking */
+      readonly clocks: "none" | "steady" | "both"
     }
-  /** A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed. */
+  /**
+   * A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed: soon, or all at once when
+   * the path is whole again.
+   */
   | {
       readonly kind: "store"
       readonly at: number
       /** -1 is all of them */
       readonly gate: number
       readonly millis: number
-      readonly mode: "refused" | "unheard" | "late" | "mixed"
+      readonly mode: "refused" | "unheard" | "late" | "swallowed" | "mixed"
     }
   | {
       readonly kind: "bus"
@@ -287,6 +292,7 @@ export const planOf = (seed: number): Plan => {
           gate,
           when,
           millis: when === "platform" && millis === 300 ? 45_000 : millis,
+          clocks: pickBy(keyed(seed, `clocks ${n}`), ["none", "steady", "both"] as const),
         })
         break
       }
@@ -300,7 +306,8 @@ export const planOf = (seed: number): Plan => {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
           break
         }
-        actions.push({ kind: "store", at, gate: everywhere ? -1 : gate, millis, mode })
+        const swallows = mode === "late" && keyed(seed, `swallows ${n}`) % 2 === 0
+        actions.push({ kind: "store", at, gate: everywhere ? -1 : gate, millis, mode: swallows ? "swallowed" : mode })
         break
       }
       case "bus":

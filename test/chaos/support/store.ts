@@ -36,8 +36,22 @@ const recordOf = (json: string): Record => {
 }
 
 const stateOf = (reply: Reply): QueueState => {
-  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle, passed, networks, parked] =
-    list(reply)
+  const [
+    meta,
+    tickets,
+    data,
+    waiting,
+    presence,
+    leases,
+    sessions,
+    over,
+    forget,
+    settle,
+    passed,
+    networks,
+    parked,
+    gates,
+  ] = list(reply)
   return {
     meta: pairs(meta, Number),
     tickets: pairs(tickets, recordOf),
@@ -52,6 +66,7 @@ const stateOf = (reply: Reply): QueueState => {
     passed: new Set(pairs(passed, Number).keys()),
     networks: pairs(networks, Number),
     parked: pairs(parked, Number),
+    gates: pairs(gates, Number),
   }
 }
 
