@@ -1,3 +1,4 @@
+import { behind } from "./outage.ts"
 import { script, type Ticket } from "./step.ts"
 
 /** How many arguments `admit` has. */
@@ -48,6 +49,7 @@ local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[
 local starting = 0
 if length == 0 and not closed then starting = math.min(#ids, math.max(0, slots - held)) end
 if draining then starting = 0 end
+if starting > 0 then deadline = deadline + behind() end
 local counts, fields = {}, {}
 for n = starting + 1, #ids do
   local network = networks[n]
@@ -140,7 +142,7 @@ return results
       return t
     }
     if (length === 0 && s.db.zcard(s.leases) < s.slots && !s.resting() && !s.paused()) {
-      const lease = s.reserve(id, newcomer(), "s", deadline)
+      const lease = s.reserve(id, newcomer(), "s", deadline + behind(s))
       s.db.hset(s.data, id, data)
       return s.reply(["starting", lease])
     }

@@ -192,7 +192,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
         wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
     }
     for (const wrong of inOrder(state)) wrongs.add(wrong)
-    for (const wrong of asCallersSaw(callers, watch.unattended())) wrongs.add(wrong)
+    for (const wrong of asCallersSaw(callers, watch.windowsAnew())) wrongs.add(wrong)
     // I5: one start of a ticket, and one session of an attempt
     for (const [attempt, n] of count(platform.sessions, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
