@@ -10,6 +10,8 @@
  * - A gate that could not reach the store, for however short, says so before anything else when it can again (`gates.ts`). Then
  *   whoever is called has the start window anew, and nobody counts as absent for the grace. So it is too when nobody had swept
  *   for `UNATTENDED_MILLIS`, whoever is first.
+ * - A gate whose machine stood still may not know it for a second, and is behind the others by as long: a start that it lets begin has
+ *   its time from the latest sweep on.
  * - Without the time of outages a turn lasts `MOST_WINDOWS` windows at most, and one such grace must end before there is another:
  *   a gate that comes and goes does not hold slots and places for ever.
  *
@@ -37,6 +39,10 @@ local function silent_since(moment)
   if found[1] == self then at = found[4] end
   return at and tonumber(at)
 end
+local function behind()
+  local by = num(META, 'swept') - now
+  return by > 0 and by <= ${DEAD_MILLIS} and by or 0
+end
 local function absent(t, seen)
   if seen >= now or unattended() then return false end
   if t[4] == self and shown then return seen <= shown end
@@ -45,9 +51,9 @@ local function absent(t, seen)
   return not heard or tonumber(heard) < now - ${DEAD_MILLIS}
 end
 local function renew(id, t, since)
-  local lost = now - math.max(since, tonumber(t[6])) - ${COUNTED_MILLIS}
+  local lost = now - since - ${COUNTED_MILLIS}
   if lost > 0 then
-    t[6] = int(tonumber(t[6]) + lost)
+    t[6] = int(math.min(tonumber(t[6]) + lost, now))
     save(id, t)
   end
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
@@ -59,13 +65,15 @@ end
 local function turn_of(id, t)
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
   local since = ends < now and silent_since(ends)
-  if since then ends = renew(id, t, since) end
+  if since then ends = renew(id, t, math.max(since, ends)) end
   if ends >= now then return ends end
   free(id, t)
   finish(id, t, 'M', 'missed')
   return nil
 end
 local function forgive(since, present)
+  since = math.max(since, num(META, 'forgiven'))
+  call('HSET', META, 'forgiven', int(now))
   if num(META, 'mercy') <= now then call('HSET', META, 'mercy', present) end
   for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
     local t = load(id)
@@ -84,6 +92,12 @@ export const silentSince = (s: Step, moment: number): number | undefined => {
   return silent === undefined ? undefined : s.db.zscore(s.gates, silent)
 }
 
+/** How far this gate's time is behind the latest sweep's (ms); 0 where that is too far to be an outage's work. */
+export const behind = (s: Step): number => {
+  const by = s.num("swept") - s.now
+  return by > 0 && by <= DEAD_MILLIS ? by : 0
+}
+
 /** Whether a waiting ticket that was present until `seen` is absent. */
 export const absent = (s: Step, t: Ticket, seen: number): boolean => {
   if (seen >= s.now || s.unattended()) return false
@@ -93,11 +107,11 @@ export const absent = (s: Step, t: Ticket, seen: number): boolean => {
   return heard === undefined || heard < s.now - DEAD_MILLIS
 }
 
-/** Gives a called ticket its start window anew, after an outage since then, and answers when it ends. */
+/** Gives a called ticket its start window anew, after an outage of which nothing was forgiven since then, and answers when it ends. */
 const renew = (s: Step, id: string, t: Ticket, since: number): number => {
-  const lost = s.now - Math.max(since, Number(t[5])) - COUNTED_MILLIS
+  const lost = s.now - since - COUNTED_MILLIS
   if (lost > 0) {
-    t[5] = String(Number(t[5]) + lost)
+    t[5] = String(Math.min(Number(t[5]) + lost, s.now))
     s.save(id, t)
   }
   const ends = s.db.zscore(s.leases, id) ?? 0
@@ -111,7 +125,7 @@ const renew = (s: Step, id: string, t: Ticket, since: number): number => {
 export const turnOf = (s: Step, id: string, t: Ticket): number | undefined => {
   let ends = s.db.zscore(s.leases, id) ?? 0
   const since = ends < s.now ? silentSince(s, ends) : undefined
-  if (since !== undefined) ends = renew(s, id, t, since)
+  if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends))
   if (ends >= s.now) return ends
   s.free(id, t)
   s.finish(id, t, "M", "missed")
@@ -120,6 +134,8 @@ export const turnOf = (s: Step, id: string, t: Ticket): number | undefined => {
 
 /** After an outage since then: start windows anew, and nobody counts as absent until `present`. */
 export const forgive = (s: Step, since: number, present: string): void => {
+  const from = Math.max(since, s.num("forgiven"))
+  s.db.hset(s.meta, "forgiven", String(s.now))
   if (s.num("mercy") <= s.now) s.db.hset(s.meta, "mercy", present)
   for (const id of s.db.zrangebyscore(
     s.leases,
@@ -128,6 +144,6 @@ export const forgive = (s: Step, since: number, present: string): void => {
     Number.POSITIVE_INFINITY,
   )) {
     const t = s.load(id)
-    if (t?.[0] === "c") renew(s, id, t, since)
+    if (t?.[0] === "c") renew(s, id, t, from)
   }
 }

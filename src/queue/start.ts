@@ -1,4 +1,4 @@
-import { silentSince } from "./outage.ts"
+import { behind, silentSince } from "./outage.ts"
 import { script } from "./step.ts"
 
 /**
@@ -27,7 +27,7 @@ if ends < now and not silent_since(ends) then
 end
 t[1] = 's'
 save(id, t)
-call('ZADD', LEASES, deadline, id)
+call('ZADD', LEASES, int(deadline + behind()), id)
 return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'})
 `,
   (s) => {
@@ -47,7 +47,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     }
     t[0] = "s"
     s.save(id, t)
-    s.db.zadd(s.leases, Number(s.arg(1)), id)
+    s.db.zadd(s.leases, Number(s.arg(1)) + behind(s), id)
     return s.reply(["starting", t[2], s.db.hget(s.data, id) ?? "", t[5], t[6] ?? "0"])
   },
 )

@@ -21,7 +21,8 @@
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
- *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
+ *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent, `forgiven` when an outage
+ *                       was forgiven last; `paused` and
  *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
  *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come;
  *                       `started` counts sessions; `doubts` how many starts are in doubt; `disrupted` is 1 while the

@@ -17,9 +17,10 @@ interface Turn {
   readonly since: number
 }
 
-/** A turn after an outage since a moment. */
+/** A turn after an outage of which nothing was forgiven since a moment. */
 const anew = ({ now, windowMillis }: Carried, { ends, since }: Turn, outage: number): Turn => {
-  const lasts = since + Math.max(0, now - Math.max(outage, since) - COUNTED_MILLIS)
+  const lost = now - outage - COUNTED_MILLIS
+  const lasts = lost > 0 ? Math.min(since + lost, now) : since
   return { since: lasts, ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)) }
 }
 
@@ -27,11 +28,12 @@ const anew = ({ now, windowMillis }: Carried, { ends, since }: Turn, outage: num
 export const turnAfter = (step: Carried, id: string): Turn => {
   const { args, away, before, lastSwept, name, now } = step
   const turn = { ends: before.leases.get(id) ?? 0, since: before.tickets.get(id)?.since ?? 0 }
-  if (name === "back") return anew(step, turn, Number(args[0]))
-  if (name === "sweep" && away) return anew(step, turn, lastSwept)
+  const forgiven = before.meta.get("forgiven") ?? 0
+  if (name === "back") return anew(step, turn, Math.max(Number(args[0]), forgiven))
+  if (name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
   const looks = (name === "touch" && args.slice(1).includes(id)) || (name === "attach" && args[0] === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
-  return silent === undefined ? turn : anew(step, turn, silent)
+  return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
 }
 
 /** Whether the turn of a called ticket is over at a step that looks at it. */

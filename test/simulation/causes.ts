@@ -8,6 +8,7 @@ import {
   START_LEASE_MILLIS,
   TICK_MILLIS,
 } from "../../src/FifoQueue.ts"
+import { DEAD_MILLIS } from "../../src/queue/outage.ts"
 import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
@@ -162,7 +163,10 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     const turn = turnAfter(step, id)
     if (remains && is.since !== turn.since)
       wrong.push(`the turn of ${id} lasts since ${is.since}, not since ${turn.since}`)
-    const most = remains ? turn.ends : step.now + (longest[is?.state ?? ""] ?? 0)
+    // a start has its time from the latest sweep on, where its gate is behind
+    const by = is?.state === "s" ? step.lastSwept - step.now : 0
+    const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
+    const most = remains ? turn.ends : from + (longest[is?.state ?? ""] ?? 0)
     if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
   }
 }

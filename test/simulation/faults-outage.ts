@@ -76,6 +76,16 @@ export const outageFaults: ReadonlyArray<Planted> = [
     })),
   },
   {
+    name: "a start that a gate lets begin when it has just woken has no time left",
+    script: everywhere((name) =>
+      name === "admit" || name === "start"
+        ? tampered(name, (db) => ({
+            hget: (key, field) => (field === "swept" ? undefined : db.hget(key, field)),
+          }))
+        : (script) => script,
+    ),
+  },
+  {
     name: "a gate that was suspended keeps the time from before",
     keepsTime: true,
   },

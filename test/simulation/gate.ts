@@ -10,6 +10,7 @@ import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
+import { STOOD_STILL_MILLIS } from "../../src/queue/reach.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
@@ -129,7 +130,8 @@ export class Gate {
     const longer = kernel.now + millis - Math.max(this.process.frozenUntil, kernel.now)
     if (longer <= 0) return
     this.process.frozenUntil = kernel.now + millis
-    this.hindered(kernel.now, kernel.now + millis)
+    // a shorter one is a gate that is slow
+    if (millis > STOOD_STILL_MILLIS) this.hindered(kernel.now, kernel.now + millis)
     this.trouble(this.process.frozenUntil)
     if (clocks !== "none") behind.steady += longer
     if (clocks === "both") behind.wall += longer

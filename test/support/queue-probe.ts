@@ -18,6 +18,7 @@ const META = [
   "audit",
   "swept",
   "mercy",
+  "forgiven",
   "paused",
   "draining",
   "trail",

@@ -206,7 +206,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     }
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : 0
-    for (const wrong of asCallersSaw(callers, watch.unattended(), back)) wrongs.add(wrong)
+    for (const wrong of asCallersSaw(callers, watch.windowsAnew(), back)) wrongs.add(wrong)
     // I5: one session of an attempt that the gates were told of
     const told = platform.sessions.filter(({ untold }) => !untold)
     for (const [attempt, n] of count(told, (session) => session.attempt)) {

@@ -1,6 +1,6 @@
 /** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime } from "effect"
-import { keysOf, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
+import { keysOf } from "../../../src/queue/step.ts"
 import { type Reply, type Script, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { list, text } from "../../../src/store/reply.ts"
@@ -95,8 +95,8 @@ export interface StoreWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** the most leases that were held at once */
   readonly peak: () => number
-  /** whether nobody swept for so long that start windows were given anew */
-  readonly unattended: () => boolean
+  /** whether start windows were given anew, after an outage that a gate saw */
+  readonly windowsAnew: () => boolean
   readonly dispose: () => Promise<void>
 }
 
@@ -107,18 +107,15 @@ export interface StoreWatch {
 export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
   const wrongs = new Set<string>()
   let peak = 0
-  let swept = Number.POSITIVE_INFINITY
-  let unattended = false
+  let windowsAnew = false
   const leases = new Map<string, string>()
   let stopped = false
   const watching = (async () => {
     while (!stopped) {
       const state = await view.look()
       if (state !== undefined) {
-        const last = state.meta.get("swept") ?? swept
-        // nearly so long: two looks need not meet the ends of the gap
-        if (last - swept > UNATTENDED_MILLIS - 1_000) unattended = true
-        swept = last
+        // the grace is given anew with them, and lasts longer than the time between two looks
+        if ((state.meta.get("mercy") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
           const before = leases.get(id) ?? "0"
           if (strict && before !== "0" && before !== lease)
@@ -135,7 +132,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   return {
     wrongs: () => [...wrongs],
     peak: () => peak,
-    unattended: () => unattended,
+    windowsAnew: () => windowsAnew,
     dispose: async () => {
       stopped = true
       await watching
