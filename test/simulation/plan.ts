@@ -190,6 +190,8 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       // over, and its end told again and again, before the answer to its start has come
       return { ...usual, delay: Math.max(delay, 400), talk: 1 + (delay >> 2), webhooks: [0, 30, 50] }
     case 2:
+    case 4:
+    case 5:
       // only the audit can learn the other id
       return { ...usual, talk: 195_000 + talk, names: names === "both" ? "web" : names, historyAfter: 100_000 }
     case 3:
@@ -301,6 +303,11 @@ export const planOf = (seed: number): Plan => {
         const everywhere = chance.percent(40)
         const millis = chance.pick(20, 300, 3_000, 15_000)
         const met = actions[keyed(seed, `late ${n}`) % arrivals]
+        // of one gate, from the start of a call until after its deadline: the session is bound when others have given the start up
+        if (mode === "refused" && met?.kind === "arrive" && keyed(seed, `long ${n}`) % 2 === 0) {
+          actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS + 60, gate: met.gate, millis: 36_000, mode })
+          break
+        }
         // the shortest would meet nobody: an admission is late, or is carried out and not heard of, and what follows it is not
         if ((mode === "late" || mode === "mixed") && millis < 3_000 && met !== undefined) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
