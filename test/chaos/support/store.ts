@@ -80,6 +80,8 @@ export interface StoreWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** the most leases that were held at once */
   readonly peak: () => number
+  /** tickets that lost a slot without an end: their start failed, or may have happened */
+  readonly putBack: () => ReadonlySet<string>
   /** whether nobody swept for so long that start windows were given anew */
   readonly unattended: () => boolean
   readonly dispose: () => Promise<void>
@@ -95,6 +97,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   let swept = Number.POSITIVE_INFINITY
   let unattended = false
   const leases = new Map<string, string>()
+  const putBack = new Set<string>()
   let stopped = false
   const watching = (async () => {
     while (!stopped) {
@@ -109,6 +112,9 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
           if (strict && before !== "0" && before !== lease)
             wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
+          // what is kept with a start in doubt begins with its ticket
+          if (state.tickets.get(id)?.state === "u") putBack.add(state.data.get(id)?.split(" ")[0] ?? "")
+          if (state.tickets.get(id)?.state === "w" && lease !== "0") putBack.add(id)
         }
         peak = Math.max(peak, state.leases.size)
         if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)
@@ -120,6 +126,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   return {
     wrongs: () => [...wrongs],
     peak: () => peak,
+    putBack: () => putBack,
     unattended: () => unattended,
     dispose: async () => {
       stopped = true
