@@ -6,7 +6,7 @@
  * something that the peer asked (`session`, `error`) always is.
  */
 import { randomBytes } from "node:crypto"
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Latch, Layer, Random, Schema } from "effect"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import { readSignal } from "./queue/replies.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
@@ -32,7 +32,7 @@ export interface Opened {
   readonly close: () => void
 }
 
-/** Why the gate closes a connection; `over` is the ordinary end of its ticket. */
+/** Why the gate closes a connection; `over` is the ordinary end of its ticket, `shutdown` sends it to another instance. */
 export type CloseReason = "over" | "lagging" | "dead" | "replaced" | "shutdown"
 
 /** One address holds as many connections as it may. */
@@ -46,6 +46,8 @@ export const CONNECTIONS_PER_TICKET = 3
 export const CONNECTIONS_PER_CALLER = 100
 /** A peer that lags behind by more than this many bytes is cut. */
 export const BACKLOG_BYTES = 64 * 1024
+/** How often some are sent away, of those that are sent away within a time. */
+const SEND_AWAY_MILLIS = 100
 /** How often every connection is asked for a sign of life. */
 export const HEARTBEAT_MILLIS = 15_000
 
@@ -65,6 +67,16 @@ export class PushChannel extends Context.Service<
     readonly open: (ticket: string, caller: string, connection: Connection) => Effect.Effect<Opened, TooManyConnections>
     /** Tells every connection to come back elsewhere, and closes it; so it goes for those that still come. */
     readonly drain: Effect.Effect<void>
+    /**
+     * Tells the connections that are open now to come back elsewhere, in no order and evenly within `millis`, and closes them. Others
+     * may still come. Interrupted, it leaves the rest open. A channel without it keeps its connections.
+     */
+    readonly sendAway?: (millis: number) => Effect.Effect<void>
+    /**
+     * Waits until messages for connections here may have been lost, since it was waited for last: they are to be looked up then.
+     * A channel that loses none may leave it out.
+     */
+    readonly missed?: Effect.Effect<void>
   }
 >()("voicegate/PushChannel") {}
 
@@ -102,7 +114,7 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
 
-const reconnectEvent: PushEvent = { type: "reconnect", message: "This server is going away; connect again." }
+const reconnectEvent: PushEvent = { type: "reconnect", message: "This server cannot serve you now; connect again." }
 const reconnectText = JSON.stringify(reconnectEvent)
 
 interface Entry {
@@ -172,6 +184,10 @@ const makeTable = () => {
     beat: (): void => {
       for (const entry of all()) if (!entry.connection.beat()) cut(entry, "dead")
     },
+    all,
+    sendAway: (entry: Entry): void => {
+      if (byTicket.get(entry.ticket)?.has(entry) === true) sendAway(entry)
+    },
     drain: (): void => {
       draining = true
       for (const entry of all()) sendAway(entry)
@@ -179,7 +195,11 @@ const makeTable = () => {
   }
 }
 
-const serve = (address: string, table: ReturnType<typeof makeTable>): Effect.Effect<PushChannel["Service"]> =>
+const serve = (
+  address: string,
+  table: ReturnType<typeof makeTable>,
+  missed?: Effect.Effect<void>,
+): Effect.Effect<PushChannel["Service"]> =>
   Effect.succeed(
     PushChannel.of({
       address,
@@ -193,6 +213,16 @@ const serve = (address: string, table: ReturnType<typeof makeTable>): Effect.Eff
             : Effect.succeed(opened)
         }),
       drain: Effect.sync(table.drain),
+      sendAway: Effect.fnUntraced(function* (millis) {
+        const entries = yield* Random.shuffle(table.all())
+        const times = Math.max(1, Math.floor(millis / SEND_AWAY_MILLIS))
+        const some = Math.ceil(entries.length / times)
+        for (let from = 0; from < entries.length; from += some) {
+          yield* Effect.sleep(SEND_AWAY_MILLIS)
+          for (const entry of entries.slice(from, from + some)) table.sendAway(entry)
+        }
+      }),
+      ...(missed === undefined ? {} : { missed }),
     }),
   )
 
@@ -217,10 +247,15 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
     const table = makeTable()
     const address = randomBytes(6).toString("base64url")
     yield* heartbeat(table)
-    yield* store.subscribe(INSTANCE_CHANNEL + address, (message) => {
-      const signal = readSignal(message)
-      if (signal !== undefined) table.deliver(signal.ticket, eventOf(signal))
-    })
-    return yield* serve(address, table)
+    const gap = Latch.makeUnsafe(false)
+    yield* store.subscribe(
+      INSTANCE_CHANNEL + address,
+      (message) => {
+        const signal = readSignal(message)
+        if (signal !== undefined) table.deliver(signal.ticket, eventOf(signal))
+      },
+      () => gap.openUnsafe(),
+    )
+    return yield* serve(address, table, Effect.andThen(gap.await, gap.close))
   }),
 )

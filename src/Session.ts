@@ -231,6 +231,8 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
   cause: Schema.optionalKey(Schema.Defect()),
   /** true where the store was not even asked, so that it has done nothing */
   unasked: Schema.optionalKey(Schema.Boolean),
+  /** the store was reached and refused, as it refuses every instance: its word for why, such as `OOM` */
+  refusal: Schema.optionalKey(Schema.String),
 }) {}
 
 /** No ticket has this id, or it was over so long ago that it is forgotten. */

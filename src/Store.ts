@@ -54,12 +54,15 @@ export class Store extends Context.Service<
     readonly publish: (channel: string, message: string) => Effect.Effect<void, StoreUnavailable>
     /**
      * Receives a channel's messages until the scope closes. Resubscribes by itself after an interruption; what was
-     * published meanwhile is lost.
+     * published meanwhile is lost, and `onGap` is called when the subscription stands again.
      */
     readonly subscribe: (
       channel: string,
       onMessage: (message: string) => void,
+      onGap?: () => void,
     ) => Effect.Effect<void, never, Scope.Scope>
+    /** Whether what is published arrives here, as far as is known; a store that always hears may leave it out. */
+    readonly listens?: Effect.Effect<boolean>
     /** Succeeds when the store answers and takes writes. */
     readonly ping: Effect.Effect<void, StoreUnavailable>
     /** The time all instances agree on, in milliseconds since 1970. */

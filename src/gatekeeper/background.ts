@@ -7,7 +7,7 @@ import { type At, FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../Fi
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
-import type { Campaign } from "../Settings.ts"
+import type { Campaign, Settings } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
@@ -17,6 +17,7 @@ import { disruption, estimateSeconds } from "./outcomes.ts"
 import type { Removed } from "./removed.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
+import { makeStranded } from "./stranded.ts"
 import type { Tickets } from "./tickets.ts"
 
 /** A free slot and a waiting ticket meet within this time, whatever was lost. */
@@ -33,6 +34,11 @@ export interface Upkeep {
   readonly failing: () => ReadonlyArray<string>
 }
 
+/** Whether the store was reached, whatever it answered. */
+const wasReached = (exit: Exit.Exit<void, StoreUnavailable>): boolean =>
+  Exit.isSuccess(exit) ||
+  !exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.refusal === undefined)
+
 export const background = (
   campaigns: Campaigns,
   capacity: Capacity,
@@ -41,13 +47,14 @@ export const background = (
   ids: SessionIds,
   doubts: Doubts,
   removed: Removed,
-): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Scope.Scope> =>
+): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Settings | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
+    const stranded = yield* makeStranded
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
@@ -66,12 +73,11 @@ export const background = (
       yield* every(
         SWEEP_MILLIS,
         "sweep",
-        Effect.onExit(sweepOf(campaign), (exit) =>
-          Effect.sync(() => {
-            if (Exit.isSuccess(exit)) failing.delete(campaign.name)
-            else failing.add(campaign.name)
-          }),
-        ),
+        Effect.onExit(sweepOf(campaign), (exit) => {
+          if (Exit.isSuccess(exit)) failing.delete(campaign.name)
+          else failing.add(campaign.name)
+          return stranded.reached(wasReached(exit))
+        }),
       )
     }
 
@@ -110,7 +116,9 @@ export const background = (
       TICK_MILLIS,
       "tick",
       Effect.flatMap(push.tickets, (tickets) => {
-        const byCampaign = Map.groupBy(tickets, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
+        const away = stranded.tickets()
+        const all = away.length === 0 ? tickets : new Set([...tickets, ...away])
+        const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
         return Effect.forEach(
           byCampaign,
           ([campaign, theirs]) =>
@@ -118,6 +126,8 @@ export const background = (
           { concurrency: "unbounded", discard: true },
         )
       }),
+      // what was published while it was not heard is made up for at once
+      push.missed,
     )
 
     const auditOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>

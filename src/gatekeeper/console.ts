@@ -129,10 +129,14 @@ export const makeOperator = (
       ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed(away)))
       const took = (yield* Clock.currentTimeMillis) - began
       const now = yield* store.now
-      const stored: Health =
-        found.queue === undefined
-          ? { name: "Store", state: "failed", says: "The shared store cannot be reached.", at: now }
-          : { name: "Store", state: "ok", says: `answers in ${took} ms`, at: now }
+      const listens = yield* store.listens ?? Effect.succeed(true)
+      const answers = `answers in ${took} ms${listens ? "" : ", but what instances publish does not arrive here"}`
+      const stored: Health = {
+        name: "Store",
+        state: found.queue !== undefined && listens ? "ok" : "failed",
+        says: found.queue === undefined ? "The shared store cannot be reached." : answers,
+        at: now,
+      }
       return {
         now,
         campaigns: campaigns.all.map(({ name }) => name),

@@ -53,8 +53,9 @@ for _, id in ipairs(expired) do
     drop(id, t)
   elseif t and t[1] == 's' then
     -- it may have happened; its ticket is sent away by the next step
-    doubt(id, t)
+    local deadline = doubt(id, t)
     wait_again(id, t, int(now))
+    park(id, deadline)
   end
 end
 local forgotten = call('ZRANGEBYSCORE', FORGET, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
@@ -100,8 +101,9 @@ return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES)
       } else if (t?.[0] === "u") {
         s.drop(id, t)
       } else if (t?.[0] === "s") {
-        s.doubt(id, t)
+        const deadline = s.doubt(id, t)
         s.waitAgain(id, t, now)
+        s.park(id, deadline)
       }
     }
     const forgotten = db.zrangebyscore(s.forget, NEGATIVE_INFINITY, now - 1, LIMIT)

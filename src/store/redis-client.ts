@@ -1,4 +1,5 @@
 /** Opens ioredis as a connection string says. */
+import { randomInt } from "node:crypto"
 import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
@@ -24,15 +25,14 @@ const commonOptions = (connection: RedisConnection): RedisOptions => ({
   lazyConnect: true,
 })
 
-/**
- * Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here.
- *
- * @param redirect where to go instead of the address (`host:port`) that a Sentinel names as the master's; null is there
- */
-export const open = (
-  connection: RedisConnection,
-  redirect: (address: string) => HostPort | null = () => null,
-): Redis | Cluster => {
+type Redirect = (address: string) => HostPort | null
+
+/** Opens one connection as the connection string says, which is no Cluster's. */
+const openOne = (
+  connection: Exclude<RedisConnection, { readonly kind: "cluster" }>,
+  redirect: Redirect,
+  retryStrategy: (attempt: number) => number | null,
+): Redis => {
   const common = commonOptions(connection)
   switch (connection.kind) {
     case "redis":
@@ -41,14 +41,14 @@ export const open = (
         host: connection.host,
         port: connection.port,
         db: connection.database,
-        retryStrategy: retryDelay,
+        retryStrategy,
       })
     case "hosts":
       return new Redis({
         ...common,
         Connector: primaryConnector(connection),
         db: connection.database,
-        retryStrategy: retryDelay,
+        retryStrategy,
       })
     case "sentinel":
       return new Redis({
@@ -62,24 +62,48 @@ export const open = (
           ? {}
           : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),
         natMap: redirect,
-        retryStrategy: retryDelay,
+        retryStrategy,
         sentinelRetryStrategy: retryDelay,
         // else one that hangs is waited for without end
         sentinelCommandTimeout: COMMAND_TIMEOUT_MILLIS,
       })
-    case "cluster": {
-      const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = common
-      const options: ClusterOptions = {
-        redisOptions,
-        enableAutoPipelining: true,
-        enableOfflineQueue: false,
-        lazyConnect: true,
-        clusterRetryStrategy: retryDelay,
-        slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
-        // else what was under way when a connection broke is sent again, though it may have been carried out
-        retryDelayOnFailover: 0,
-      }
-      return new Cluster([...connection.nodes], options)
-    }
   }
+}
+
+/**
+ * Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here.
+ *
+ * @param redirect where to go instead of the address (`host:port`) that a Sentinel names as the master's; null is there
+ */
+export const open = (connection: RedisConnection, redirect: Redirect = () => null): Redis | Cluster => {
+  if (connection.kind !== "cluster") return openOne(connection, redirect, retryDelay)
+  const { enableOfflineQueue: _, lazyConnect: __, ...redisOptions } = commonOptions(connection)
+  const options: ClusterOptions = {
+    redisOptions,
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    lazyConnect: true,
+    clusterRetryStrategy: retryDelay,
+    slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
+    // else what was under way when a connection broke is sent again, though it may have been carried out
+    retryDelayOnFailover: 0,
+  }
+  return new Cluster([...connection.nodes], options)
+}
+
+/**
+ * Opens a connection to listen on, which connects once and when told to. Of a Cluster it leads to one of its nodes, taken at
+ * random: each hears what is published at any.
+ *
+ * @param known the nodes of a Cluster that are known; empty for those of the connection string
+ */
+export const openListener = (
+  connection: RedisConnection,
+  redirect: Redirect = () => null,
+  known: ReadonlyArray<HostPort> = [],
+): Redis => {
+  if (connection.kind !== "cluster") return openOne(connection, redirect, () => null)
+  const nodes = known.length > 0 ? known : connection.nodes
+  const node = nodes[randomInt(nodes.length)]
+  return new Redis({ ...commonOptions(connection), ...node, retryStrategy: () => null })
 }

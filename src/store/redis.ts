@@ -6,15 +6,16 @@
  */
 import { createHash } from "node:crypto"
 import { Clock, Deferred, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
-import { Cluster } from "ioredis"
+import { Cluster, type Redis } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Reply, type Script, Store } from "../Store.ts"
-import type { RedisConnection } from "../settings/connection-string.ts"
+import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeJoin, type Send } from "./join.ts"
-import { CONNECT_TIMEOUT_MILLIS, open } from "./redis-client.ts"
+import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
 import { makeFaults } from "./redis-faults.ts"
 import { identify } from "./redis-hosts.ts"
+import { makeListener } from "./redis-listener.ts"
 import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
 
 /** How often the server's time is measured again. */
@@ -40,8 +41,10 @@ const READONLY = /READONLY/
 const REPEAT_MILLIS = 2_000
 
 /** `cause` is a text: an error of ioredis holds the arguments of its command. */
-const unavailable = (cause: string, unasked: boolean): StoreUnavailable =>
-  stackless(() => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked }))
+const unavailable = (cause: string, why: { unasked: boolean } | { refusal: string }): StoreUnavailable =>
+  stackless(
+    () => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked: false, ...why }),
+  )
 
 /** The server itself said it, not ioredis of a connection. */
 const isReplyError = (error: Error): boolean => error.name === "ReplyError"
@@ -70,6 +73,12 @@ const digestOf = (script: Script): string => {
   digests.set(script, known)
   return known
 }
+
+/** The nodes of a Cluster that are known by now. */
+const nodesOf = (client: Redis | Cluster): ReadonlyArray<HostPort> =>
+  client instanceof Cluster
+    ? client.nodes("master").flatMap(({ options: { host, port } }) => (host && port ? [{ host, port }] : []))
+    : []
 
 /** The layer for a connection of which it is known what it leads to. */
 const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused> =>
@@ -101,7 +110,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       const first = yield* Deferred.make<void, StoreRefused>()
 
       const failovers = connection.kind === "sentinel" ? makeFailovers(connection) : undefined
-      const opened = Effect.acquireRelease(
+      const client = yield* Effect.acquireRelease(
         Effect.sync(() => open(connection, failovers?.redirect)),
         (each) =>
           Effect.sync(() => {
@@ -109,14 +118,14 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
             each.disconnect()
           }),
       )
-      const client = yield* opened
-      const subscriber = yield* opened
 
-      const complain = ({ message, refused }: Trouble): void => {
+      /** `listening` is what troubles the listener's connection alone, which decides nothing about the start. */
+      const complain = ({ message, refused }: Trouble, listening = false): void => {
         if (closing) return
         // the failure of the start says it
         if (
           refused &&
+          !listening &&
           Deferred.doneUnsafe(first, Effect.fail(new StoreRefused({ message: `StoreConnectionString: ${message}.` })))
         ) {
           return
@@ -126,7 +135,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         complainedAt = steady()
         const said = refused ? "The store refuses the connection" : "The store cannot be reached"
         log(Effect.logWarning(`${said} (${message}); trying again until it can be used.`))
-        Deferred.doneUnsafe(first, Effect.void)
+        if (!listening) Deferred.doneUnsafe(first, Effect.void)
       }
 
       const measure = Effect.gen(function* () {
@@ -212,23 +221,22 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       })
       const failed = (error: unknown): void => complain(trouble(error))
       client.on("error", failed)
-      subscriber.on("error", failed)
+      client.connect().catch(failed)
 
-      const listeners = new Map<string, Set<(message: string) => void>>()
-      subscriber.on("message", (channel: string, message: string) => {
-        for (const listener of listeners.get(channel) ?? []) listener(message)
+      const listener = yield* makeListener({
+        open: () => openListener(connection, failovers?.redirect, nodesOf(client)),
+        publish: (channel, message) =>
+          Effect.map(publish(channel, message), (receivers) =>
+            typeof receivers === "number" && !(client instanceof Cluster) ? receivers : undefined,
+          ),
+        failed: (error) => complain(trouble(error), true),
       })
-      // what was asked for while there was no connection; ioredis itself renews what it had
-      subscriber.on("ready", () => {
-        if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(failed)
-      })
-      for (const each of [client, subscriber]) each.connect().catch(failed)
 
       /** Connects anew, to whichever server is the primary by then. */
-      const renew = (each: typeof client): void => {
+      const renew = (): void => {
         // ioredis gives up for ever what is told to disconnect while it connects
-        if (each.status === "connecting") each.once("connect", () => each.disconnect(true))
-        else if (each.status === "connect" || each.status === "ready") each.disconnect(true)
+        if (client.status === "connecting") client.once("connect", () => client.disconnect(true))
+        else if (client.status === "connect" || client.status === "ready") client.disconnect(true)
       }
       if (failovers !== undefined) {
         yield* failovers.listen({
@@ -244,8 +252,8 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           onSwitch: () => {
             log(Effect.logWarning("The store has another master; connecting to it."))
             offset = undefined
-            renew(client)
-            renew(subscriber)
+            renew()
+            listener.renew()
           },
         })
       }
@@ -271,17 +279,20 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         offset = undefined
         complain(demoted ? replica : trouble(error))
         client.disconnect(true)
-        if (demoted) renew(subscriber)
+        if (demoted) listener.renew()
       }
       const lost = (error: Error, asked: string): StoreUnavailable => {
         giveUp(error)
         const found = trouble(error)
         // a demotion is a matter of the connection, as is whatever the server did not say itself
-        if (isReplyError(error) && !isDemotion(error)) noteFault(found, asked)
-        return unavailable(found.message, false)
+        if (!isReplyError(error) || isDemotion(error)) return unavailable(found.message, { unasked: false })
+        noteFault(found, asked)
+        return unavailable(found.message, { refusal: found.kind })
       }
       const notConnected = (): StoreUnavailable =>
-        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint, true)
+        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint, {
+          unasked: true,
+        })
 
       /** ioredis throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {
@@ -338,6 +349,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       }
       const run = makeJoin(send, client instanceof Cluster)
 
+      const publish = (channel: string, message: string): Effect.Effect<unknown, StoreUnavailable> =>
+        ready("PUBLISH", (done) => client.publish(channel, message, done))
+
       // whoever hears nothing in this time counts as away
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_TIMEOUT_MILLIS)
       Deferred.doneUnsafe(first, Effect.void)
@@ -369,26 +383,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           ),
         set: (key, value, ttlMillis) =>
           Effect.asVoid(ready("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
-        publish: (channel, message) =>
-          Effect.asVoid(ready("PUBLISH", (done) => client.publish(channel, message, done))),
-        subscribe: (channel, onMessage) =>
-          Effect.acquireRelease(
-            Effect.suspend(() => {
-              const set = listeners.get(channel) ?? new Set()
-              listeners.set(channel, set.add(onMessage))
-              return subscriber.status === "ready"
-                ? Effect.ignore(Effect.tryPromise(() => subscriber.subscribe(channel)))
-                : Effect.void
-            }),
-            () =>
-              Effect.sync(() => {
-                const set = listeners.get(channel)
-                set?.delete(onMessage)
-                if (set?.size !== 0) return
-                listeners.delete(channel)
-                if (subscriber.status === "ready") subscriber.unsubscribe(channel).catch(failed)
-              }),
-          ),
+        publish: (channel, message) => Effect.asVoid(publish(channel, message)),
+        subscribe: listener.subscribe,
+        listens: Effect.sync(listener.hears),
         ping: Effect.asVoid(
           ready("SET", (done) => {
             const written: Done = (error) => {

@@ -85,7 +85,7 @@ describe("a gate whose Redis is away", () => {
   )
 
   it.concurrent(
-    "gives no connected caller's place away after an outage longer than the grace",
+    "sends its pages away in an outage longer than the grace, and gives no place away",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis({ persistent: true }))
       const platform = bench.own(await startPlatform())
@@ -105,11 +105,16 @@ describe("a gate whose Redis is away", () => {
       const gone = performance.now()
       // the grace and a tick: by its deadline alone the ticket would be absent
       await eventually("an outage of five seconds", () => performance.now() - gone > 5_000)
+      // its page is told to try elsewhere, and there is nowhere else
+      await socket.sees("reconnect")
+      assert.isTrue(socket.closed())
       await redis.restart()
       await eventually("ready", async () => (await ready(gate)) === 200)
+      const again = bench.own(await openSocket(gate, ticket))
+      await again.sees("position", { position: 1 })
       await gate.sessionEnded("conversation-1")
-      await socket.sees("start_call")
-      assert.strictEqual(socket.count("ended"), 0)
+      await again.sees("start_call")
+      assert.strictEqual(socket.count("ended") + again.count("ended"), 0)
       note(TOPIC, "Redis away for 5 s with a grace of 2 s: the connected caller is called, not abandoned")
     }),
   )

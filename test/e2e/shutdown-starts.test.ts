@@ -122,7 +122,7 @@ const transports: Readonly<Record<string, (scene: Scene) => Promise<InFlight>>> 
       },
       told: async () => {
         const { code } = await socket.sees("error")
-        assert.oneOf(code, ["platform_unavailable", "agent_busy", "draining"])
+        assert.oneOf(code, ["platform_unavailable", "agent_unavailable", "agent_busy", "draining"])
         await socket.sees("reconnect")
         await eventually("its close", socket.closed)
         assert.strictEqual(socket.closeCode(), 1001)

@@ -195,7 +195,8 @@ describe("the end of a gate's scope", () => {
     Effect.gen(function* () {
       const world = makeWorld()
       world.initiate = () => Effect.never
-      const store = storeThat((script) => (script === "queue.fail" ? Effect.never : undefined))
+      // what tells of a start that failed
+      const store = storeThat((script) => (/^queue\.(release|fail)$/.test(script) ? Effect.never : undefined))
       const { close, gate } = yield* built(world, store)
       yield* Effect.forkDetach(Effect.provideContext(ask(caller(1)), gate))
       yield* Effect.yieldNow

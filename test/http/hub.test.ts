@@ -114,18 +114,22 @@ const store = Layer.effect(
 const layer = Listeners.layer().pipe(
   Layer.provide(Gate.layerNoDeps),
   Layer.provide(concerns),
-  Layer.provide(PushChannel.layerShared),
+  Layer.provideMerge(PushChannel.layerShared),
   Layer.provide(store),
   Layer.provide(settings),
 )
 
-const running = <A>(test: (url: string, cut: Effect.Effect<void>) => Effect.Effect<A, unknown, Scope.Scope>) =>
-  Effect.scoped(
-    Effect.provide(
-      Effect.flatMap(gate, ({ cut, url }) => test(url, cut)),
-      layer,
-    ),
-  )
+const running = <A>(
+  test: (
+    url: string,
+    cut: Effect.Effect<void>,
+    channel: PushChannel.PushChannel["Service"],
+  ) => Effect.Effect<A, unknown, Scope.Scope>,
+) =>
+  Effect.gen(function* () {
+    const { cut, url } = yield* gate
+    return yield* test(url, cut, yield* PushChannel.PushChannel)
+  }).pipe(Effect.provide(layer), Effect.scoped)
 
 interface Widget {
   readonly connection: HubConnection
@@ -258,6 +262,22 @@ describe("the SignalR hub, by the stock client", () => {
         yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
         const back = new Promise<void>((resolve) => connection.onreconnected(() => resolve()))
         yield* cut
+        yield* Effect.promise(() => back)
+        yield* ended(url, "s1")
+        assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")
+      }),
+    ),
+  )
+
+  it.live("a widget that is sent away comes back by itself and is known", () =>
+    running((url, _, channel) =>
+      Effect.gen(function* () {
+        yield* request(url)
+        const second = yield* request(url)
+        const { connection, next } = yield* widget(url)
+        yield* Effect.promise(() => connection.invoke("Register", second.uniqueRequestId))
+        const back = new Promise<void>((resolve) => connection.onreconnected(() => resolve()))
+        yield* channel.sendAway?.(100) ?? Effect.die("it is a channel of this gate")
         yield* Effect.promise(() => back)
         yield* ended(url, "s1")
         assert.strictEqual((yield* Effect.promise(next))[0], "SessionReady")

@@ -351,6 +351,24 @@ servedTest(
     }),
 )
 
+servedTest("pages that are sent away are told to come back, and others that still come are served", {}, ({ url }) =>
+  Effect.gen(function* () {
+    const ticket = yield* waiting
+    const socket = yield* webSocket(eventsOf(url, ticket))
+    const stream = yield* eventStream(eventsOf(url, ticket))
+    yield* stream.waitFor("the position", has("position"))
+    yield* PushChannel.use(({ sendAway = () => Effect.die("it is a channel of this gate") }) => sendAway(100))
+    expect(yield* socket.waitClosed).toBe(1001)
+    yield* stream.waitClosed
+    for (const { events } of [socket, stream]) {
+      expect(events.filter(({ type }) => type === "reconnect")).toHaveLength(1)
+    }
+    const late = yield* webSocket(eventsOf(url, ticket))
+    yield* late.waitFor("the position", has("position"))
+    expect(late.closed()).toBeUndefined()
+  }),
+)
+
 servedTest(
   "a gate that drains answers a start on the connection that asked for it, and sends that connection away afterwards",
   {},

@@ -169,6 +169,8 @@ describe("a primary that became a replica", () => {
       const store = yield* opened(`127.0.0.1:${primary.port},127.0.0.1:${replica.port}`)
       yield* answering(store)
       yield* store.run(add, [KEY], ["before"])
+      // Redis copies to replicas after it has answered
+      yield* Effect.promise(() => primary.command("wait", "1", "10000"))
       yield* Effect.promise(() => replica.command("replicaof", "no", "one"))
       yield* Effect.promise(() => primary.command("replicaof", "127.0.0.1", String(replica.port)))
       const writes: ReadonlyArray<Effect.Effect<unknown, unknown>> = [

@@ -149,6 +149,33 @@ describe("the queue", () => {
     await place(third, 2)
   })
 
+  it("comes back ever later where it is only sent away, and asks for its place meanwhile", async () => {
+    await begin()
+    await visitor.context.addInitScript(`
+      window.connected = []
+      Math.random = () => 0.5
+      const Real = window.WebSocket
+      // a gate that opens each connection and sends it away
+      window.WebSocket = function (url) {
+        if (!String(url).includes("/events")) return new Real(url)
+        window.connected.push(performance.now())
+        const socket = { close: () => setTimeout(() => socket.onclose({ code: 1005 })) }
+        setTimeout(() => {
+          socket.onopen()
+          socket.onmessage({ data: '{"type":"reconnect","message":"connect again"}' })
+        })
+        return socket
+      }`)
+    await rig.hold()
+    const second = await talk("Your place in the queue")
+    await place(second, 1)
+    const connected = () => second.evaluate<ReadonlyArray<number>>("window.connected")
+    await eventually("the fourth connection", async () => (await connected()).length >= 4)
+    const [first = 0, , , fourth = 0] = await connected()
+    // half a second, one, and two: a timer is never early
+    expect(fourth - first).toBeGreaterThanOrEqual(3_500)
+  })
+
   it("says so when the turn was missed", async () => {
     await begin({ settings: { Queue: { StartWindowSeconds: 2 } } })
     const hangUp = await rig.hold()

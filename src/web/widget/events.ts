@@ -41,10 +41,7 @@ export const follow = (gate: Gate, ticket: string, listener: Listener, signal: A
     window.clearTimeout(timer)
     const current = new WebSocket(gate.eventsUrl(ticket))
     socket = current
-    current.onopen = () => {
-      failures = 0
-      listener.link(true)
-    }
+    current.onopen = () => listener.link(true)
     current.onmessage = ({ data }) => {
       if (typeof data === "string") handle(data)
     }
@@ -63,6 +60,8 @@ export const follow = (gate: Gate, ticket: string, listener: Listener, signal: A
   const handle = (data: string): void => {
     const event = parse(data)
     pushed++
+    // a gate that only sends the page away has answered nothing
+    if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
     if (event.type === "position") listener.place(placeOf(event))
     else if (event.type === "start_call") listener.called(gate.localTime(event.startBefore))

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { keysOf, RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { DOUBT_MILLIS, keysOf, RETENTION_MILLIS } from "../../../src/queue/step.ts"
 import { type Script, Store } from "../../../src/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
@@ -155,18 +155,20 @@ export const clearing = (test: QueueTest): void => {
   )
 
   test(
-    "clearing reclaims the slot of a call beyond the longest, and of a start that nobody finished",
+    "clearing reclaims the slot of a call beyond the longest, and holds that of a start that nobody finished in doubt",
     { slots: 2 },
     (q) =>
       Effect.gen(function* () {
         yield* q.enter("call")
         yield* q.admit("starting", { caller: "1.2.3.4" })
         yield* TestClock.adjust(LONGEST_CALL)
-        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 1)
-        assert.strictEqual(q.letter("starting"), "F")
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 2)
+        assert.strictEqual(q.letter("starting"), "w")
         yield* TestClock.adjust(1)
+        assert.strictEqual((yield* clear(q, UNSERVED)).leases, 1)
+        assert.deepStrictEqual(["call", "starting"].map(q.letter), ["R", "X"])
+        yield* TestClock.adjust(DOUBT_MILLIS)
         assert.strictEqual((yield* clear(q, UNSERVED)).leases, 0)
-        assert.strictEqual(q.letter("call"), "R")
       }),
   )
 

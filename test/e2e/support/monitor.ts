@@ -2,11 +2,12 @@
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
+import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 import { eventually } from "../../support/process.ts"
 import type { RedisServer } from "../../support/redis.ts"
 
-/** What runs beside the requests: the sweep, and what keeps a connection and its clock. */
-const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|MONITOR|ECHO)$/
+/** What runs beside the requests: the sweep, and what keeps connections and the clock. */
+const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 
@@ -30,6 +31,8 @@ const makeNames = () => {
         scripts.set(createHash("sha1").update(text, "latin1").digest("hex"), name)
         return `EVAL ${name}`
       }
+      case "publish":
+        return first.startsWith(OWN_CHANNEL) ? "PROBE" : "PUBLISH"
       case "evalsha":
         return scripts.get(first) ?? `script ${first.slice(0, 8)}`
       default:

@@ -1,0 +1,61 @@
+/** Two gates, of which one loses its store: nothing that it sends arrives any more, and nothing says so. */
+import { assert, it } from "@effect/vitest"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { startSwallower } from "../support/swallower.ts"
+import { note } from "./support/evidence.ts"
+import { settingsFor, withBench } from "./support/gate.ts"
+import { textOf } from "./support/http.ts"
+import { openSocket } from "./support/push.ts"
+import { startPlatform } from "./support/servers.ts"
+
+const GRACE_SECONDS = 10
+const PAGES = 5
+
+it(
+  "pages of a gate without store come to the other one, keep their places, and are called there",
+  withBench(async (bench) => {
+    const platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
+    const path = bench.own(await startSwallower(redis.port))
+    const settings = settingsFor(platform, {
+      Queue__DisconnectGraceSeconds: String(GRACE_SECONDS),
+      Security__TrustedProxies__0: "loopback",
+      StoreConnectionString: redis.url,
+    })
+    const cut = await bench.gate({ ...settings, StoreConnectionString: `redis://127.0.0.1:${path.port}` })
+    const whole = await bench.gate(settings)
+    for (const gate of [cut, whole]) {
+      await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
+    }
+    assert.strictEqual((await cut.call("198.51.100.1")).status, 200)
+    const tickets: Array<string> = []
+    for (let n = 0; n < PAGES; n++) tickets.push(textOf(await cut.call(`198.51.101.${n}`), "uniqueRequestId"))
+    const pages = await Promise.all(tickets.map(async (ticket) => bench.own(await openSocket(cut, ticket))))
+    await Promise.all(pages.map((page, n) => page.sees("position", { position: n + 1 })))
+
+    path.swallowsNew = true
+    path.swallow()
+    const since = performance.now()
+    // as the widget does
+    const moved = await Promise.all(
+      pages.map(async (page, n) => {
+        await page.sees("reconnect")
+        const took = performance.now() - since
+        return { took, page: bench.own(await openSocket(whole, tickets[n] ?? "")) }
+      }),
+    )
+    const last = Math.max(...moved.map(({ took }) => took))
+    note("10-no-store", `pages of a gate without store, grace ${GRACE_SECONDS} s: the last is told after ${last} ms`)
+    assert.strictEqual((await cut.ask("GET", "/health/ready")).status, 503)
+    assert.match(cut.output(), /5 waiting pages are sent to other instances/)
+    // longer than the other gate waits for whoever is absent
+    await new Promise((resolve) => setTimeout(resolve, (GRACE_SECONDS + 4) * 1000))
+    for (const [n, ticket] of tickets.entries()) {
+      const { json } = await whole.ask("GET", `/api/session/${ticket}`)
+      assert.deepStrictEqual([json.state, json.queuePosition], ["waiting", n + 1])
+    }
+    assert.deepStrictEqual((await whole.sessionEnded("conversation-1")).json, { released: true })
+    await moved[0]?.page.sees("start_call")
+  }),
+)

@@ -1,0 +1,249 @@
+/** Pages of an instance that has no store, and what it missed while it did not hear the others. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue } from "../../src/FifoQueue.ts"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { AWAY_MILLIS, RETURN_MILLIS, strandedAfter } from "../../src/gatekeeper/stranded.ts"
+import { layerShared, PushChannel } from "../../src/PushChannel.ts"
+import { type PushEvent, StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import * as memory from "../../src/store/memory.ts"
+import { BEGIN, begin, caller, enqueue, type GateServices, gateLayer, makeWorld, stateOf } from "../support/gate.ts"
+
+/** A store that can be away, refuse or say nothing, loses what is published when told to, and says when it is heard again. */
+const makeStore = () => {
+  const waiting: Array<() => void> = []
+  const state = {
+    is: "there" as "there" | "away" | "full" | "silent",
+    loses: false,
+    gap: () => {},
+    /** what was asked while it was silent is answered */
+    answer: () => {
+      for (const answered of waiting.splice(0)) answered()
+    },
+  }
+  const heard = Effect.callback<void>((resume) => {
+    if (state.is === "silent") waiting.push(() => resume(Effect.void))
+    else resume(Effect.void)
+  })
+  const failure = () =>
+    new StoreUnavailable({ message: "simulated", ...(state.is === "full" ? { refusal: "OOM" } : { unasked: true }) })
+  const layer = Layer.effect(
+    Store,
+    Effect.map(Store, (real) => ({
+      ...real,
+      run: (script, keys, args) =>
+        Effect.flatMap(heard, () => (state.is === "there" ? real.run(script, keys, args) : Effect.fail(failure()))),
+      subscribe: (channel, onMessage, onGap) => {
+        if (onGap !== undefined) state.gap = onGap
+        return real.subscribe(channel, (message) => {
+          if (!state.loses) onMessage(message)
+        })
+      },
+    })),
+  ).pipe(Layer.provide(memory.layer))
+  return { state, layer }
+}
+type State = ReturnType<typeof makeStore>["state"]
+
+const makePeer = () => {
+  const got: Array<PushEvent> = []
+  const closed: Array<string> = []
+  return {
+    got,
+    closed,
+    connection: {
+      send: (event: PushEvent) => void got.push(event),
+      backlog: () => 0,
+      beat: () => true,
+      close: (reason: string) => void closed.push(reason),
+    },
+  }
+}
+type Peer = ReturnType<typeof makePeer>
+
+/** A page of this ticket, connected here. */
+const connect = Effect.fnUntraced(function* (ticket: string) {
+  const peer = makePeer()
+  const opened = yield* PushChannel.use((channel) => channel.open(ticket, ticket, peer.connection))
+  const event = yield* Effect.tapError(
+    Gatekeeper.use((gate) => gate.attach(ticket)),
+    () => Effect.sync(opened.close),
+  )
+  if (event !== undefined) opened.send(event)
+  return peer
+})
+
+/** So many pages that wait. */
+const pages = Effect.fnUntraced(function* (count: number) {
+  yield* begin()
+  const tickets: Array<string> = []
+  const peers: Array<Peer> = []
+  for (let n = 0; n < count; n++) {
+    const ticket = yield* enqueue(caller(n))
+    tickets.push(ticket)
+    peers.push(yield* connect(ticket))
+  }
+  // somebody has swept and ticked
+  yield* TestClock.adjust("3 seconds")
+  return { tickets, peers }
+})
+
+const sentAway = (peers: ReadonlyArray<Peer>): number =>
+  peers.filter(({ closed, got }) => got.at(-1)?.type === "reconnect" && closed.join() === "shutdown").length
+
+const gateTest = (
+  name: string,
+  graceSeconds: number,
+  body: (state: State) => Effect.Effect<void, unknown, GateServices | Scope.Scope>,
+): void => {
+  it.effect(name, () =>
+    Effect.gen(function* () {
+      const { layer: store, state } = makeStore()
+      yield* TestClock.setTime(BEGIN)
+      const limits = { RateLimitHourly: 0, RateLimitDaily: 0, RateLimitConcurrency: 0 }
+      const given = { Queue: { DisconnectGraceSeconds: graceSeconds }, Security: limits }
+      yield* Effect.provide(body(state), gateLayer(makeWorld(), given, { store, push: layerShared }))
+    }),
+  )
+}
+
+const PAGES = 100
+const WITHIN = strandedAfter(30_000).within
+
+describe("pages of an instance without store", () => {
+  gateTest("are told to connect again, each once and not all at once", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(PAGES)
+      state.is = "away"
+      // the first sweep that fails comes within a second
+      yield* TestClock.adjust(AWAY_MILLIS)
+      assert.strictEqual(sentAway(peers), 0)
+      yield* TestClock.adjust(1_000 + WITHIN / 2)
+      assert.isAbove(sentAway(peers), PAGES / 5)
+      assert.isBelow(sentAway(peers), (PAGES * 4) / 5)
+      yield* TestClock.adjust(1_000 + WITHIN / 2)
+      assert.strictEqual(sentAway(peers), PAGES)
+      for (const { got } of peers)
+        assert.lengthOf(
+          got.filter(({ type }) => type === "reconnect"),
+          1,
+        )
+      assert.isEmpty(yield* PushChannel.use((channel) => channel.tickets))
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(sentAway(peers), PAGES)
+    }),
+  )
+
+  gateTest("are not while the store is away for a shorter time, as in a failover", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(3)
+      for (let n = 0; n < 3; n++) {
+        state.is = "away"
+        yield* TestClock.adjust(AWAY_MILLIS - 1_000)
+        state.is = "there"
+        yield* TestClock.adjust(2_000)
+      }
+      assert.strictEqual(sentAway(peers), 0)
+    }),
+  )
+
+  gateTest("stay when it is back before all were told, and are not told again", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(PAGES)
+      state.is = "away"
+      yield* TestClock.adjust(AWAY_MILLIS + 1_000 + WITHIN / 2)
+      state.is = "there"
+      yield* TestClock.adjust(1_000)
+      const told = sentAway(peers)
+      assert.isBelow(told, PAGES)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(sentAway(peers), told)
+      assert.lengthOf(yield* PushChannel.use((channel) => channel.tickets), PAGES - told)
+    }),
+  )
+
+  gateTest("stay when this process stood still, and the store failed only once after it", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(3)
+      state.is = "silent"
+      yield* TestClock.adjust("40 seconds")
+      state.is = "away"
+      state.answer()
+      yield* TestClock.adjust(500)
+      state.is = "there"
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(sentAway(peers), 0)
+    }),
+  )
+
+  gateTest("stay when it only refuses, as it refuses all instances", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(3)
+      state.is = "full"
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(sentAway(peers), 0)
+    }),
+  )
+
+  gateTest("are told in time where the grace is short", 5, (state) =>
+    Effect.gen(function* () {
+      const { peers } = yield* pages(PAGES)
+      state.is = "away"
+      yield* TestClock.adjust(4_500)
+      assert.strictEqual(sentAway(peers), PAGES)
+    }),
+  )
+
+  gateTest("keep their places until they had time to come back, and no longer", 5, (state) =>
+    Effect.gen(function* () {
+      const { tickets } = yield* pages(2)
+      const [returns = "", stays = ""] = tickets
+      state.is = "away"
+      yield* TestClock.adjust("30 seconds")
+      state.is = "there"
+      // longer than the grace and what an outage adds to it
+      yield* TestClock.adjust(RETURN_MILLIS)
+      assert.strictEqual(yield* stateOf(returns), "waiting")
+      yield* connect(returns)
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(yield* stateOf(returns), "waiting")
+      assert.strictEqual(yield* stateOf(stays), "abandoned")
+    }),
+  )
+
+  gateTest("that come back while it is away are refused, and are not held", 30, (state) =>
+    Effect.gen(function* () {
+      const { tickets } = yield* pages(1)
+      state.is = "away"
+      yield* TestClock.adjust("1 minute")
+      const refused = yield* Effect.flip(connect(tickets[0] ?? ""))
+      assert.strictEqual(refused._tag, "StoreUnavailable")
+      assert.isEmpty(yield* PushChannel.use((channel) => channel.tickets))
+    }),
+  )
+})
+
+describe("an instance that did not hear the others", () => {
+  gateTest("looks at once when it hears them again", 30, (state) =>
+    Effect.gen(function* () {
+      const { peers, tickets } = yield* pages(1)
+      // just after a tick, so that the next one is far
+      yield* TestClock.adjust("1 second")
+      state.loses = true
+      const called = () => peers[0]?.got.some(({ type }) => type === "start_call")
+      // another instance takes the webhook
+      const ended = yield* FifoQueue.use((queue) =>
+        queue.end({ campaign: "business/campaign", slots: 1, instance: "another" }, ["web-1"]),
+      )
+      assert.strictEqual(ended.result, "released")
+      assert.strictEqual(yield* stateOf(tickets[0] ?? ""), "called")
+      assert.isFalse(called())
+      state.loses = false
+      state.gap()
+      yield* TestClock.adjust(1)
+      assert.isTrue(called())
+    }),
+  )
+})

@@ -1,0 +1,166 @@
+/** The connection on which an instance hears others, when it is dead and nobody says so. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger, type Scope } from "effect"
+import { Store } from "../../src/Store.ts"
+import { layer } from "../../src/store/redis.ts"
+import { eventually, freePort } from "../support/process.ts"
+import { redisServer, serve } from "../support/redis.ts"
+import { answering, connectionTo } from "../support/stores.ts"
+import { type Swallower, swallower } from "../support/swallower.ts"
+
+const opened = (url: string) =>
+  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+
+/** Two instances on one server, of which the first is reached through what swallows. */
+const pair = Effect.fnUntraced(function* (near: string, far: string) {
+  const lines: Array<string> = []
+  const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+  const here = yield* Effect.provide(opened(near), Logger.layer([logger]))
+  const there = yield* Effect.provide(opened(far), Logger.layer([]))
+  yield* answering(here)
+  yield* answering(there)
+  const heard = new Map<string, number>()
+  let gaps = 0
+  yield* here.subscribe(
+    "vg:i:here",
+    (message) => heard.set(message, performance.now()),
+    () => gaps++,
+  )
+  let n = 0
+  /** how long a message from the other instance takes (ms), undefined when it does not come */
+  const delay = async (withinMillis: number): Promise<number | undefined> => {
+    const message = String(n++)
+    const sent = performance.now()
+    await Effect.runPromise(there.publish("vg:i:here", message))
+    await eventually("the message", () => heard.has(message), withinMillis).catch(() => {})
+    const at = heard.get(message)
+    return at === undefined ? undefined : at - sent
+  }
+  return { here, lines, gaps: () => gaps, delay }
+})
+
+/** The first's subscription dies by `kill`, and is heard again. When it is noticed is told by the test of the probe. */
+const dies = ({ delay, gaps, here, lines }: Effect.Success<ReturnType<typeof pair>>, kill: () => number) =>
+  Effect.promise(async () => {
+    assert.isDefined(await delay(1_000))
+    assert.strictEqual(gaps(), 0)
+    assert.isAtLeast(kill(), 1)
+    assert.isUndefined(await delay(200))
+    await eventually("it is heard again", async () => (await delay(100)) !== undefined, 30_000)
+    assert.strictEqual(gaps(), 1)
+    await eventually("it is known to be heard", async () => Effect.runPromise(here.listens ?? Effect.succeed(false)))
+    const said = lines.filter((line) => line.includes("arrive"))
+    assert.lengthOf(said, 2, lines.join("\n"))
+    assert.match(said[0] ?? "", /does not arrive/)
+    assert.match(said[1] ?? "", /arrives again/)
+  })
+
+const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, body)
+
+/** A Cluster of one node, which its clients reach through what swallows. */
+const clusterBehindSwallower = Effect.fnUntraced(function* () {
+  const announced = yield* Effect.promise(freePort)
+  const bus = String(yield* Effect.promise(freePort))
+  const node = yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      serve(() => [
+        ...["--save", "", "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file", "nodes.conf"],
+        ...["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", String(announced)],
+      ]),
+    ),
+    (server) => Effect.promise(() => server.dispose()),
+  )
+  yield* Effect.promise(() => node.command("cluster", "addslotsrange", "0", "16383"))
+  const proxy: Swallower = yield* swallower(node.port, announced)
+  yield* Effect.promise(() =>
+    eventually("the cluster's state", async () => (await node.command("cluster", "info")).includes("cluster_state:ok")),
+  )
+  return { proxy, url: `redis+cluster://127.0.0.1:${announced}` }
+})
+
+describe("a subscription that is dead", () => {
+  live("because the path to the server swallows what is sent, is noticed and made anew", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const proxy = yield* swallower(server.port)
+      const both = yield* pair(`redis://127.0.0.1:${proxy.port}`, server.url)
+      yield* dies(both, () => proxy.swallow("subscribe"))
+    }),
+  )
+
+  live("because the server closed it and could not say so, is noticed and made anew", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const proxy = yield* swallower(server.port)
+      const both = yield* pair(`redis://127.0.0.1:${proxy.port}`, server.url)
+      yield* dies(both, () => proxy.swallow("subscribe", { drop: true }))
+    }),
+  )
+
+  live("on a Cluster is noticed and made anew", () =>
+    Effect.gen(function* () {
+      const { proxy, url } = yield* clusterBehindSwallower()
+      const both = yield* pair(url, url)
+      yield* dies(both, () => proxy.swallow("subscribe"))
+    }),
+  )
+
+  live("and whose successors are swallowed too for some seconds, is heard within seconds of that", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const proxy = yield* swallower(server.port)
+      const { delay, here } = yield* pair(`redis://127.0.0.1:${proxy.port}`, server.url)
+      yield* Effect.promise(async () => {
+        proxy.swallowsNew = true
+        assert.isAtLeast(proxy.swallow("subscribe"), 1)
+        const before = proxy.made()
+        await eventually("it is tried twice", () => proxy.made() >= before + 2, 30_000)
+        assert.isFalse(await Effect.runPromise(here.listens ?? Effect.succeed(true)))
+        proxy.swallowsNew = false
+        await eventually("it is heard again", async () => (await delay(100)) !== undefined, 30_000)
+      })
+    }),
+  )
+
+  live("by an ordinary end of its connection is made anew at once, and whoever listens is told of the gap", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      const { delay, gaps, lines } = yield* pair(server.url, server.url)
+      yield* Effect.promise(async () => {
+        assert.isDefined(await delay(1_000))
+        await server.command("client", "kill", "type", "pubsub")
+        await eventually("it is heard again", async () => (await delay(50)) !== undefined)
+        assert.strictEqual(gaps(), 1)
+        assert.isEmpty(lines.filter((line) => line.includes("arrive")))
+      })
+    }),
+  )
+})
+
+describe("a user who may not listen to any channel", () => {
+  live("is told so, and the connection is not made anew in haste", () =>
+    Effect.gen(function* () {
+      const server = yield* redisServer()
+      yield* Effect.promise(() =>
+        server.command("acl", "setuser", "app", "on", ">app-pass-word", "~vg:*", "resetchannels", "+@all"),
+      )
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const store = yield* Effect.provide(
+        opened(server.url.replace("redis://", "redis://app:app-pass-word@")),
+        Logger.layer([logger]),
+      )
+      yield* answering(store)
+      const connections = async () =>
+        Number(/total_connections_received:(\d+)/.exec(await server.command("info", "stats"))?.[1])
+      yield* Effect.promise(async () => {
+        await eventually("the line", () => lines.some((line) => line.includes("NOPERM")))
+        const before = await connections()
+        await new Promise((resolve) => setTimeout(resolve, 5_000))
+        assert.isBelow((await connections()) - before, 12)
+      })
+      yield* store.set("vg:x", "1", 1_000)
+      assert.notInclude(lines.join("\n"), "app-pass-word")
+    }),
+  )
+})
