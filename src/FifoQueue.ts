@@ -15,6 +15,8 @@ import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import { doubts, resolve } from "./queue/doubt.ts"
 import * as ends from "./queue/end.ts"
 import { fail } from "./queue/fail.ts"
+import * as gates from "./queue/gates.ts"
+import { makeReaching } from "./queue/reach.ts"
 import { admissionOf, doubtOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
@@ -191,8 +193,16 @@ export class FifoQueue extends Context.Service<
   {
     /** Admits a newcomer to a slot, to the queue, or not at all. */
     readonly admit: (at: At, newcomer: Newcomer) => Step<Admission>
-    /** The same as what it asks of the store. */
+    /** The same as what it asks of the store; whoever sends it does so by `reached`. */
     readonly admitting: (at: At, newcomer: Newcomer, now: number) => Asked<Admission>
+    /**
+     * Takes a step of the campaign that is not one of these. The store is told first when this gate could not reach it, and when the
+     * step fails it is noted that it cannot. The step is given the store's time.
+     */
+    readonly reached: <A, E extends { readonly _tag: string }>(
+      at: At,
+      step: (now: number) => Effect.Effect<A, E>,
+    ) => Effect.Effect<A, E | StoreUnavailable>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
     readonly start: (at: At, id: string) => Step<Start>
     /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
@@ -245,7 +255,13 @@ export class FifoQueue extends Context.Service<
       at: At,
       ids: ReadonlyArray<string>,
     ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<Touched> }>
-    readonly sweep: (at: At) => Step<Swept>
+    /**
+     * Upholds what time decides, once a second. `shown` is when this gate's tickets with a connection were touched last (ms), now by
+     * default: none of them is absent that was present until later.
+     */
+    readonly sweep: (at: At, shown?: number) => Step<Swept>
+    /** This gate goes: nothing of its own waits for it any more. */
+    readonly gone: (at: At) => Step<void>
     /**
      * Brings a campaign nearer to its end that no gate has swept for `unservedMillis`, instead of a sweep: sends away who waited or
      * was called before, and gives their quota back; upholds the deadlines of starts under way and running sessions; forgets what
@@ -352,13 +368,24 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const run = <A>({ args, keys, read, script }: Asked<A>): Step<A> => Effect.map(store.run(script, keys, args), read)
 
+    const reaching = yield* makeReaching(store.now)
+    const reached = <A, E extends { readonly _tag: string }>(at: At, taken: (now: number) => Effect.Effect<A, E>) =>
+      reaching.reached(
+        at.campaign,
+        (since) =>
+          Effect.flatMap(store.now, (now) =>
+            run(asking(gates.back, at, now, [since, now + seenMillis], () => undefined)),
+          ),
+        taken,
+      )
+
     const step = <A>(
       script: Script,
       at: At,
       args: (now: number) => ReadonlyArray<string | number>,
       read: (result: ReadonlyArray<Reply>) => A,
       keys?: ReadonlyArray<string>,
-    ): Step<A> => Effect.flatMap(store.now, (now) => run(asking(script, at, now, args(now), read, keys)))
+    ): Step<A> => reached(at, (now) => run(asking(script, at, now, args(now), read, keys)))
 
     const admitting = (at: At, { caller, data, holds, id, network }: Newcomer, now: number): Asked<Admission> =>
       asking(
@@ -384,8 +411,9 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       })
 
     return FifoQueue.of({
-      admit: (at, newcomer) => Effect.flatMap(store.now, (now) => run(admitting(at, newcomer, now))),
+      admit: (at, newcomer) => reached(at, (now) => run(admitting(at, newcomer, now))),
       admitting,
+      reached,
       start: (at, id) =>
         step(
           starts.start,
@@ -485,39 +513,54 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             tickets: list(reply[2]).map((ticket, i) => touchedOf(ids[i] ?? "", list(ticket))),
           }),
         ),
-      sweep: (at) =>
-        step(
-          sweeps.sweep,
-          at,
-          (now) => [now + seenMillis],
-          (reply) => ({
-            more: reply[0] === 1,
-            waiting: integer(reply[1]),
-            leases: integer(reply[2]),
-            live: integer(reply[3]),
-            averageMillis: integer(reply[4]),
-            doubts: integer(reply[6]),
-            owed: owedOf(reply[5]),
-          }),
+      sweep: (at, shown) =>
+        reached(at, (now) =>
+          Effect.tap(
+            run(
+              asking(sweeps.sweep, at, now, [now + seenMillis, shown ?? now], (reply) => ({
+                more: reply[0] === 1,
+                waiting: integer(reply[1]),
+                leases: integer(reply[2]),
+                live: integer(reply[3]),
+                averageMillis: integer(reply[4]),
+                doubts: integer(reply[6]),
+                owed: owedOf(reply[5]),
+              })),
+            ),
+            () => Effect.sync(() => reaching.swept(at.campaign, now)),
+          ),
         ),
-      clear: (at, unservedMillis) =>
+      gone: (at) =>
         step(
-          clear,
+          gates.gone,
           at,
-          (now) => [now - unservedMillis],
-          (reply): Cleared =>
-            reply[0] === 1
-              ? { _tag: "served" }
-              : {
-                  _tag: "cleared",
-                  more: reply[1] === 1,
-                  sent: integer(reply[2]),
-                  left: reply[3] === 1,
-                  waiting: integer(reply[4]),
-                  leases: integer(reply[5]),
-                  live: integer(reply[6]),
-                  owed: owedOf(reply[7]),
-                },
+          () => [],
+          () => undefined,
+        ),
+      // of a campaign that this gate does not serve: what it could not reach is nobody's outage there
+      clear: (at, unservedMillis) =>
+        Effect.flatMap(store.now, (now) =>
+          run(
+            asking(
+              clear,
+              at,
+              now,
+              [now - unservedMillis],
+              (reply): Cleared =>
+                reply[0] === 1
+                  ? { _tag: "served" }
+                  : {
+                      _tag: "cleared",
+                      more: reply[1] === 1,
+                      sent: integer(reply[2]),
+                      left: reply[3] === 1,
+                      waiting: integer(reply[4]),
+                      leases: integer(reply[5]),
+                      live: integer(reply[6]),
+                      owed: owedOf(reply[7]),
+                    },
+            ),
+          ),
         ),
       settled: (at, settlements) =>
         Effect.asVoid(

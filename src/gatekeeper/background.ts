@@ -8,6 +8,7 @@ import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign, Settings } from "../Settings.ts"
+import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
 import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
@@ -47,19 +48,29 @@ export const background = (
   ids: SessionIds,
   doubts: Doubts,
   removed: Removed,
-): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Settings | Scope.Scope> =>
+): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const push = yield* PushChannel
+    const store = yield* Store
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
     const stranded = yield* makeStranded
+    const began = yield* store.now
+    /** when the connected tickets of each campaign were touched last */
+    const shown = new Map<Campaign, number>()
+    // said while the connection still stands, and not waited for
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(campaigns.all, (campaign) =>
+        Effect.forkDetach(Effect.ignore(queue.gone(steps.at(campaign)))),
+      ).pipe(Effect.andThen(Effect.yieldNow)),
+    )
 
     const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at))
+        const swept = yield* steps.step(at, queue.sweep(at, shown.get(campaign) ?? began))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
@@ -68,17 +79,16 @@ export const background = (
         yield* Metric.update(metrics.doubts(campaign.name), swept.doubts)
         if (swept.more) yield* sweepOf(campaign)
       })
+    const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+      Effect.onExit(sweepOf(campaign), (exit) => {
+        if (Exit.isSuccess(exit)) failing.delete(campaign.name)
+        else failing.add(campaign.name)
+        return stranded.reached(wasReached(exit))
+      })
+    // each on its own: what is wrong with one campaign's records must not keep the others from being swept
     for (const campaign of campaigns.all) {
-      // each on its own: what is wrong with one campaign's records must not keep the others from being swept
-      yield* every(
-        SWEEP_MILLIS,
-        "sweep",
-        Effect.onExit(sweepOf(campaign), (exit) => {
-          if (Exit.isSuccess(exit)) failing.delete(campaign.name)
-          else failing.add(campaign.name)
-          return stranded.reached(wasReached(exit))
-        }),
-      )
+      // at once, before anybody is served: nobody waits for a gate that was never heard of
+      yield* every(SWEEP_MILLIS, "sweep", swept(campaign), { atOnce: true })
     }
 
     const eventOf = (
@@ -115,19 +125,27 @@ export const background = (
     yield* every(
       TICK_MILLIS,
       "tick",
-      Effect.flatMap(push.tickets, (tickets) => {
+      Effect.gen(function* () {
+        const now = yield* store.now
+        const tickets = yield* push.tickets
         const away = stranded.tickets()
         const all = away.length === 0 ? tickets : new Set([...tickets, ...away])
         const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
-        return Effect.forEach(
+        // a campaign of which nobody is connected is told so too: then none of its tickets waits for this gate
+        for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])
+        yield* Effect.forEach(
           byCampaign,
-          ([campaign, theirs]) =>
-            campaign === undefined ? Effect.void : tickOf("at" in campaign ? campaign.at : steps.at(campaign), theirs),
+          ([campaign, theirs]) => {
+            if (campaign === undefined) return Effect.void
+            return "at" in campaign
+              ? tickOf(campaign.at, theirs)
+              : Effect.map(tickOf(steps.at(campaign), theirs), () => void shown.set(campaign, now))
+          },
           { concurrency: "unbounded", discard: true },
         )
       }),
       // what was published while it was not heard is made up for at once
-      push.missed,
+      { wake: push.missed },
     )
 
     const auditOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>

@@ -35,8 +35,8 @@ export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQu
     )
   }
 
-  return (at, newcomer) =>
-    Effect.flatMap(store.now, (now): ReturnType<Enter> => {
+  return (at, newcomer) => {
+    const entered = (now: number): ReturnType<Enter> => {
       const taking = limiter.taking(newcomer.caller, newcomer.id, now)
       if (Result.isFailure(taking)) return Effect.fail(taking.failure)
       if (taking.success === undefined) return queue.admit(at, newcomer)
@@ -44,5 +44,8 @@ export const makeEnter: Effect.Effect<Enter, never, Store | RateLimiter | FifoQu
       return Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () =>
         Effect.mapError(queue.admit(at, newcomer), whenTaken),
       )
-    })
+    }
+    // the units of a caller are not the campaign's affair where they are a step of their own
+    return store.spans ? queue.reached(at, entered) : Effect.flatMap(store.now, entered)
+  }
 })

@@ -1,3 +1,4 @@
+import { behind } from "./outage.ts"
 import { PROBE_MILLIS, script, type Ticket } from "./step.ts"
 
 /** How many arguments `admit` has. */
@@ -55,6 +56,7 @@ if disrupted == 1 and starting > 0 then
   starting = 1
   call('HSET', META, 'probe', int(now + ${PROBE_MILLIS}))
 end
+if starting > 0 then deadline = deadline + behind() end
 local counts, fields = {}, {}
 for n = starting + 1, #ids do
   local network = networks[n]
@@ -149,7 +151,7 @@ return results
     const closed = s.resting() || s.paused() || s.probing()
     if (length === 0 && s.db.zcard(s.leases) < s.slots && !closed) {
       if (s.disrupted()) s.db.hset(s.meta, "probe", String(s.now + PROBE_MILLIS))
-      const lease = s.reserve(id, newcomer(), "s", deadline)
+      const lease = s.reserve(id, newcomer(), "s", deadline + behind(s))
       s.db.hset(s.data, id, data)
       return s.reply(["starting", lease])
     }

@@ -5,7 +5,7 @@
  * Tickets go out under a short hash: their ids are their bearers' credentials. An action names a ticket by its place
  * (`seq`), a slot by its lease and deadline: both are never given twice, so what has changed meanwhile is not touched.
  *
- * KEYS 1 to 13 as in `step.ts` · 14 trail (zset: what operators did, by a counter)
+ * KEYS 1 to 14 as in `step.ts` · 15 trail (zset: what operators did, by a counter)
  */
 import { createHash } from "node:crypto"
 import type { Reply, Script } from "../Store.ts"
@@ -24,7 +24,7 @@ export const operatorKeysOf = (campaign: string): ReadonlyArray<string> => {
 }
 
 const prelude = `
-local TRAIL = KEYS[14]
+local TRAIL = KEYS[15]
 local function hash(id) return string.sub(redis.sha1hex(id), 1, ${HASH_LENGTH}) end
 local function hash_of(id, t) return hash(t[1] == 'u' and doubter(id) or id) end
 local function page(command, key, first, most, ...)
@@ -45,7 +45,7 @@ class Operation extends Step {
 
   constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
     super(db, keys, args)
-    this.trail = keys[13] ?? ""
+    this.trail = keys[14] ?? ""
   }
 
   /** Of whom a slot is: of a start in doubt, its ticket. */
@@ -68,7 +68,7 @@ class Operation extends Step {
 
 const operation = (name: string, lua: string, memory: (step: Operation) => Reply): Script => ({
   ...script(`operator.${name}`, prelude + lua, () => []),
-  numberOfKeys: 14,
+  numberOfKeys: 15,
   memory: (db, keys, args) => memory(new Operation(db, keys, args)),
 })
 

@@ -1,3 +1,4 @@
+import { behind, silentSince } from "./outage.ts"
 import { script } from "./step.ts"
 
 /**
@@ -17,7 +18,8 @@ if t[1] == 'w' then return reply(place(id)) end
 if t[1] == 's' then return reply({'busy'}) end
 if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
-if tonumber(call('ZSCORE', LEASES, id) or '0') < now and not away() then
+local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
+if ends < now and not silent_since(ends) then
   free(id, t)
   finish(id, t, 'M', 'missed')
   call_next()
@@ -25,7 +27,7 @@ if tonumber(call('ZSCORE', LEASES, id) or '0') < now and not away() then
 end
 t[1] = 's'
 save(id, t)
-call('ZADD', LEASES, deadline, id)
+call('ZADD', LEASES, int(deadline + behind()), id)
 return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'})
 `,
   (s) => {
@@ -36,7 +38,8 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t[0] === "s") return s.reply(["busy"])
     if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
     if (t[0] !== "c") return s.reply(["over", t[0]])
-    if ((s.db.zscore(s.leases, id) ?? 0) < s.now && !s.away()) {
+    const ends = s.db.zscore(s.leases, id) ?? 0
+    if (ends < s.now && silentSince(s, ends) === undefined) {
       s.free(id, t)
       s.finish(id, t, "M", "missed")
       s.callNext()
@@ -44,7 +47,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     }
     t[0] = "s"
     s.save(id, t)
-    s.db.zadd(s.leases, Number(s.arg(1)), id)
+    s.db.zadd(s.leases, Number(s.arg(1)) + behind(s), id)
     return s.reply(["starting", t[2], s.db.hget(s.data, id) ?? "", t[5], t[6] ?? "0"])
   },
 )

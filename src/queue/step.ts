@@ -21,7 +21,8 @@
  * KEYS (one hash tag a campaign)
  *   1 meta      hash    counters `seq`, `lease`; `live` sessions; `avg` call length in ms; `rest`, `restn` the
  *                       back-off of a full platform; `audit` until when somebody asks after old sessions;
- *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent; `paused` and
+ *                       `swept` when somebody swept last; `mercy` until when nobody counts as absent, `forgiven` when an outage
+ *                       was forgiven last; `paused` and
  *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
  *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come;
  *                       `started` counts sessions; `doubts` how many starts are in doubt; `disrupted` is 1 while the
@@ -39,6 +40,7 @@
  *  11 passed    zset    `network seq id` of waiting tickets that were looked at, all with score 0; seq has 16 digits
  *  12 networks  hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
  *  13 parked    zset    waiting ids that are not called now, by the time until when
+ *  14 gates     zset    gates by the time when each was heard of last (`outage.ts`)
  *
  * ARGV 1 now (ms) · 2 slots, and behind a blank a network's share of them (absent: 1, no limit) · 3 this instance · 4 prefix of
  * the instances' channels · 5 start window (ms), then the script's own.
@@ -49,6 +51,7 @@
 import type { SettlementKind } from "../FifoQueue.ts"
 import type { Reply, Script } from "../Store.ts"
 import type { MemoryDb } from "../store/MemoryDb.ts"
+import { absent, outageLua } from "./outage.ts"
 
 /** How long a terminal ticket is remembered, so that its holder learns how it ended. */
 export const RETENTION_MILLIS = 10 * 60_000
@@ -77,9 +80,10 @@ export const CLEAR_LIMIT = 200
  * `[state, seq, lease, instance, caller, since, accepted, network, tries]`: state is one of `w` waiting, `c` called, `s` starting,
  * `l` live, `u` a start in doubt, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X`
  * removed by an operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
- * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, accepted
- * when the ticket came (ms); network is the caller's network, absent or empty where it has none; tries are those of its starts
- * that failed, as `fail` counts them, absent while none did. Records of older versions have none of the last three.
+ * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, later by
+ * the outages of the turn, accepted when the ticket came (ms); network is the caller's network, absent or empty where it has none;
+ * tries are those of its starts that failed, as `fail` counts them, absent while none did. Records of older versions have none of
+ * the last three.
  */
 export type Ticket = [
   state: string,
@@ -99,7 +103,7 @@ export const shareOf = (share: number, of: number): number => (share >= 1 ? of :
 const prelude = `
 local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local LEASES, SESSIONS, OVER, FORGET, SETTLE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PASSED, NETWORKS, PARKED = KEYS[11], KEYS[12], KEYS[13]
+local PASSED, NETWORKS, PARKED, GATES = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local now, self, channel, window = tonumber(ARGV[1]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 local slots, share = string.match(ARGV[2], '^(%S+) ?(.*)$')
 slots, share = tonumber(slots), tonumber(share) or 1
@@ -221,6 +225,7 @@ local function oldest_of_all()
   end
   return nil
 end
+${outageLua}
 local last_called
 local function call_up_to(most)
   local looked, called = 0, 0
@@ -239,8 +244,7 @@ local function call_up_to(most)
     if not id then return 0 end
     if looked == ${CLEAR_LIMIT} then return 1 end
     t = t or load(id)
-    local seen = tonumber(call('ZSCORE', PRESENCE, id) or '0')
-    if seen < now and not unattended() then
+    if absent(t, tonumber(call('ZSCORE', PRESENCE, id) or '0')) then
       looked = looked + 1
       unwait(id, t)
       finish(id, t, 'A')
@@ -311,7 +315,7 @@ local function reply(result) return {result, signals, settlements} end
 /** The names of a campaign's keys, in the order of `KEYS`. */
 const QUEUE_KEYS: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases"],
-  ...["sessions", "over", "forget", "settle", "passed", "networks", "parked"],
+  ...["sessions", "over", "forget", "settle", "passed", "networks", "parked", "gates"],
 ]
 
 /** The twin of the prelude. */
@@ -330,6 +334,7 @@ export class Step {
   readonly passed: string
   readonly networks: string
   readonly parkedKey: string
+  readonly gates: string
   readonly now: number
   readonly slots: number
   readonly share: number
@@ -338,6 +343,8 @@ export class Step {
   readonly window: number
   readonly args: ReadonlyArray<string>
   lastCalled: string | undefined
+  /** until when this gate has shown who is connected to it; known to a sweep alone */
+  shown: number | undefined
   private readonly signals: Array<Reply> = []
   private readonly settlements: Array<Reply> = []
 
@@ -357,6 +364,7 @@ export class Step {
     this.passed = key(11)
     this.networks = key(12)
     this.parkedKey = key(13)
+    this.gates = key(14)
     this.now = Number(args[0])
     const [slots, share = "1"] = (args[1] ?? "").split(" ")
     this.slots = Number(slots)
@@ -552,8 +560,7 @@ export class Step {
       const t = id === undefined ? undefined : this.load(id)
       if (id === undefined || t === undefined) return 0
       if (looked === CLEAR_LIMIT) return 1
-      const seen = this.db.zscore(this.presence, id) ?? 0
-      if (seen < this.now && !this.unattended()) {
+      if (absent(this, t, this.db.zscore(this.presence, id) ?? 0)) {
         looked++
         this.unwait(id, t)
         this.finish(id, t, "A")

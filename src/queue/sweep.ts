@@ -1,7 +1,10 @@
-import { OVER_MILLIS, script } from "./step.ts"
+import { absent, DEAD_MILLIS, forgive, silentSince } from "./outage.ts"
+import { OVER_MILLIS, script, type Ticket } from "./step.ts"
 
 /** At most so many of each kind are handled in one step. */
 const LIMIT = 200
+/** At most so many times as many are looked at for it, when others are still to be waited for. */
+const PAGES = 5
 /** The end of a session that nobody knows is remembered for so many at most. */
 const OVER_MAX = 100_000
 /** A settlement this old was not carried out by the process that owed it. */
@@ -15,12 +18,12 @@ export const RECOUNT_MOST = 2_000
 /**
  * Upholds what time decides: leases past their deadline are freed (called → missed, live → reclaimed, doubt → gone), except that a
  * start whose gate died may have happened: its slot is held in doubt, and its ticket goes back to its place;
- * absent tickets are abandoned, free slots call the next, and what is over is forgotten. Whoever is called when the store or
- * every gate was away gets the start window anew. Every `RECOUNT_MILLIS` what networks have is counted anew, because beside an
+ * absent tickets are abandoned, free slots call the next, and what is over is forgotten. What an outage brought about is held against
+ * nobody (`outage.ts`). Every `RECOUNT_MILLIS` what networks have is counted anew, because beside an
  * instance of a version that does not count it, it would be wrong for ever. Any instance may run it at any moment, as often as
  * it likes.
  *
- * ARGV 6 presence of those who could not show it (ms)
+ * ARGV 6 presence of those who could not show it (ms) · 7 until when this gate has shown who is connected to it (ms)
  * Result `[more, waiting, leases, live, average ms, owed, doubts]`: more is 1 when another sweep has work at once; owed are settlements
  * `'refund|release|missed id caller'` left behind by a process that died
  */
@@ -42,16 +45,26 @@ if due and call('ZCARD', LEASES) + call('ZCARD', WAITING) <= ${RECOUNT_MOST} the
   recount('h', LEASES)
   recount('w', WAITING)
 end
-if away() then
-  if num(META, 'mercy') <= now then call('HSET', META, 'mercy', ARGV[6]) end
-  for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-    if load(id)[1] == 'c' then call('ZADD', LEASES, int(now + window), id) end
+if away() then forgive(swept, ARGV[6]) end
+-- a sweep that was on its way for long is no step back
+if now > swept or swept - now > ${DEAD_MILLIS} then call('HSET', META, 'swept', int(now)) end
+call('ZADD', GATES, int(now), self)
+call('ZREMRANGEBYSCORE', GATES, '-inf', '(' .. int(now - ${DEAD_MILLIS}))
+shown = tonumber(ARGV[7])
+-- ends what is overdue, unless it is still to be waited for
+local function overdue(key, ends)
+  local ended, waited_for = 0, 0
+  for page = 1, ${PAGES} do
+    local ids = call('ZRANGEBYSCORE', key, '-inf', '(' .. int(now), 'WITHSCORES', 'LIMIT', waited_for, ${LIMIT})
+    for i = 1, #ids, 2 do
+      if ends(ids[i], load(ids[i]), tonumber(ids[i + 1])) then ended = ended + 1 else waited_for = waited_for + 1 end
+    end
+    if ended >= ${LIMIT} then more = 1 end
+    if ended >= ${LIMIT} or #ids < ${2 * LIMIT} then return end
   end
 end
-call('HSET', META, 'swept', int(now))
-local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
-for _, id in ipairs(expired) do
-  local t = load(id)
+overdue(LEASES, function(id, t, deadline)
+  if t[1] == 'c' and silent_since(deadline) then return false end
   if t[1] == 'l' then
     over(id, t, 'R')
   elseif t[1] == 'u' then
@@ -64,13 +77,16 @@ for _, id in ipairs(expired) do
     free(id, t)
     finish(id, t, 'M', 'missed')
   end
-end
+  return true
+end)
 call('ZREMRANGEBYSCORE', PARKED, '-inf', '(' .. int(now))
-local absent = unattended() and {} or call('ZRANGEBYSCORE', PRESENCE, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
-for _, id in ipairs(absent) do
-  local t = load(id)
-  unwait(id, t)
-  finish(id, t, 'A')
+if not unattended() then
+  overdue(PRESENCE, function(id, t, seen)
+    if not absent(t, seen) then return false end
+    unwait(id, t)
+    finish(id, t, 'A')
+    return true
+  end)
 end
 local forgotten = call('ZRANGEBYSCORE', FORGET, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(forgotten) do
@@ -82,7 +98,7 @@ if withdrawn > 0 and withdrawn < now and #forgotten < ${LIMIT} then call('HDEL',
 call('ZREMRANGEBYSCORE', OVER, '-inf', int(now - ${OVER_MILLIS}))
 local crowd = call('ZCARD', OVER) - ${OVER_MAX}
 if crowd > 0 then call('ZREMRANGEBYRANK', OVER, 0, crowd - 1) end
-if #expired == ${LIMIT} or #absent == ${LIMIT} or #forgotten == ${LIMIT} then more = 1 end
+if #forgotten == ${LIMIT} then more = 1 end
 if call_next() == 1 then more = 1 end
 local owed = call('ZRANGEBYSCORE', SETTLE, '-inf', int(now - ${SETTLE_AFTER_MILLIS}), 'LIMIT', 0, ${LIMIT})
 return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), owed, num(META, 'doubts')})
@@ -106,17 +122,28 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
       recount("h", s.leases)
       recount("w", s.waiting)
     }
-    if (s.away()) {
-      if (s.num("mercy") <= now) db.hset(s.meta, "mercy", s.arg(0))
-      for (const id of db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
-        if (s.load(id)?.[0] === "c") db.zadd(s.leases, now + s.window, id)
+    if (s.away()) forgive(s, swept, s.arg(0))
+    if (now > swept || swept - now > DEAD_MILLIS) db.hset(s.meta, "swept", String(now))
+    db.zadd(s.gates, now, s.self)
+    db.zremrangebyscore(s.gates, NEGATIVE_INFINITY, now - DEAD_MILLIS - 1)
+    s.shown = Number(s.arg(1))
+    let more = 0
+    const overdue = (key: string, ends: (id: string, t: Ticket, deadline: number) => boolean): void => {
+      let ended = 0
+      let waitedFor = 0
+      for (let page = 0; page < PAGES; page++) {
+        const ids = db.zrangebyscore(key, NEGATIVE_INFINITY, before, LIMIT, waitedFor)
+        for (const id of ids) {
+          const t = s.load(id)
+          if (t !== undefined && ends(id, t, db.zscore(key, id) ?? 0)) ended++
+          else waitedFor++
+        }
+        if (ended >= LIMIT) more = 1
+        if (ended >= LIMIT || ids.length < LIMIT) return
       }
     }
-    db.hset(s.meta, "swept", String(now))
-    const expired = db.zrangebyscore(s.leases, Number.NEGATIVE_INFINITY, before, LIMIT)
-    for (const id of expired) {
-      const t = s.load(id)
-      if (t === undefined) continue
+    overdue(s.leases, (id, t, deadline) => {
+      if (t[0] === "c" && silentSince(s, deadline) !== undefined) return false
       if (t[0] === "l") {
         s.over(id, t, "R")
       } else if (t[0] === "u") {
@@ -129,14 +156,16 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
         s.free(id, t)
         s.finish(id, t, "M", "missed")
       }
-    }
+      return true
+    })
     db.zremrangebyscore(s.parkedKey, Number.NEGATIVE_INFINITY, before)
-    const absent = s.unattended() ? [] : db.zrangebyscore(s.presence, Number.NEGATIVE_INFINITY, before, LIMIT)
-    for (const id of absent) {
-      const t = s.load(id)
-      if (t === undefined) continue
-      s.unwait(id, t)
-      s.finish(id, t, "A")
+    if (!s.unattended()) {
+      overdue(s.presence, (id, t, seen) => {
+        if (!absent(s, t, seen)) return false
+        s.unwait(id, t)
+        s.finish(id, t, "A")
+        return true
+      })
     }
     const forgotten = db.zrangebyscore(s.forget, Number.NEGATIVE_INFINITY, before, LIMIT)
     for (const id of forgotten) {
@@ -147,7 +176,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     if (withdrawn > 0 && withdrawn < now && forgotten.length < LIMIT) db.hdel(s.meta, "withdrawn")
     db.zremrangebyscore(s.overs, Number.NEGATIVE_INFINITY, now - OVER_MILLIS)
     for (let crowd = db.zcard(s.overs) - OVER_MAX; crowd > 0; crowd--) db.zrem(s.overs, db.zat(s.overs, 0) ?? "")
-    let more = expired.length === LIMIT || absent.length === LIMIT || forgotten.length === LIMIT ? 1 : 0
+    if (forgotten.length === LIMIT) more = 1
     if (s.callNext() === 1) more = 1
     const owed = db.zrangebyscore(s.settle, Number.NEGATIVE_INFINITY, now - SETTLE_AFTER_MILLIS, LIMIT)
     const counts = [db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), s.num("avg")]

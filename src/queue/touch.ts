@@ -1,8 +1,10 @@
 import type { Reply } from "../Store.ts"
+import { turnOf } from "./outage.ts"
 import { script } from "./step.ts"
 
 /**
- * Says where tickets stand and keeps those that wait present: one call a tick for all tickets of an instance.
+ * Says where tickets stand and keeps those that wait present: one call a tick for all tickets of an instance. A start window is
+ * never said to end in the past: one that has ended is given anew or the turn is missed (`outage.ts`).
  *
  * ARGV 6 present until (ms), or 0 to leave presence alone · 7… ids
  * Result `[length, average ms, tickets, disrupted]` with a ticket each, in order: `['w', position]` ·
@@ -11,7 +13,7 @@ import { script } from "./step.ts"
 export const touch = script(
   "touch",
   `
-local present, found = ARGV[6], {}
+local present, found, missed = ARGV[6], {}, false
 for i = 7, #ARGV do
   local id = ARGV[i]
   local rank = call('ZRANK', WAITING, id)
@@ -23,17 +25,20 @@ for i = 7, #ARGV do
     if not t then
       found[#found + 1] = {'-'}
     elseif t[1] == 'c' then
-      found[#found + 1] = {'c', call('ZSCORE', LEASES, id) or '0', t[3]}
+      local ends = turn_of(id, t)
+      if ends then found[#found + 1] = {'c', int(ends), t[3]} else found[#found + 1], missed = {'M'}, true end
     else
       found[#found + 1] = {t[1]}
     end
   end
 end
+if missed then call_next() end
 return reply({call('ZCARD', WAITING), num(META, 'avg'), found, num(META, 'disrupted')})
 `,
   (s) => {
     const present = Number(s.arg(0))
     const found: Array<Reply> = []
+    let missed = false
     for (const id of s.args.slice(1)) {
       const rank = s.db.zrank(s.waiting, id)
       if (rank !== undefined) {
@@ -42,10 +47,15 @@ return reply({call('ZCARD', WAITING), num(META, 'avg'), found, num(META, 'disrup
         continue
       }
       const t = s.load(id)
-      if (t === undefined) found.push(["-"])
-      else if (t[0] === "c") found.push(["c", String(s.db.zscore(s.leases, id) ?? 0), t[2]])
-      else found.push([t[0]])
+      if (t?.[0] === "c") {
+        const ends = turnOf(s, id, t)
+        if (ends === undefined) missed = true
+        found.push(ends === undefined ? ["M"] : ["c", String(ends), t[2]])
+      } else {
+        found.push([t === undefined ? "-" : t[0]])
+      }
     }
+    if (missed) s.callNext()
     return s.reply([s.db.zcard(s.waiting), s.num("avg"), found, s.num("disrupted")])
   },
 )
@@ -71,7 +81,11 @@ if t[1] == 'w' then
   call('ZADD', PRESENCE, 'GT', present, id)
   return reply(place(id))
 end
-if t[1] == 'c' then return reply({'called', call('ZSCORE', LEASES, id) or '0', t[3]}) end
+if t[1] == 'c' then
+  local ends = turn_of(id, t)
+  if ends then return reply({'called', int(ends), t[3]}) end
+  call_next()
+end
 if t[1] == 's' then return reply({'starting'}) end
 if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
 return reply({'over', t[1]})
@@ -90,7 +104,11 @@ return reply({'over', t[1]})
       if (present > (s.db.zscore(s.presence, id) ?? 0)) s.db.zadd(s.presence, present, id)
       return s.reply(s.place(id))
     }
-    if (t[0] === "c") return s.reply(["called", String(s.db.zscore(s.leases, id) ?? 0), t[2]])
+    if (t[0] === "c") {
+      const ends = turnOf(s, id, t)
+      if (ends !== undefined) return s.reply(["called", String(ends), t[2]])
+      s.callNext()
+    }
     if (t[0] === "s") return s.reply(["starting"])
     if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
     return s.reply(["over", t[0]])

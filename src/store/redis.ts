@@ -17,9 +17,7 @@ import { makeFaults } from "./redis-faults.ts"
 import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
 import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
-
-/** How often the server's time is measured again. */
-const RESYNC_MILLIS = 30_000
+import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
 
 /** How soon a connection that could not be used is tried again. */
 const RETRY_MILLIS = 500
@@ -27,6 +25,9 @@ const RETRY_MILLIS = 500
 /** Writing this key shows whether the server takes writes. It is kept for as short as can be. */
 const PROBE_KEY = "vg:probe"
 const PROBE_TTL_MILLIS = 1
+
+/** Asks the node of a key for its time. */
+const TIME_THERE = "return redis.call('TIME')"
 
 /** How often the log says that the store can still not be used (ms). */
 const COMPLAIN_EVERY_MILLIS = 60_000
@@ -90,8 +91,8 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       const log = Effect.runForkWith(context)
       /** time that goes on evenly when the wall clock is set (ms) */
       const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-      /** added to the steady time it is the server's; undefined while there is no measured connection */
-      let offset: number | undefined
+      /** the connection is what the connection string says */
+      let examined = false
       const trouble = troubleOf(connection)
       const noteFault = yield* makeFaults()
       // Sentinel and a primary's hosts are asked again: a failover may be under way
@@ -138,13 +139,27 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         if (!listening) Deferred.doneUnsafe(first, Effect.void)
       }
 
-      const measure = Effect.gen(function* () {
-        const before = steady()
-        const time = yield* ask((done) => client.call("TIME", done))
-        const [seconds, micros] = Array.isArray(time) ? time : []
-        offset = Math.round(Number(seconds) * 1000 + Number(micros) / 1000 - (before + steady()) / 2)
-        return steady() + offset - clock.currentTimeMillisUnsafe()
-      })
+      const askTime = ask((done) => client.call("TIME", done))
+      const time = makeServerClock(
+        clock,
+        // of a cluster always the same node, so that all gates agree; while that is away any
+        (client instanceof Cluster
+          ? Effect.catch(
+              ask((done) => client.eval(TIME_THERE, 1, PROBE_KEY, done)),
+              () => askTime,
+            )
+          : askTime
+        ).pipe(
+          Effect.flatMap((told) => {
+            const [seconds, micros] = Array.isArray(told) ? told : []
+            const millis = Number(seconds) * 1000 + Number(micros) / 1000
+            return Number.isFinite(millis) ? Effect.succeed(millis) : Effect.fail(new Error("TIME: no time"))
+          }),
+          Effect.tapError((error) => Effect.sync(() => giveUp(error))),
+        ),
+      )
+      /** There is a connection, and by it the server's time is known. */
+      const isUsable = (): boolean => examined && time.isMeasured()
 
       /**
        * Whether a new connection is what the connection string says. ioredis goes on without its user when the server knows no
@@ -179,7 +194,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           { concurrency: "unbounded" },
         ).pipe(Effect.mapError(trouble))
         if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
-        return yield* Effect.mapError(measure, trouble)
+        return yield* Effect.mapError(time.measure, trouble)
       }).pipe(Effect.mapError((found) => (found === isReplica ? replica : found)))
 
       /** counts connections: what is said of an old one must not end a newer one, nor one that is being made (see `renew`) */
@@ -189,6 +204,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         return examine.pipe(
           Effect.tap((ahead) => {
             complaint = ""
+            if (connection === connections) examined = client.status === "ready"
             Deferred.doneUnsafe(first, Effect.void)
             Deferred.doneUnsafe(connectedAgain, Effect.void)
             connectedAgain = Deferred.makeUnsafe()
@@ -216,9 +232,11 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       client.on("ready", () => {
         log(onReady)
       })
-      client.on("close", () => {
-        offset = undefined
-      })
+      const forget = (): void => {
+        examined = false
+        time.forget()
+      }
+      client.on("close", forget)
       const failed = (error: unknown): void => complain(trouble(error))
       client.on("error", failed)
       client.connect().catch(failed)
@@ -251,16 +269,16 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           },
           onSwitch: () => {
             log(Effect.logWarning("The store has another master; connecting to it."))
-            offset = undefined
+            forget()
             renew()
             listener.renew()
           },
         })
       }
 
-      yield* Effect.suspend(() => (offset === undefined ? Effect.void : measure)).pipe(
+      yield* Effect.suspend(() => (examined ? time.measure : Effect.void)).pipe(
         Effect.ignore,
-        Effect.delay(RESYNC_MILLIS),
+        Effect.delay(MEASURE_EVERY_MILLIS),
         Effect.forever,
         Effect.forkScoped,
       )
@@ -275,8 +293,8 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       const giveUp = (error: Error): void => {
         const demoted = isDemotion(error)
         // of a cluster only one node may hang
-        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || offset === undefined) return
-        offset = undefined
+        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || !examined) return
+        forget()
         complain(demoted ? replica : trouble(error))
         client.disconnect(true)
         if (demoted) listener.renew()
@@ -316,7 +334,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
 
       const ready = (asked: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => {
-          if (offset === undefined || failingOver) return Effect.fail(notConnected())
+          if (!isUsable() || failingOver) return Effect.fail(notConnected())
           const sent = ask((done) =>
             send((error, reply) => {
               if (error && isDemotion(error)) repeat(error, done, () => send(done))
@@ -360,7 +378,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         // one primitive for the whole: every admission waits for it
         run: (script, keys, args) =>
           Effect.callback<Reply, StoreUnavailable>((resume) => {
-            if (offset === undefined || failingOver) return resume(Effect.fail(notConnected()))
+            if (!isUsable() || failingOver) return resume(Effect.fail(notConnected()))
             run(script, keys, args, (error, reply) => {
               if (error) {
                 resume(Effect.fail(lost(error, script.name)))
@@ -399,7 +417,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
             attempt(written, () => client.set(PROBE_KEY, "", "PX", PROBE_TTL_MILLIS, written))
           }),
         ),
-        now: Effect.sync(() => (offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)),
+        now: time.now,
       })
     }),
   )

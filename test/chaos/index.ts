@@ -2,7 +2,7 @@
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
-import { gateFrozen } from "./scenarios/gate-frozen.ts"
+import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { gateStopped } from "./scenarios/gate-stopped.ts"
 import { platformHangs, platformRefuses, platformUntold } from "./scenarios/platform-outage.ts"
@@ -11,6 +11,7 @@ import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
 import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
+import { swallowedPath } from "./scenarios/swallowed-path.ts"
 import type { Scenario } from "./support/scenario.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
@@ -24,7 +25,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   sentinelPlanned,
   clusterFailover,
   gateFrozen,
+  gateSuspended,
   clockSteps,
+  swallowedPath,
   cutRedis,
   cutPlatform,
   cutCallers,

@@ -30,7 +30,7 @@ interface Call {
 /** Puts a field of the campaign's record, as an operator or a full platform would. KEYS those of a queue · ARGV field, value */
 const put: Script = {
   name: "test.put",
-  numberOfKeys: 12,
+  numberOfKeys: 13,
   lua: "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) and 0",
   memory: (db, [meta = ""], [field = "", value = ""]) => {
     db.hset(meta, field, value)

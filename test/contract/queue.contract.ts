@@ -12,6 +12,7 @@ import { doubts } from "./queue/doubts.ts"
 import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
 import { networks } from "./queue/networks.ts"
+import { outages } from "./queue/outages.ts"
 import { presence } from "./queue/presence.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
@@ -26,6 +27,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   failures(test)
   doubts(test)
   presence(test)
+  outages(test)
   networks(test)
   deadlines(test)
   signals(test)

@@ -1,6 +1,6 @@
 /** Callers who hang up and stores that fail, at every place where that can happen: nothing stays behind. */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { MOST_KEPT, MOST_OF_CALLER } from "../../src/gatekeeper/give-back.ts"
@@ -111,7 +111,13 @@ describe("over a store that takes its time", () => {
     Effect.gen(function* () {
       const world = makeWorld()
       yield* TestClock.setTime(BEGIN)
-      yield* Effect.provide(body(world), gateLayer(world, {}, { store: slowStore(100) }))
+      const scope = yield* Scope.make()
+      const services = yield* Layer.buildWithScope(gateLayer(world, {}, { store: slowStore(100) }), scope)
+      yield* Effect.provide(body(world), services)
+      // a sweep that is under way is finished
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(closing)
     })
   /** Lets time pass while an effect runs. */
   const meanwhile = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -352,7 +358,8 @@ const unanswered = (faults: Faults, count: number) =>
     Array.from({ length: count }, (_, n) => n),
     (n) =>
       Effect.gen(function* () {
-        faults.countdown = 1
+        // after a failure the store is told of it first
+        faults.countdown = n === 0 ? 1 : 2
         expect((yield* ask(`203.1.${n}.1`))._tag).toBe("StoreUnavailable")
       }),
     { discard: true },

@@ -283,7 +283,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       expect(yield* old.on(start(ticket))).toMatchObject({ _tag: "Started", sessionId: "web-2" })
     }))
 
-  test("loses nobody who came since it is served again, though the gate that serves it has not swept yet", (bench) =>
+  test("loses nobody who came since it is served again, though the beats of the gate that serves it are lost", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench, 0)
       yield* TestClock.adjust(UNSERVED_MILLIS + GATE_BEAT_MILLIS - 300)
@@ -292,7 +292,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       const back = yield* startGate(bench.world, store, withSales)
       const ticket = yield* back.on(enqueue(caller(5), SALES))
       yield* TestClock.adjust("10 seconds")
-      expect(gate.warnings.filter((line) => line.includes("any more"))).toHaveLength(1)
+      expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
       expect(yield* back.on(stateOf(ticket))).toBe("waiting")
       yield* gate.on(hangUp(call.sessionId))
       yield* TestClock.adjust("1 second")

@@ -8,11 +8,13 @@ import {
   START_LEASE_MILLIS,
   TICK_MILLIS,
 } from "../../src/FifoQueue.ts"
+import { DEAD_MILLIS } from "../../src/queue/outage.ts"
 import { DOUBT_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list, text } from "../../src/store/reply.ts"
-import { crowded } from "../support/queue-invariants.ts"
+import { crowded, isAbsent } from "../support/queue-invariants.ts"
 import type { QueueState, Record } from "../support/queue-probe.ts"
+import { isMissed, turnAfter } from "./anew.ts"
 
 /** One script as it was carried out. */
 export interface Carried {
@@ -20,6 +22,9 @@ export interface Carried {
   /** its arguments after those that all scripts share */
   readonly args: ReadonlyArray<string>
   readonly now: number
+  /** the gate that took it, and until when that has shown who is connected, known of a sweep */
+  readonly self: string
+  readonly shown?: number
   readonly slots: number
   readonly result: ReadonlyArray<Reply>
   readonly before: QueueState
@@ -30,6 +35,7 @@ export interface Carried {
   readonly unattended: boolean
   /** nobody has swept for long, so nobody could start either */
   readonly away: boolean
+  readonly lastSwept: number
   /** the ids of sessions whose end was told before this step */
   readonly ended: ReadonlySet<string>
   /** no gate has swept the campaign for as long as it takes to be removed */
@@ -46,10 +52,8 @@ const MOST_REST = 60_000
 const MOST_REST_IDLE = 5_000
 
 /** What calling the next ticket may do to any ticket. */
-const called = ({ before, now, unattended }: Carried, id: string, move: string): boolean => {
-  const counts = unattended || (before.presence.get(id) ?? 0) >= now
-  return move === (counts ? "wc" : "wA")
-}
+const called = (step: Carried, id: string, move: string): boolean =>
+  move === (!step.unattended && isAbsent(step.before, id, step) ? "wA" : "wc")
 
 const deadline = ({ before }: Carried, id: string): number => before.leases.get(id) ?? 0
 
@@ -71,9 +75,11 @@ const rules: { readonly [script: string]: Rule } = {
   admit: (step, id, move) => called(step, id, move) || (id === step.args[0] && (move === "-w" || move === "-s")),
   start: (step, id, move) => {
     if (id !== step.args[0]) return step.result[1] === "M" && called(step, id, move)
-    const late = deadline(step, id) < step.now && !step.away
-    return move === (late ? "cM" : "cs")
+    return move === (isMissed(step, id) ? "cM" : "cs")
   },
+  touch: (step, id, move) =>
+    step.args.slice(1).includes(id) && move === "cM" ? isMissed(step, id) : called(step, id, move),
+  attach: (step, id, move) => (id === step.args[0] ? move === "cM" && isMissed(step, id) : called(step, id, move)),
   bind: (step, id, move, was) => {
     const heard = step.args.slice(4).some((session) => step.ended.has(session))
     const doubt = step.before.tickets.get(`?${step.args[1]}`)?.state === "u"
@@ -104,7 +110,8 @@ const rules: { readonly [script: string]: Rule } = {
     return step.unserved && (move === "wX" || move === "cX")
   },
   sweep: (step, id, move) => {
-    if (["cM", "sw", "lR"].includes(move)) return deadline(step, id) < step.now
+    if (move === "cM") return isMissed(step, id)
+    if (move === "sw" || move === "lR") return deadline(step, id) < step.now
     if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
     return called(step, id, move)
   },
@@ -149,8 +156,17 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     u: DOUBT_MILLIS,
   }
   for (const [id, until] of step.after.leases) {
-    if (until === step.before.leases.get(id)) continue
-    const most = step.now + (longest[step.after.tickets.get(id)?.state ?? ""] ?? 0)
+    const is = step.after.tickets.get(id)
+    const was = step.before.tickets.get(id)
+    const remains = is?.state === "c" && was?.state === "c" && is.lease === was.lease
+    if (!remains && until === step.before.leases.get(id)) continue
+    const turn = turnAfter(step, id)
+    if (remains && is.since !== turn.since)
+      wrong.push(`the turn of ${id} lasts since ${is.since}, not since ${turn.since}`)
+    // a start has its time from the latest sweep on, where its gate is behind
+    const by = is?.state === "s" ? step.lastSwept - step.now : 0
+    const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
+    const most = remains ? turn.ends : from + (longest[is?.state ?? ""] ?? 0)
     if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
   }
 }

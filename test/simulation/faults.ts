@@ -4,55 +4,10 @@
  */
 import { Step } from "../../src/queue/step.ts"
 import type { Reply, Script } from "../../src/Store.ts"
-import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { list } from "../../src/store/reply.ts"
+import { outageFaults } from "./faults-outage.ts"
+import { everywhere, failedAs, queue, replaced, tampered } from "./tampering.ts"
 import type { Planted } from "./world.ts"
-
-type Body = Script["memory"]
-type Change = (script: Script) => Script
-
-/** Replaces one script's body; `real` is what it replaces. */
-const replaced = (name: string, body: (real: Body) => Body): Change => {
-  const made = new Map<Script, Script>()
-  return (script) => {
-    if (script.name !== name) return script
-    const known = made.get(script) ?? { ...script, memory: body(script.memory) }
-    made.set(script, known)
-    return known
-  }
-}
-
-/** Replaces one script of the queue by a body of its own. */
-const queue = (name: string, body: (step: Step, real: () => Reply) => Reply): Change =>
-  replaced(`queue.${name}`, (real) => (db, keys, args) => body(new Step(db, keys, args), () => real(db, keys, args)))
-
-/** A store that answers some of a script's commands differently. */
-const tampered = (name: string, change: (db: MemoryDb, step: Step) => Partial<MemoryDb>): Change =>
-  replaced(`queue.${name}`, (real) => (db, keys, args) => {
-    const changed = change(db, new Step(db, keys, args))
-    const seen: MemoryDb = new Proxy(db, {
-      get: (target, property) => {
-        const value = Reflect.get(changed, property) ?? Reflect.get(target, property)
-        return typeof value === "function" ? value.bind(target) : value
-      },
-    })
-    return real(seen, keys, args)
-  })
-
-/** Tells the store another reason of a start that failed. */
-const failedAs = (was: string, becomes: string): Change =>
-  replaced(
-    "queue.fail",
-    (real) => (db, keys, args) => real(db, keys, args.with(7, args[7] === was ? becomes : (args[7] ?? ""))),
-  )
-
-/** Changes every script of the queue alike. */
-const everywhere = (change: (name: string) => Change): Change => {
-  const changes = ["admit", "start", "bind", "alias", "fail", "resolve", "end", "leave", "withdraw", "sweep"].map(
-    change,
-  )
-  return (script) => changes.reduce((made, each) => each(made), script)
-}
 
 /** An admission that does what was decided, whatever is true by now. */
 const decided = (script: Script, starts: boolean): Script => ({
@@ -462,6 +417,7 @@ export const faults: ReadonlyArray<Planted> = [
       hset: (key, field, value) => db.hset(key, field, field === "mercy" ? String(s.now + 86_400_000) : value),
     })),
   },
+  ...outageFaults,
   {
     name: "the longest queue is no limit",
     script: replaced("queue.admit", (real) => (db, keys, args) => real(db, keys, args.with(6, "1000000"))),

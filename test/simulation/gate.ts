@@ -10,14 +10,20 @@ import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
+import { STOOD_STILL_MILLIS } from "../../src/queue/reach.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
+import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
 import { Chance } from "./chance.ts"
+import type { Hindrance } from "./hindrances.ts"
 import { Process } from "./kernel.ts"
 import { makeStore } from "./network.ts"
+import type { Action } from "./plan.ts"
 import { makePlatformApi } from "./platform.ts"
 import { settingsOf } from "./settings.ts"
 import type { World } from "./world.ts"
+
+type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
 
 export type Services = Gatekeeper | PushChannel.PushChannel
 
@@ -45,6 +51,10 @@ export class Gate {
   readonly serves: boolean
   /** since when nothing has hindered its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
+  /** until when it may not know that it stood still, because all its clocks did */
+  unawareUntil = 0
+  /** when it could not reach the store or stood still, in order */
+  readonly hindrances: Array<Hindrance> = []
   /** the slots that its last step assumed */
   slots: number | undefined
   /** since when it has seen a free slot beside a waiting ticket */
@@ -84,7 +94,7 @@ export class Gate {
       ),
       Layer.provideMerge(
         Layer.mergeAll(
-          Layer.succeed(Store, makeStore(world, this)),
+          Layer.effect(Store, makeStore(world, this)),
           Layer.succeed(Settings, settingsOf(world.plan, this.serves)),
         ),
       ),
@@ -114,15 +124,28 @@ export class Gate {
     if (this.services !== undefined) this.cleanSince = Math.max(this.cleanSince, until)
   }
 
-  freeze(millis: number): void {
-    this.process.frozenUntil = this.world.kernel.now + millis
+  freeze({ clocks, millis }: Freeze): void {
+    const { kernel } = this.world
+    const { behind } = this.process
+    const longer = kernel.now + millis - Math.max(this.process.frozenUntil, kernel.now)
+    if (longer <= 0) return
+    this.process.frozenUntil = kernel.now + millis
+    // a shorter one is a gate that is slow
+    if (millis > STOOD_STILL_MILLIS) this.hindered(kernel.now, kernel.now + millis)
     this.trouble(this.process.frozenUntil)
-    this.world.note(`${this.name} freezes for ${millis} ms`)
+    if (clocks !== "none") behind.steady += longer
+    if (clocks === "both") behind.wall += longer
+    if (clocks === "both") this.unawareUntil = this.process.frozenUntil + MEASURE_EVERY_MILLIS
+    this.world.note(`${this.name} freezes for ${millis} ms, with ${clocks} of its clocks`)
+  }
+
+  hindered(from: number, to: number): void {
+    this.hindrances.push({ from, to })
   }
 
   /** Freezes when it next asks the platform, if it does so within `AT_PLATFORM_WITHIN_MILLIS`. */
-  freezeAtPlatform(millis: number): void {
-    this.whenAsking(() => this.freeze(millis))
+  freezeAtPlatform(freeze: Freeze): void {
+    this.whenAsking(() => this.freeze(freeze))
   }
 
   /** The same for its stop. */

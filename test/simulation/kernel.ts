@@ -121,7 +121,10 @@ export class Kernel {
 export class Process {
   alive = true
   frozenUntil = 0
+  /** how far its clocks are behind, because they stood still (ms) */
+  behind = { steady: 0, wall: 0 }
   readonly kernel: Kernel
+  readonly clock: Clock.Clock
   readonly context: Context.Context<never>
 
   constructor(kernel: Kernel) {
@@ -137,20 +140,25 @@ export class Process {
         flush: () => {},
       }),
     }
-    const nanos = () => BigInt(kernel.now) * 1_000_000n
-    const clock: Clock.Clock = {
-      currentTimeMillisUnsafe: () => kernel.now,
-      currentTimeMillis: Effect.sync(() => kernel.now),
+    const wall = () => kernel.now - this.behind.wall
+    const nanos = () => BigInt(wall()) * 1_000_000n
+    const steady = () => BigInt(kernel.now - this.behind.steady) * 1_000_000n
+    this.clock = {
+      currentTimeMillisUnsafe: wall,
+      currentTimeMillis: Effect.sync(wall),
       currentTimeNanosUnsafe: nanos,
       currentTimeNanos: Effect.sync(nanos),
-      monotonicTimeNanosUnsafe: nanos,
-      monotonicTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: steady,
+      monotonicTimeNanos: Effect.sync(steady),
       sleep: (duration) =>
         Effect.callback<void>((resume) =>
           Effect.sync(kernel.after(Duration.toMillis(duration), () => resume(Effect.void), this)),
         ),
     }
-    this.context = Context.empty().pipe(Context.add(Clock.Clock, clock), Context.add(Scheduler.Scheduler, scheduler))
+    this.context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.clock),
+      Context.add(Scheduler.Scheduler, scheduler),
+    )
   }
 
   kill(): void {

@@ -27,6 +27,8 @@ export interface Life {
   costs: number
   /** when it was called last, or was given its window anew */
   calledAt: number
+  /** when it was called last */
+  turnAt: number
 }
 
 /** The request of an admission, from the configuration that it stores. */
@@ -78,6 +80,7 @@ export class Ledger {
       terminalAt: 0,
       costs: 1,
       calledAt: 0,
+      turnAt: 0,
     })
   }
 
@@ -117,6 +120,7 @@ export class Ledger {
         )
         if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
         life.calledAt = world.kernel.now
+        life.turnAt = world.kernel.now
       }
       if (TERMINAL.has(state)) {
         if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)

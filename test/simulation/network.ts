@@ -7,6 +7,7 @@ import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
 import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/gates-shared.ts"
 import { StoreUnavailable, stackless } from "../../src/Session.ts"
 import type { Script, Store } from "../../src/Store.ts"
+import { APART_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
 
@@ -16,17 +17,20 @@ export const MOST_LATENCY = 10
 const TIMEOUT_MILLIS = 500
 const LATE_MILLIS = 900
 
-type Outcome = "done" | "refused" | "unheard" | "late"
+type Outcome = "done" | "refused" | "unheard" | "late" | "swallowed"
 
 const unavailable = (): StoreUnavailable => stackless(() => new StoreUnavailable({ message: "simulated" }))
 
-export const makeStore = (world: World, gate: Gate): Store["Service"] => {
+export const makeStore = Effect.fnUntraced(function* (
+  world: World,
+  gate: Gate,
+): Effect.fn.Return<Store["Service"], never, Scope.Scope> {
   const { kernel, plan } = world
   const skew = world.chance(`skew ${gate.index}`, 2 * plan.skewMillis + 1) - plan.skewMillis
   let calls = 0
   let arrived = 0
 
-  const outcomeOf = (key: string): Outcome => {
+  const faultNow = () => {
     const fault = plan.actions.find(
       (action) =>
         action.kind === "store" &&
@@ -34,13 +38,18 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
         action.at <= world.millis() &&
         world.millis() < action.at + action.millis,
     )
-    if (fault?.kind !== "store") return "done"
+    return fault?.kind === "store" ? fault : undefined
+  }
+  const outcomeOf = (key: string): Outcome => {
+    const fault = faultNow()
+    if (fault === undefined) return "done"
     if (fault.mode !== "mixed") return fault.mode
     return (["done", "refused", "unheard", "late"] as const)[world.chance(`${key} outcome`, 4)] ?? "done"
   }
 
   const call = <A>(
     { name }: Script,
+    ofQueue: boolean,
     args: ReadonlyArray<string>,
     carryOut: (done: (reply: A) => void) => void,
   ): Effect.Effect<A, StoreUnavailable> =>
@@ -50,18 +59,32 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
       const outcome = outcomeOf(key)
       const there = Math.max(arrived - kernel.now, 1 + world.chance(`${key} there`, MOST_LATENCY))
       const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
+      const sentAt = kernel.now
       const fail = (millis: number): void => {
         gate.trouble(kernel.now + millis)
-        kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
+        kernel.after(
+          millis,
+          () => {
+            // nothing else can have come through meanwhile where the outage still lasts and takes all
+            const fault = faultNow()
+            const all = fault !== undefined && fault.mode !== "mixed"
+            if (ofQueue) gate.hindered(all ? sentAt : kernel.now, kernel.now)
+            resume(Effect.fail(unavailable()))
+          },
+          gate.process,
+        )
       }
       // what was not heard of is given back, and may be there; what comes after it was given back stays
       if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.fail"].includes(name))
         world.watch.ledger.mayLose(args[5] ?? "")
-      if (outcome === "late" && name === "limit.take") world.watch.ledger.mayLose(args[1] ?? "")
+      if ((outcome === "late" || outcome === "swallowed") && name === "limit.take")
+        world.watch.ledger.mayLose(args[1] ?? "")
       if (outcome !== "done") world.note(`${gate.name} ${name} will be ${outcome}`)
       if (outcome === "refused") return fail(there + back)
-      if (outcome === "late") {
-        kernel.after(LATE_MILLIS, () => carryOut(() => {}))
+      if (outcome === "late" || outcome === "swallowed") {
+        const { at, millis } = faultNow() ?? { at: 0, millis: 0 }
+        const whole = at + millis - world.millis() + there
+        kernel.after(outcome === "late" ? LATE_MILLIS : Math.max(LATE_MILLIS, whole), () => carryOut(() => {}))
         return fail(TIMEOUT_MILLIS)
       }
       arrived = kernel.now + there
@@ -88,11 +111,53 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
     }
   }
 
+  let asked = 0
+  /** the server's time; apart from what is carried out, so that no history depends on when it was asked */
+  const askTime: Effect.Effect<number, StoreUnavailable> = Effect.callback((resume) => {
+    const key = `${gate.name} time ${asked++}`
+    const there = 1 + world.chance(`${key} there`, MOST_LATENCY)
+    const back = 1 + world.chance(`${key} back`, MOST_LATENCY)
+    const fault = faultNow()
+    if (fault !== undefined && fault.mode !== "mixed") {
+      gate.unawareUntil = Math.max(gate.unawareUntil, kernel.now + TIMEOUT_MILLIS + MEASURE_EVERY_MILLIS)
+      const millis = fault.mode === "refused" ? there + back : TIMEOUT_MILLIS
+      kernel.after(millis, () => resume(Effect.fail(unavailable())), gate.process)
+      return
+    }
+    kernel.after(there, () => {
+      const time = kernel.now + skew
+      kernel.after(back, () => resume(Effect.succeed(time)), gate.process)
+    })
+  })
+  const time = makeServerClock(gate.process.clock, askTime)
+  yield* Effect.ignore(time.measure)
+  if (!world.keepsTime) {
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.ignore(time.measure), MEASURE_EVERY_MILLIS)))
+  }
+  const { clock } = gate.process
+  const first = (yield* time.now) - Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+
+  /** What a step believes the time to be must be right, but for as long as nothing can tell the gate. */
+  const believed = (now: number): void => {
+    const behind = kernel.now + skew - now
+    if (Math.abs(behind) > MOST_LATENCY + APART_MILLIS && kernel.now > gate.unawareUntil + 3 * MOST_LATENCY) {
+      world.fail(`${gate.name} takes a step at a time that is ${behind} ms ago`)
+    }
+  }
+
   return {
-    run: (script, keys, args) => {
-      const sent = args.map(String)
-      return call(script, sent, (done) => world.carryOut(gate, script, keys, sent, done))
-    },
+    run: (script, keys, args) =>
+      Effect.suspend(() => {
+        const sent = args.map(String)
+        const ofQueue = world.watch.isWatched(script.name, keys)
+        if (!time.isMeasured()) {
+          gate.trouble(kernel.now)
+          if (ofQueue) gate.hindered(kernel.now, kernel.now)
+          return Effect.fail(unavailable())
+        }
+        if (ofQueue) believed(Number(sent[0]))
+        return call(script, ofQueue, sent, (done) => world.carryOut(gate, script, keys, sent, done))
+      }),
     // as on a cluster: limits and queue are two steps, between which more can happen
     spans: false,
     get: () => Effect.die("the simulation caches nothing"),
@@ -109,6 +174,6 @@ export const makeStore = (world: World, gate: Gate): Store["Service"] => {
         })
       }),
     ping: Effect.void,
-    now: Effect.sync(() => kernel.now + skew),
+    now: world.keepsTime ? Effect.sync(() => first + Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)) : time.now,
   }
-}
+})

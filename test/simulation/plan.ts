@@ -87,15 +87,20 @@ export type Action =
       readonly gate: number
       readonly when: "now" | "platform"
       readonly millis: number
+      /** the clocks of its machine that stand still with it, as when it is suspended; the wall clock goes on where it is set on waking */
+      readonly clocks: "none" | "steady" | "both"
     }
-  /** A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed. */
+  /**
+   * A gate's calls to the store fail: not carried out, carried out unheard, or carried out after they failed: soon, or all at once when
+   * the path is whole again.
+   */
   | {
       readonly kind: "store"
       readonly at: number
       /** -1 is all of them */
       readonly gate: number
       readonly millis: number
-      readonly mode: "refused" | "unheard" | "late" | "mixed"
+      readonly mode: "refused" | "unheard" | "late" | "swallowed" | "mixed"
     }
   | {
       readonly kind: "bus"
@@ -185,6 +190,8 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       // over, and its end told again and again, before the answer to its start has come
       return { ...usual, delay: Math.max(delay, 400), talk: 1 + (delay >> 2), webhooks: [0, 30, 50] }
     case 2:
+    case 4:
+    case 5:
       // only the audit can learn the other id
       return { ...usual, talk: 195_000 + talk, names: names === "both" ? "web" : names, historyAfter: 100_000 }
     case 3:
@@ -287,6 +294,7 @@ export const planOf = (seed: number): Plan => {
           gate,
           when,
           millis: when === "platform" && millis === 300 ? 45_000 : millis,
+          clocks: pickBy(keyed(seed, `clocks ${n}`), ["none", "steady", "both"] as const),
         })
         break
       }
@@ -295,12 +303,18 @@ export const planOf = (seed: number): Plan => {
         const everywhere = chance.percent(40)
         const millis = chance.pick(20, 300, 3_000, 15_000)
         const met = actions[keyed(seed, `late ${n}`) % arrivals]
+        // of one gate, from the start of a call until after its deadline: the session is bound when others have given the start up
+        if (mode === "refused" && met?.kind === "arrive" && keyed(seed, `long ${n}`) % 2 === 0) {
+          actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS + 60, gate: met.gate, millis: 36_000, mode })
+          break
+        }
         // the shortest would meet nobody: an admission is late, or is carried out and not heard of, and what follows it is not
         if ((mode === "late" || mode === "mixed") && millis < 3_000 && met !== undefined) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
           break
         }
-        actions.push({ kind: "store", at, gate: everywhere ? -1 : gate, millis, mode })
+        const swallows = mode === "late" && keyed(seed, `swallows ${n}`) % 2 === 0
+        actions.push({ kind: "store", at, gate: everywhere ? -1 : gate, millis, mode: swallows ? "swallowed" : mode })
         break
       }
       case "bus":

@@ -66,8 +66,8 @@ const act = (world: World, action: Action): void => {
     }
     case "freeze": {
       const gate = world.gates[action.gate]
-      if (action.when === "now") gate?.freeze(action.millis)
-      else gate?.freezeAtPlatform(action.millis)
+      if (action.when === "now") gate?.freeze(action)
+      else gate?.freezeAtPlatform(action)
       return
     }
     case "bus":

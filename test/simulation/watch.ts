@@ -11,15 +11,18 @@ import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { Reply } from "../../src/Store.ts"
 import { list } from "../../src/store/reply.ts"
 import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
-import { doubtIds, probe, type QueueState, readState } from "../support/queue-probe.ts"
+import { doubtIds, gatesOf, probe, type QueueState, readState } from "../support/queue-probe.ts"
 import { left, trespasses } from "./causes.ts"
 import type { Gate } from "./gate.ts"
+import { Hindrances } from "./hindrances.ts"
 import { Ledger, TERMINAL } from "./ledger.ts"
 import type { Outcome } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
+/** where a probe's reply has the gates */
+const GATES = 13
 const SWEPT = /\["swept",[^\]]*\],?/
 /** What the store is told of a start, by what the platform said to it. */
 const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
@@ -48,6 +51,7 @@ export class Watch {
   private readonly world: World
   readonly ledger: Ledger
   private readonly promises: Promises
+  private readonly hindrances: Hindrances
   private readonly sessions = new Set<string>()
   /** sessions whose end the store was told */
   private readonly ended = new Set<string>()
@@ -60,11 +64,17 @@ export class Watch {
   constructor(world: World) {
     this.world = world
     this.ledger = new Ledger(world)
-    this.promises = new Promises(world, this.ledger)
+    this.hindrances = new Hindrances(world)
+    this.promises = new Promises(world, this.ledger, this.hindrances)
   }
 
   private saw(what: string): void {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
+  }
+
+  /** Whether a script is the queue's, of the campaign that has callers. */
+  isWatched(script: string, [key]: ReadonlyArray<string>): boolean {
+    return script.startsWith("queue.") && key === KEYS[0]
   }
 
   published(message: string): void {
@@ -97,6 +107,7 @@ export class Watch {
       return
     }
     gate.slots = slotsOf(args)
+    this.hindrances.acts(gate, args[2] ?? "")
     const own = args.slice(5)
     if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "", own[6] ?? "")
     if (name === "bind") for (const session of own.slice(4)) this.sessions.add(session)
@@ -114,9 +125,9 @@ export class Watch {
     const { world } = this
     const ids = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
     world.base.run(probe, KEYS, [ids.length, ...ids, ...this.sessions], (reply) => {
-      // that somebody has swept is no change
-      const raw = JSON.stringify(reply).replace(SWEPT, "")
-      then(raw === this.raw ? this.state : readState(reply), raw)
+      // that a gate was heard of is no change
+      const raw = JSON.stringify(list(reply).slice(0, GATES)).replace(SWEPT, "")
+      then(raw === this.raw ? { ...this.state, gates: gatesOf(reply) } : readState(reply), raw)
     })
   }
 
@@ -150,6 +161,9 @@ export class Watch {
     this.raw = raw
     this.state = after
     const swept = name === "sweep" && result[0] === 0
+    for (const startBefore of told(name, result)) {
+      if (startBefore < now) world.fail(`${name} says that a start window ended ${now - startBefore} ms ago`)
+    }
     const window = plan.windowSeconds * 1000
     const refused = name === "fail" && own[2] === "refused"
     const withdraws = name === "withdraw"
@@ -160,12 +174,17 @@ export class Watch {
     if (late) this.saw("admit withdrawn")
     if (withdraws) for (const id of own) this.ledger.withdrawn(id)
     const away = this.away(now)
-    const change = { before, after, now, slots, share, window, swept, away, refused, withdraws, clears, ...admits }
+    const self = args[2] ?? ""
+    const shown = name === "sweep" ? { shown: Number(own[1]) } : {}
+    const by = { self, ...shown }
+    const kind = { swept, away, refused, withdraws, clears }
+    const change = { before, after, now, ...by, slots, share, window, ...kind, ...admits }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried = {
       name,
       args: own,
       now,
+      ...by,
       slots,
       result,
       before,
@@ -173,6 +192,7 @@ export class Watch {
       late,
       unattended: this.unattended(now),
       away,
+      lastSwept: this.lastSwept,
       ended: this.ended,
       unserved: now - this.lastSwept >= UNSERVED_MILLIS,
       maxLength: plan.maxLength,
@@ -196,13 +216,16 @@ export class Watch {
       this.ledger.record(change)
       if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
+        const was = before.tickets.get(id)?.state
         // whose start was not told in time waits again
-        if (name === "sweep" && state === "w" && before.tickets.get(id)?.state === "s") this.ledger.sign(id)
-        if (state === "A" && before.tickets.get(id)?.state === "w") this.promises.abandoned(id)
+        if ((name === "sweep" || name === "clear") && state === "w" && was === "s") this.ledger.sign(id)
+        if (state === "A" && was === "w") this.hindrances.abandoned(id, before)
+        if (state === "M" && was === "c") this.hindrances.missed(id, before, this.ledger.lifeOf(id)?.turnAt ?? 0)
       }
       world.trace?.push(`        ${gate.name} ${name} ${own[0] ?? ""} → ${JSON.stringify(result)} ${summary(after)}`)
     }
     if (name === "sweep") this.sweptAt(now)
+    if (name === "back" && this.mercy <= now) this.mercy = Number(own[1])
     this.timePassed()
   }
 
@@ -264,7 +287,7 @@ export class Watch {
   private sweptAt(now: number): void {
     const { graceSeconds } = this.world.plan
     if (this.unattended(now) && this.mercy <= now) this.mercy = now + graceSeconds * 1000 + TICK_MILLIS
-    this.lastSwept = now
+    if (now > this.lastSwept) this.lastSwept = now
   }
 
   /** Looks at what time owes. */
@@ -283,6 +306,13 @@ export class Watch {
     if (this.drained) this.ledger.finish(state)
     else world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settle.size} settlements`)
   }
+}
+
+/** The ends of start windows that a step tells. */
+const told = (name: string, result: ReadonlyArray<Reply>): ReadonlyArray<number> => {
+  if (name === "attach" && result[0] === "called") return [Number(result[1])]
+  if (name !== "touch") return []
+  return list(result[2]).flatMap((ticket) => (list(ticket)[0] === "c" ? [Number(list(ticket)[1])] : []))
 }
 
 /** Since when a session has held its slot (ms). */

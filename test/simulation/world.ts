@@ -18,6 +18,8 @@ export interface Planted {
   readonly heard?: (script: string, reply: Reply) => Reply
   /** a gate that is told to stop does not wait for what it is starting */
   readonly hasty?: true
+  /** a gate keeps the difference between its clock and the store's that it measured first */
+  readonly keepsTime?: boolean
   /** carries a script out only so long (ms) after it has decided, by replacing it with what it decided */
   readonly actsLate?: {
     readonly millis: number
@@ -56,6 +58,10 @@ export class World {
     this.trace = traced ? [] : undefined
     this.platform = new Platform(this)
     this.watch = new Watch(this)
+  }
+
+  get keepsTime(): boolean {
+    return this.planted?.keepsTime === true
   }
 
   /** Milliseconds since the history began. */

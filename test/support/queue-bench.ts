@@ -4,11 +4,12 @@
  */
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import {
   type At,
   FifoQueue,
   INSTANCE_CHANNEL,
+  layer as queueLayer,
   type Settlement,
   type Signal,
   type StartFailure,
@@ -17,7 +18,8 @@ import {
 import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { signalOf } from "../../src/queue/replies.ts"
 import { keysOf } from "../../src/queue/step.ts"
-import type { StoreUnavailable, TicketState } from "../../src/Session.ts"
+import { sweep } from "../../src/queue/sweep.ts"
+import { StoreUnavailable, type TicketState } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { eventually } from "./process.ts"
@@ -55,16 +57,42 @@ export interface Caller {
   readonly data?: string
 }
 
-/** Opens a campaign of its own with so many slots, seen from the instance `here`; another instance is `there`. */
+/**
+ * Opens a campaign of its own with so many slots, seen from the instance `here`; another instance is `there`. Each is a gate with
+ * a path of its own to the store, which can be broken.
+ */
 export const makeBench = Effect.fnUntraced(function* (initialSlots: number, campaign: string = randomUUID()) {
   const store = yield* Store
-  const queue = yield* FifoQueue
+  const settings = yield* Settings
   const here = `here-${randomUUID()}`
   const there = `there-${randomUUID()}`
-  const { NetworkShare: share, StartWindowSeconds } = (yield* Settings).Queue
+  const broken = new Set<string>()
+  const gate = (name: string) => {
+    const path = Store.of({
+      ...store,
+      run: (...asked) =>
+        Effect.suspend(() =>
+          broken.has(name) ? Effect.fail(new StoreUnavailable({ message: "broken" })) : store.run(...asked),
+        ),
+    })
+    const services = Layer.mergeAll(Layer.succeed(Store, path), Layer.succeed(Settings, settings))
+    return Effect.map(Layer.build(Layer.provide(Layer.fresh(queueLayer), services)), (built) =>
+      Context.get(built, FifoQueue),
+    )
+  }
+  const gates = new Map([
+    [here, yield* gate(here)],
+    [there, yield* gate(there)],
+  ])
+  const { NetworkShare: share, StartWindowSeconds } = settings.Queue
   const window = StartWindowSeconds * 1000
   let slots = initialSlots
   let instance = here
+  const queue = (): FifoQueue["Service"] => {
+    const found = gates.get(instance)
+    if (found === undefined) throw new Error(`there is no gate ${instance}`)
+    return found
+  }
   const at = (): At => ({ campaign, slots, instance })
 
   const tickets = new Set<string>()
@@ -94,7 +122,10 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     {
       swept = () => false,
       ...kind
-    }: { readonly swept?: (result: A) => boolean } & Pick<Change, "refused" | "withdraws" | "clears" | "admits"> = {},
+    }: { readonly swept?: (result: A) => boolean } & Pick<
+      Change,
+      "refused" | "withdraws" | "clears" | "admits" | "shown"
+    > = {},
   ) {
     const now = yield* store.now
     const stepped = yield* taken
@@ -105,6 +136,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       slots,
       share,
       window,
+      self: instance,
       swept: swept(stepped.result),
       ...kind,
     }
@@ -136,10 +168,17 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
   const moves = {
     at,
+    /** the store's time (ms) */
+    now: store.now,
     here,
     there,
     setSlots: (count: number) => {
       slots = count
+    },
+    /** this instance cannot reach the store, or can again */
+    setBroken: (which: string, is: boolean) => {
+      if (is) broken.add(which)
+      else broken.delete(which)
     },
     /** takes the following steps on this instance */
     on: (which: string) => {
@@ -161,62 +200,75 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
       tickets.add(id)
       const holder = caller === "" ? "" : (holds ? "+" : "-") + caller
-      return step(queue.admit(at(), { id, caller, holds, network, data }), { admits: [id, holder] })
+      return step(queue().admit(at(), { id, caller, holds, network, data }), { admits: [id, holder] })
     },
-    start: (id: string) => step(queue.start(at(), id)),
+    start: (id: string) => step(queue().start(at(), id)),
     bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
       for (const session of ids) sessions.add(session)
-      return step(queue.bind(at(), id, lease, { ids, data }))
+      return step(queue().bind(at(), id, lease, { ids, data }))
     },
     alias: (known: string, ...further: ReadonlyArray<string>) => {
       for (const session of further) sessions.add(session)
-      return step(queue.alias(at(), known, further))
+      return step(queue().alias(at(), known, further))
     },
     /** The start failed, and why. */
     startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
-      step(queue.fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
+      step(queue().fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
     doubts: (ageMillis: number, claimMillis: number) =>
-      Effect.tap(queue.doubts(at(), ageMillis, claimMillis), () =>
+      Effect.tap(queue().doubts(at(), ageMillis, claimMillis), () =>
         Effect.map(read, (after) => {
           state = after
         }),
       ),
     resolve: (doubt: string, found: ReadonlyArray<ReadonlyArray<string>> = []) => {
       for (const session of found.flat()) sessions.add(session)
-      return step(queue.resolve(at(), doubt, found))
+      return step(queue().resolve(at(), doubt, found))
     },
     rest: (id: string, lease: string, millis?: number) =>
-      step(queue.fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
+      step(queue().fail(at(), id, lease, millis === undefined ? { _tag: "capacity" } : { _tag: "limited", millis })),
     fail: (id: string, lease: string, refund = true) =>
       Effect.map(
-        step(queue.fail(at(), id, lease, { _tag: refund ? "failed" : "refused" }), { refused: !refund }),
+        step(queue().fail(at(), id, lease, { _tag: refund ? "failed" : "refused" }), { refused: !refund }),
         ({ _tag }) => _tag,
       ),
-    end: (...ids: ReadonlyArray<string>) => step(queue.end(at(), ids)),
-    leave: (id: string) => step(queue.leave(at(), id)),
-    withdraw: (...ids: ReadonlyArray<string>) => step(queue.withdraw(at(), ids), { withdraws: true }),
-    attach: (id: string, connected = true) => step(queue.attach(at(), id, connected)),
-    touch: (...ids: ReadonlyArray<string>) => step(queue.touch(at(), ids)),
+    end: (...ids: ReadonlyArray<string>) => step(queue().end(at(), ids)),
+    leave: (id: string) => step(queue().leave(at(), id)),
+    withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
+    attach: (id: string, connected = true) => step(queue().attach(at(), id, connected)),
+    touch: (...ids: ReadonlyArray<string>) => step(queue().touch(at(), ids)),
     operator: {
       look: (pages: Partial<Pages> = {}) =>
-        step(queue.operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
-      turn: (action: Switch) => step(queue.operator.turn(at(), OPERATOR, action)),
-      callOne: Effect.suspend(() => step(queue.operator.callOne(at(), OPERATOR))),
-      remove: (seq: number) => step(queue.operator.remove(at(), OPERATOR, seq)),
-      endLease: (lease: string, deadline: number) => step(queue.operator.endLease(at(), OPERATOR, lease, deadline)),
-      trail: (first = 0, most = 100) => step(queue.operator.trail(at(), first, most)),
+        step(queue().operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
+      turn: (action: Switch) => step(queue().operator.turn(at(), OPERATOR, action)),
+      callOne: Effect.suspend(() => step(queue().operator.callOne(at(), OPERATOR))),
+      remove: (seq: number) => step(queue().operator.remove(at(), OPERATOR, seq)),
+      endLease: (lease: string, deadline: number) => step(queue().operator.endLease(at(), OPERATOR, lease, deadline)),
+      trail: (first = 0, most = 100) => step(queue().operator.trail(at(), first, most)),
     },
-    sweep: Effect.suspend(() => step(queue.sweep(at()), { swept: ({ more }) => !more })),
-    clear: (unservedMillis: number) => step(queue.clear(at(), unservedMillis), { clears: true }),
+    sweep: Effect.flatMap(store.now, (now) =>
+      step(queue().sweep(at(), now), { swept: ({ more }) => !more, shown: now }),
+    ),
+    clear: (unservedMillis: number) => step(queue().clear(at(), unservedMillis), { clears: true }),
+    /** a sweep of an instance that has shown its connections until then */
+    sweepShown: (shown: number) => step(queue().sweep(at(), shown), { swept: ({ more }) => !more, shown }),
+    /** a sweep that comes only now */
+    sweepSentBefore: (millis: number) =>
+      Effect.gen(function* () {
+        const sent = (yield* store.now) - millis
+        const args = [sent, `${slots} ${share}`, instance, INSTANCE_CHANNEL, window, sent, sent]
+        yield* store.run(sweep, keysOf(campaign), args)
+        state = yield* read
+      }),
+    gone: Effect.suspend(() => step(queue().gone(at()))),
     settled: (done: ReadonlyArray<Settlement>) =>
       Effect.andThen(
-        queue.settled(at(), done),
+        queue().settled(at(), done),
         Effect.map(read, (after) => {
           state = after
         }),
       ),
     audit: (ageMillis: number, claimMillis: number) =>
-      Effect.tap(queue.audit(at(), ageMillis, claimMillis), () =>
+      Effect.tap(queue().audit(at(), ageMillis, claimMillis), () =>
         Effect.map(read, (after) => {
           assert.deepStrictEqual(violations({ before: state, after, now: 0, slots, share, window, swept: false }), [])
           state = after
@@ -251,10 +303,11 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     begin,
     /** steps that look at nothing, for many tickets */
     unchecked: {
-      admit: (id: string, network = "") => queue.admit(at(), { id, caller: "", holds: false, network, data: "" }),
-      touch: (all: ReadonlyArray<string>) => Effect.map(queue.touch(at(), all), ({ result }) => result),
-      look: (pages: Pages) => Effect.map(queue.operator.look(at(), pages), ({ result }) => result),
-      turn: (action: Switch) => queue.operator.turn(at(), OPERATOR, action),
+      admit: (id: string, network = "") => queue().admit(at(), { id, caller: "", holds: false, network, data: "" }),
+      attach: (id: string) => queue().attach(at(), id, true),
+      touch: (all: ReadonlyArray<string>) => Effect.map(queue().touch(at(), all), ({ result }) => result),
+      look: (pages: Pages) => Effect.map(queue().operator.look(at(), pages), ({ result }) => result),
+      turn: (action: Switch) => queue().operator.turn(at(), OPERATOR, action),
     },
     /** A called ticket starts and its session runs. */
     run: Effect.fnUntraced(function* (id: string) {

@@ -2,6 +2,7 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
  * answer with what is wrong, in words; nothing when all is well.
  */
+import { DEAD_MILLIS } from "../../src/queue/outage.ts"
 import { RETENTION_MILLIS, shareOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
@@ -42,6 +43,7 @@ export const EMPTY: QueueState = {
   passed: new Set(),
   networks: new Map(),
   parked: new Map(),
+  gates: new Map(),
 }
 
 const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
@@ -146,6 +148,10 @@ export interface Change {
   readonly share: number
   /** how long a called ticket may take to start (ms) */
   readonly window: number
+  /** the gate that took the step; empty where a gate has no name */
+  readonly self?: string
+  /** until when that gate has shown who is connected to it; known of a sweep */
+  readonly shown?: number
   /** the step was a sweep that left nothing to another one */
   readonly swept: boolean
   /** whether nobody swept for long; absent: as `before` says */
@@ -158,6 +164,24 @@ export interface Change {
   readonly clears?: boolean
   /** the ticket of which the step was the admission, and its caller as in a record */
   readonly admits?: readonly [id: string, caller: string]
+}
+
+/** Whether a gate that is not dead, other than the one that acts, was not heard of since a moment. */
+export const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
+  [...gates].some(([gate, heardAt]) => gate !== self && heardAt >= now - DEAD_MILLIS && heardAt < since)
+
+/** Whether a ticket that was present until a moment in the past is waited for no more. */
+export const isAbsent = (
+  state: QueueState,
+  id: string,
+  { now, self = "", shown }: Pick<Change, "now" | "self" | "shown">,
+): boolean => {
+  const until = state.presence.get(id) ?? 0
+  const gate = state.tickets.get(id)?.instance ?? ""
+  if (until >= now) return false
+  if (gate === self && shown !== undefined) return until <= shown
+  if (gate === "") return !isUnheard(state, now, self, until)
+  return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "c"
@@ -281,11 +305,14 @@ const moved = (change: Change): ReadonlyArray<string> => {
 
   // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot beside a waiting ticket
   if (swept) {
-    for (const [id, deadline] of after.leases) if (deadline < now) wrong.push(`I4: the lease of ${id} is overdue`)
+    for (const [id, deadline] of after.leases) {
+      const isWaitedFor = called(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
+      if (deadline < now && !isWaitedFor) wrong.push(`I4: the lease of ${id} is overdue`)
+    }
     // after an outage nobody counts as absent for a while
     const merciful = (after.meta.get("mercy") ?? 0) > now
-    for (const [id, until] of after.presence) {
-      if (until < now && !merciful) wrong.push(`I7: ${id} is absent and waits`)
+    for (const id of after.presence.keys()) {
+      if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probe") ?? 0) > now
     const resting = (after.meta.get("rest") ?? 0) > now || after.meta.get("paused") === 1 || probing

@@ -18,6 +18,7 @@ const META = [
   "audit",
   "swept",
   "mercy",
+  "forgiven",
   "paused",
   "draining",
   "trail",
@@ -60,6 +61,8 @@ export interface QueueState {
   readonly networks: ReadonlyMap<string, number>
   /** waiting ids that are not called, by the time until when */
   readonly parked: ReadonlyMap<string, number>
+  /** gates by the time when each was heard of last */
+  readonly gates: ReadonlyMap<string, number>
 }
 
 /** Where the starts in doubt of so many leases would be. */
@@ -68,11 +71,11 @@ export const doubtIds = (leases: number): ReadonlyArray<string> => Array.from({ 
 /**
  * KEYS those of a queue · ARGV 1 number of tickets · 2… tickets, then session ids
  * Reply `[[meta, length], [tickets, length], [data, length], [sessions, length], waiting, presence, leases, over, forget,
- * settle, passed, [networks, length], parked]`, all of them lists of pairs
+ * settle, passed, [networks, length], parked, gates]`, all of them lists of pairs
  */
 export const probe: Script = {
   name: "test.probe",
-  numberOfKeys: 13,
+  numberOfKeys: 14,
   lua: `-- test.probe
 local function hash(key, fields, decode)
   local found = {}
@@ -104,7 +107,7 @@ end
 return {
   hash(KEYS[1], {${META.map((field) => `'${field}'`).join(", ")}}), hash(KEYS[2], tickets, true), hash(KEYS[3], tickets),
   hash(KEYS[7], sessions), zset(KEYS[4]), zset(KEYS[5]), zset(KEYS[6]), zset(KEYS[8]), zset(KEYS[9]), zset(KEYS[10]),
-  zset(KEYS[11]), hash(KEYS[12], networks), zset(KEYS[13])
+  zset(KEYS[11]), hash(KEYS[12], networks), zset(KEYS[13]), zset(KEYS[14])
 }
 `,
   memory: (db, keys, [count = "0", ...ids]) => {
@@ -139,6 +142,7 @@ return {
         [...networks].flatMap((network) => [`w${network}`, `h${network}`]),
       ),
       zset(db, key(13)),
+      zset(db, key(14)),
     ]
   },
 }
@@ -164,6 +168,9 @@ const record = (reply: Reply | undefined): Record => {
   }
 }
 
+/** The gates of the probe's reply. */
+export const gatesOf = (reply: Reply): QueueState["gates"] => pairs(list(reply)[13], integer)
+
 /** Reads the probe's reply; throws when there is a field whose ticket or session the caller does not know of. */
 export const readState = (reply: Reply): QueueState => {
   const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks, parked] =
@@ -187,5 +194,6 @@ export const readState = (reply: Reply): QueueState => {
     passed: new Set(pairs(passed, integer).keys()),
     networks: hash("networks", networks, integer),
     parked: pairs(parked, integer),
+    gates: gatesOf(reply),
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A TCP proxy that cuts connections in the middle of a message, in either direction: of the chunk that it is about to pass on,
- * a part gets through, then both ends are closed, or reset.
+ * a part gets through, then both ends are closed, or reset. It can also swallow: nothing comes through and nothing is closed.
  */
 import { once } from "node:events"
 import { createConnection, createServer, type Socket } from "node:net"
@@ -15,6 +15,11 @@ export interface Cutter {
   loseAnswerTo: string | undefined
   /** the next answer to this text is held up, with all that follows on its connection */
   holdAnswerTo: { readonly text: string; readonly millis: number } | undefined
+  /**
+   * While true, nothing comes through, no connection is closed and a new one leads nowhere, as with a path that loses every
+   * packet. Afterwards what was sent meanwhile comes through, as TCP repeats it, also from clients that have given up.
+   */
+  readonly swallow: (on: boolean) => void
   /** cuts all connections that stand */
   readonly cutAll: () => void
   readonly dispose: () => Promise<void>
@@ -23,9 +28,17 @@ export interface Cutter {
 /** `port` is where it listens; any free one by default. */
 export const startCutter = async (target: number, chance: Chance, port = 0): Promise<Cutter> => {
   const open = new Set<() => void>()
+  /** what is to be done when the path is whole again; undefined while it is */
+  let swallowed: Array<() => void> | undefined
   let cuts = 0
 
   const connected = (client: Socket): void => {
+    if (swallowed !== undefined) {
+      client.pause()
+      client.on("error", () => client.destroy())
+      swallowed.push(() => connected(client))
+      return
+    }
     const server = createConnection({ host: "127.0.0.1", port: target })
     const ends = [client, server]
     const close = (reset: boolean): void => {
@@ -41,7 +54,11 @@ export const startCutter = async (target: number, chance: Chance, port = 0): Pro
     let losing = false
     let holding = 0
     const pass = (from: Socket, to: Socket): void => {
-      from.on("data", (chunk: Buffer) => {
+      const come = (chunk: Buffer): void => {
+        if (swallowed !== undefined) {
+          swallowed.push(() => come(chunk))
+          return
+        }
         if (from === client && cutter.loseAnswerTo !== undefined && chunk.includes(cutter.loseAnswerTo)) {
           cutter.loseAnswerTo = undefined
           losing = true
@@ -72,10 +89,15 @@ export const startCutter = async (target: number, chance: Chance, port = 0): Pro
           return
         }
         if (!to.write(chunk)) from.pause()
-      })
+      }
+      const gone = (): void => {
+        if (swallowed === undefined) close(false)
+        else swallowed.push(gone)
+      }
+      from.on("data", come)
       to.on("drain", () => from.resume())
-      from.on("error", () => close(false))
-      from.on("close", () => close(false))
+      from.on("error", gone)
+      from.on("close", gone)
     }
     pass(client, server)
     pass(server, client)
@@ -91,12 +113,18 @@ export const startCutter = async (target: number, chance: Chance, port = 0): Pro
     loseAnswerTo: undefined,
     holdAnswerTo: undefined,
     cuts: () => cuts,
+    swallow: (on) => {
+      const held = swallowed ?? []
+      swallowed = on ? held : undefined
+      if (!on) for (const each of held) each()
+    },
     cutAll: () => {
       for (const cut of [...open]) cut()
     },
     dispose: async () => {
       const closed = once(listener, "close")
       listener.close()
+      cutter.swallow(false)
       cutter.cutAll()
       await closed
     },

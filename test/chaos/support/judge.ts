@@ -215,7 +215,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     }
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : 0
-    for (const wrong of asCallersSaw(callers, watch.unattended(), again, back)) wrongs.add(wrong)
+    for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
     // I5: one session of an attempt; besides those of which the gates did not hear, and which nobody has joined
     const told = platform.sessions.filter(({ joinedAt }) => allowed.putBack !== true || joinedAt !== undefined)
     for (const [attempt, n] of count(told, (session) => session.attempt)) {

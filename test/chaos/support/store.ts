@@ -1,6 +1,6 @@
 /** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime } from "effect"
-import { keysOf, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
+import { keysOf } from "../../../src/queue/step.ts"
 import { type Reply, type Script, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { list, text } from "../../../src/store/reply.ts"
@@ -36,8 +36,22 @@ const recordOf = (json: string): Record => {
 }
 
 const stateOf = (reply: Reply): QueueState => {
-  const [meta, tickets, data, waiting, presence, leases, sessions, over, forget, settle, passed, networks, parked] =
-    list(reply)
+  const [
+    meta,
+    tickets,
+    data,
+    waiting,
+    presence,
+    leases,
+    sessions,
+    over,
+    forget,
+    settle,
+    passed,
+    networks,
+    parked,
+    gates,
+  ] = list(reply)
   return {
     meta: pairs(meta, Number),
     tickets: pairs(tickets, recordOf),
@@ -52,6 +66,7 @@ const stateOf = (reply: Reply): QueueState => {
     passed: new Set(pairs(passed, Number).keys()),
     networks: pairs(networks, Number),
     parked: pairs(parked, Number),
+    gates: pairs(gates, Number),
   }
 }
 
@@ -82,8 +97,8 @@ export interface StoreWatch {
   readonly peak: () => number
   /** tickets that lost a slot without an end: their start failed, or may have happened */
   readonly putBack: () => ReadonlySet<string>
-  /** whether nobody swept for so long that start windows were given anew */
-  readonly unattended: () => boolean
+  /** whether start windows were given anew, after an outage that a gate saw */
+  readonly windowsAnew: () => boolean
   readonly dispose: () => Promise<void>
 }
 
@@ -94,8 +109,7 @@ export interface StoreWatch {
 export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
   const wrongs = new Set<string>()
   let peak = 0
-  let swept = Number.POSITIVE_INFINITY
-  let unattended = false
+  let windowsAnew = false
   const leases = new Map<string, string>()
   const putBack = new Set<string>()
   let stopped = false
@@ -103,10 +117,8 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
     while (!stopped) {
       const state = await view.look()
       if (state !== undefined) {
-        const last = state.meta.get("swept") ?? swept
-        // nearly so long: two looks need not meet the ends of the gap
-        if (last - swept > UNATTENDED_MILLIS - 1_000) unattended = true
-        swept = last
+        // the grace is given anew with them, and lasts longer than the time between two looks
+        if ((state.meta.get("mercy") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
           const before = leases.get(id) ?? "0"
           if (strict && before !== "0" && before !== lease)
@@ -127,7 +139,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
     wrongs: () => [...wrongs],
     peak: () => peak,
     putBack: () => putBack,
-    unattended: () => unattended,
+    windowsAnew: () => windowsAnew,
     dispose: async () => {
       stopped = true
       await watching

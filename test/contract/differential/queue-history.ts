@@ -8,6 +8,7 @@ import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.
 import { doubts, resolve } from "../../../src/queue/doubt.ts"
 import { end, leave } from "../../../src/queue/end.ts"
 import { fail } from "../../../src/queue/fail.ts"
+import { back, gone } from "../../../src/queue/gates.ts"
 import { alias, bind, start } from "../../../src/queue/start.ts"
 import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
 import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
@@ -37,11 +38,13 @@ export const scripts = {
   clear,
   settled,
   audit,
+  back,
+  gone,
   ...operator,
 }
 export type Scripts = { readonly [K in keyof typeof scripts]: Script }
 
-const STEPS = 30
+const STEPS = 36
 const CALL_MILLIS = 7_200_000
 const FIRST_REST = 2_000
 const LONGEST_REST = 60_000
@@ -128,6 +131,12 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
 
   const isOn = (field: "paused" | "draining"): boolean => state.meta.get(field) === 1
 
+  /** by a gate whose last tick may be some time ago */
+  const sweeping = (): readonly [script: Script, args: ReadonlyArray<string | number>] => [
+    twins.sweep,
+    [now + grace + 2_000, now - random.pick([0, 0, 1_900, 40_000])],
+  ]
+
   const step = (): readonly [script: Script, args: ReadonlyArray<string | number>] => {
     // mostly what moves somebody on, so that histories get far; now and then what fits nobody
     const some = (states: string, weight: number): number =>
@@ -151,6 +160,8 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       clear: 1,
       settled: 2,
       audit: 2,
+      back: some("c", 3),
+      gone: 1,
       look: operated ? 3 : 0,
       // switches stay on for a while, not for most of a history
       turn: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
@@ -235,9 +246,13 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
           [random.percent(15) ? 0 : now + grace + 2_000, ...tickets.filter(() => random.percent(60)), "nobody"],
         ]
       case "sweep":
-        return [twins.sweep, [now + grace + 2_000]]
+        return sweeping()
       case "clear":
         return [twins.clear, [now - random.pick([0, 1_000, 60_000])]]
+      case "back":
+        return [twins.back, [now - random.pick([0, 300, 2_000, 17_000, 100_000]), now + grace + 2_000]]
+      case "gone":
+        return [twins.gone, []]
       case "settled":
         return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
       case "audit":
@@ -263,8 +278,12 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   }
 
   /** Runs a step and answers what is wrong after it. */
-  const taken = (script: Script, own: ReadonlyArray<string | number>): ReadonlyArray<string> => {
-    const args = [now, `${slots} ${share}`, random.pick(["a", "b", ""]), prefix, window, ...own].map(String)
+  const taken = (
+    script: Script,
+    own: ReadonlyArray<string | number>,
+    self = random.pick(["a", "b", ""]),
+  ): ReadonlyArray<string> => {
+    const args = [now, `${slots} ${share}`, self, prefix, window, ...own].map(String)
     const reply = run(script, args)
     const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + slots)]
     const after = readState(look(probe, [String(ids.length), ...ids, ...sessions]))
@@ -274,21 +293,37 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     const admits =
       script.name === "queue.admit" ? { admits: [String(own[0] ?? ""), String(own[4] ?? "")] as const } : {}
     const clears = script.name === "queue.clear"
-    const change = { before: state, after, now, slots, share, window, swept, refused, withdraws, clears, ...admits }
+    const shown = script.name === "queue.sweep" ? { shown: Number(own[1]) } : {}
+    const change = {
+      before: state,
+      after,
+      now,
+      slots,
+      share,
+      window,
+      self,
+      swept,
+      refused,
+      withdraws,
+      clears,
+      ...shown,
+      ...admits,
+    }
     const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
     for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
     state = after
     return wrong
   }
-  const sweeping = (): ReadonlyArray<string> => taken(twins.sweep, [now + grace + 2_000])
 
   for (let n = 0; n < STEPS; n++) {
     const then = later()
     // gates are there all the while, unless the store or all of them were away
     while (attended && then - now > UNATTENDED_MILLIS && then - now < 100_000) {
       now += UNATTENDED_MILLIS
-      const wrong = sweeping()
-      if (wrong.length > 0) return { seed, prefix, steps, wrong }
+      for (const gate of ["a", "b"]) {
+        const wrong = taken(...sweeping(), gate)
+        if (wrong.length > 0) return { seed, prefix, steps, wrong }
+      }
     }
     now = then
     if (random.percent(6)) slots = random.below(5)

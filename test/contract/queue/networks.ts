@@ -21,7 +21,7 @@ const crowd = (q: Bench, network: string, count: number) =>
 /** What an instance of a version that counts no networks leaves behind, after it ended and called tickets of `a` and `b`. */
 const forgotten: Script = {
   name: "test.forgotten",
-  numberOfKeys: 12,
+  numberOfKeys: 13,
   lua: `redis.call('HSET', KEYS[12], 'ha', 5, 'wb', 40)
 redis.call('HSET', KEYS[1], 'passed', 6)
 return 0`,

@@ -1,0 +1,149 @@
+/**
+ * What is held against nobody: a time in which a gate could not reach the store, or stood still. The law, stated here once:
+ *
+ * - A gate is heard of with every sweep, once a second (`gates`). One that is not for `DEAD_MILLIS` is dead; one that goes says so.
+ * - A turn is missed only when every gate that is not dead was heard of after the end of the start window: the start could have come
+ *   through any of them.
+ * - A waiting ticket is absent only when the gate of its connection has shown who is connected (its tick) after the end of the
+ *   ticket's presence, which that gate's own sweep says; a ticket without a connection, when every gate was heard of since; at
+ *   once, when its gate is dead.
+ * - A gate that could not reach the store, for however short, says so before anything else when it can again (`gates.ts`). Then
+ *   whoever is called has the start window anew, and nobody counts as absent for the grace. So it is too when nobody had swept
+ *   for `UNATTENDED_MILLIS`, whoever is first.
+ * - A gate whose machine stood still may not know it for a second, and is behind the others by as long: a start that it lets begin has
+ *   its time from the latest sweep on.
+ * - Without the time of outages a turn lasts `MOST_WINDOWS` windows at most, and one such grace must end before there is another:
+ *   a gate that comes and goes does not hold slots and places for ever.
+ *
+ * Lua and TypeScript are twins, as in `step.ts`.
+ */
+import type { Step, Ticket } from "./step.ts"
+
+/** A gate that was not heard of for so long is dead (ms): its callers have long been elsewhere, or are lost with it. */
+export const DEAD_MILLIS = 60_000
+/** The most start windows of one turn. */
+export const MOST_WINDOWS = 3
+/**
+ * So much of each outage counts as time of the turn (ms), so that outages which follow each other do not hold a slot for ever. The
+ * shortest window is as long, so that a single outage never shortens one.
+ */
+export const COUNTED_MILLIS = 1_000
+
+/** Part of the prelude; `shown` is known to a sweep alone. */
+export const outageLua = `
+local shown
+local function silent_since(moment)
+  if away() then return num(META, 'swept') end
+  local found = call('ZRANGEBYSCORE', GATES, int(now - ${DEAD_MILLIS}), '(' .. int(moment), 'WITHSCORES', 'LIMIT', 0, 2)
+  local at = found[2]
+  if found[1] == self then at = found[4] end
+  return at and tonumber(at)
+end
+local function behind()
+  local by = num(META, 'swept') - now
+  return by > 0 and by <= ${DEAD_MILLIS} and by or 0
+end
+local function absent(t, seen)
+  if seen >= now or unattended() then return false end
+  if t[4] == self and shown then return seen <= shown end
+  if t[4] == '' then return not silent_since(seen) end
+  local heard = call('ZSCORE', GATES, t[4])
+  return not heard or tonumber(heard) < now - ${DEAD_MILLIS}
+end
+local function renew(id, t, since)
+  local lost = now - since - ${COUNTED_MILLIS}
+  if lost > 0 then
+    t[6] = int(math.min(tonumber(t[6]) + lost, now))
+    save(id, t)
+  end
+  local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
+  local anew = math.min(now + window, tonumber(t[6]) + ${MOST_WINDOWS} * window)
+  if anew <= ends then return ends end
+  call('ZADD', LEASES, int(anew), id)
+  return anew
+end
+local function turn_of(id, t)
+  local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
+  local since = ends < now and silent_since(ends)
+  if since then ends = renew(id, t, math.max(since, ends)) end
+  if ends >= now then return ends end
+  free(id, t)
+  finish(id, t, 'M', 'missed')
+  return nil
+end
+local function forgive(since, present)
+  since = math.max(since, num(META, 'forgiven'))
+  call('HSET', META, 'forgiven', int(now))
+  if num(META, 'mercy') <= now then call('HSET', META, 'mercy', present) end
+  for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+    local t = load(id)
+    if t[1] == 'c' then renew(id, t, since) end
+  end
+end
+`
+
+/**
+ * Since when a gate was silent that was not heard of since this moment, the longest silent one, or since when nobody swept;
+ * undefined when all were heard of. This gate is heard of now.
+ */
+export const silentSince = (s: Step, moment: number): number | undefined => {
+  if (s.away()) return s.num("swept")
+  const silent = s.db.zrangebyscore(s.gates, s.now - DEAD_MILLIS, moment - 1, 2).find((gate) => gate !== s.self)
+  return silent === undefined ? undefined : s.db.zscore(s.gates, silent)
+}
+
+/** How far this gate's time is behind the latest sweep's (ms); 0 where that is too far to be an outage's work. */
+export const behind = (s: Step): number => {
+  const by = s.num("swept") - s.now
+  return by > 0 && by <= DEAD_MILLIS ? by : 0
+}
+
+/** Whether a waiting ticket that was present until `seen` is absent. */
+export const absent = (s: Step, t: Ticket, seen: number): boolean => {
+  if (seen >= s.now || s.unattended()) return false
+  if (t[3] === s.self && s.shown !== undefined) return seen <= s.shown
+  if (t[3] === "") return silentSince(s, seen) === undefined
+  const heard = s.db.zscore(s.gates, t[3])
+  return heard === undefined || heard < s.now - DEAD_MILLIS
+}
+
+/** Gives a called ticket its start window anew, after an outage of which nothing was forgiven since then, and answers when it ends. */
+const renew = (s: Step, id: string, t: Ticket, since: number): number => {
+  const lost = s.now - since - COUNTED_MILLIS
+  if (lost > 0) {
+    t[5] = String(Math.min(Number(t[5]) + lost, s.now))
+    s.save(id, t)
+  }
+  const ends = s.db.zscore(s.leases, id) ?? 0
+  const anew = Math.min(s.now + s.window, Number(t[5]) + MOST_WINDOWS * s.window)
+  if (anew <= ends) return ends
+  s.db.zadd(s.leases, anew, id)
+  return anew
+}
+
+/** When the start window of a called ticket ends, which is never in the past; undefined for a turn that is missed, and over now. */
+export const turnOf = (s: Step, id: string, t: Ticket): number | undefined => {
+  let ends = s.db.zscore(s.leases, id) ?? 0
+  const since = ends < s.now ? silentSince(s, ends) : undefined
+  if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends))
+  if (ends >= s.now) return ends
+  s.free(id, t)
+  s.finish(id, t, "M", "missed")
+  return undefined
+}
+
+/** After an outage since then: start windows anew, and nobody counts as absent until `present`. */
+export const forgive = (s: Step, since: number, present: string): void => {
+  const from = Math.max(since, s.num("forgiven"))
+  s.db.hset(s.meta, "forgiven", String(s.now))
+  if (s.num("mercy") <= s.now) s.db.hset(s.meta, "mercy", present)
+  for (const id of s.db.zrangebyscore(
+    s.leases,
+    Number.NEGATIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+  )) {
+    const t = s.load(id)
+    if (t?.[0] === "c") renew(s, id, t, from)
+  }
+}

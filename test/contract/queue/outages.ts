@@ -1,0 +1,352 @@
+/** What a gate that cannot reach the store, stands still or dies takes from its callers: neither a turn nor a place. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
+import { DEAD_MILLIS, MOST_WINDOWS } from "../../../src/queue/outage.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import { GRACE, ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
+
+const SECOND = 1_000
+
+/** Both gates, or some, sweep every second; `also` is done before each. */
+const sweeping = (
+  q: Bench,
+  millis: number,
+  gates: ReadonlyArray<string> = [q.here, q.there],
+  also: () => Effect.Effect<unknown, unknown> = () => Effect.void,
+) =>
+  Effect.gen(function* () {
+    for (let left = millis; left > 0; left -= SECOND) {
+      yield* TestClock.adjust(Math.min(SECOND, left))
+      for (const gate of gates) {
+        q.on(gate)
+        yield* also()
+        yield* q.sweep
+      }
+    }
+    q.on(q.here)
+  })
+
+/** One slot, whose first session has ended: `t2` is called. */
+const calling = (q: Bench) =>
+  Effect.gen(function* () {
+    yield* q.enter("t1")
+    yield* q.wait("t2", "t3")
+    yield* sweeping(q, SECOND)
+    yield* q.end("session of t1")
+    assert.strictEqual(q.letter("t2"), "c")
+  })
+
+/** A gate asks, and the store cannot be reached. */
+const failing = (q: Bench, id: string) =>
+  Effect.map(Effect.flip(q.start(id)), (error) => assert.strictEqual(String(error).includes("StoreUnavailable"), true))
+
+const windowOf = (q: Bench, id: string): number => q.state().leases.get(id) ?? 0
+
+export const outages = (test: QueueTest): void => {
+  test("whoever could not start because the store was away for a moment has the window anew", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
+      q.setBroken(q.here, true)
+      yield* failing(q, "t2")
+      yield* TestClock.adjust(2 * SECOND)
+      q.setBroken(q.here, false)
+      const began = windowOf(q, "t2") - WINDOW
+      assert.strictEqual((yield* q.start("t2"))._tag, "starting")
+      // its record says when it was called, but for the outage, of which one second counts
+      assert.strictEqual(q.state().tickets.get("t2")?.since, began + SECOND)
+    }),
+  )
+
+  for (const [what, first] of [
+    ["sweep", (q: Bench) => q.sweep],
+    ["look", (q: Bench) => q.attach("t2")],
+    ["heartbeat", (q: Bench) => q.touch("t2")],
+    ["newcomer", (q: Bench) => q.admit("t4")],
+    ["webhook", (q: Bench) => q.end("nobody's session")],
+  ] as const) {
+    test(`when a ${what} comes first after an outage, the windows are anew`, { slots: 1 }, (q) =>
+      Effect.gen(function* () {
+        yield* calling(q)
+        yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
+        q.setBroken(q.here, true)
+        yield* failing(q, "t2")
+        yield* TestClock.adjust(2 * SECOND)
+        q.setBroken(q.here, false)
+        yield* first(q)
+        assert.deepStrictEqual([q.letter("t2"), windowOf(q, "t2")], ["c", (yield* q.now) + WINDOW])
+      }),
+    )
+  }
+
+  test("a turn is not missed while the gate that its holder may ask cannot reach the store", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      yield* sweeping(q, WINDOW - SECOND)
+      q.setBroken(q.there, true)
+      // the other gate sweeps all the while, and keeps t3 present
+      yield* sweeping(q, 17 * SECOND, [q.here], () => q.touch("t3"))
+      assert.strictEqual(q.letter("t2"), "c")
+      q.on(q.there)
+      q.setBroken(q.there, false)
+      assert.strictEqual((yield* q.start("t2"))._tag, "starting")
+    }),
+  )
+
+  test("a turn is missed a moment after its window, when all gates were heard of since", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      yield* sweeping(q, WINDOW - SECOND, [q.here, q.there], () => q.touch("t3"))
+      assert.strictEqual(q.letter("t2"), "c")
+      // at its end it is still in time
+      yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
+      assert.strictEqual(q.letter("t2"), "c")
+      yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
+      assert.strictEqual(q.letter("t2"), "M")
+      assert.strictEqual(q.letter("t3"), "c")
+    }),
+  )
+
+  test("a gate that goes is waited for no more, and one that dies for a minute", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.enter("t2")
+      yield* q.wait("t3", "t4")
+      yield* sweeping(q, SECOND)
+      yield* q.end("session of t1")
+      yield* q.end("session of t2")
+      q.on(q.there)
+      yield* q.gone
+      yield* sweeping(q, WINDOW + SECOND, [q.here])
+      assert.deepStrictEqual([q.letter("t3"), q.letter("t4")], ["M", "M"])
+      // the other is there again, and dies
+      yield* q.enter("t5")
+      yield* q.enter("t6")
+      yield* q.wait("t7")
+      yield* sweeping(q, SECOND)
+      yield* q.end("session of t5")
+      assert.strictEqual(q.letter("t7"), "c")
+      yield* sweeping(q, DEAD_MILLIS, [q.here])
+      assert.strictEqual(q.letter("t7"), "c")
+      yield* sweeping(q, SECOND, [q.here])
+      assert.strictEqual(q.letter("t7"), "M")
+    }),
+  )
+
+  test(
+    "no start window is ever said to end in the past, nor is one that is over renewed by a look",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* calling(q)
+        yield* sweeping(q, WINDOW, [q.here, q.there], () => q.touch("t3"))
+        yield* TestClock.adjust(1)
+        // nobody has swept since, and both gates were heard of at the very end
+        const looked = yield* q.attach("t2")
+        assert.deepStrictEqual(looked, { _tag: "over", state: "missed" })
+        assert.strictEqual(q.letter("t3"), "c")
+      }),
+  )
+
+  test("a look from elsewhere gives the window anew that ended while its gate was silent", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      q.on(q.there)
+      yield* q.attach("t2")
+      q.setBroken(q.there, true)
+      yield* sweeping(q, WINDOW + 5 * SECOND, [q.here], () => q.touch("t3"))
+      const before = yield* q.now
+      const looked = yield* q.attach("t2")
+      assert.deepStrictEqual(looked, { _tag: "called", startBefore: before + WINDOW, lease: "2" })
+      // and a touch says the same
+      const { tickets } = yield* q.touch("t2")
+      assert.strictEqual(tickets[0]?.startBefore, before + WINDOW)
+    }),
+  )
+
+  test("outages do not hold a slot for ever: a turn has three windows, without their time", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const called = yield* q.now
+      // every ten seconds the store is away for one, and t2 never starts
+      let rounds = 0
+      while (q.letter("t2") === "c") {
+        assert.isBelow(rounds++, 100)
+        yield* sweeping(q, 9 * SECOND, [q.here], () => q.touch("t3"))
+        q.setBroken(q.here, true)
+        yield* Effect.flip(q.sweep)
+        yield* TestClock.adjust(SECOND)
+        q.setBroken(q.here, false)
+        yield* q.sweep
+      }
+      const lasted = (yield* q.now) - called
+      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW + 12 * SECOND)
+    }),
+  )
+
+  test("a long outage after another leaves the window as long as it was", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      for (let n = 0; n < 5; n++) {
+        yield* sweeping(q, SECOND, [q.here])
+        q.setBroken(q.here, true)
+        yield* Effect.flip(q.sweep)
+        yield* TestClock.adjust(4 * WINDOW)
+        q.setBroken(q.here, false)
+        yield* q.sweep
+        assert.strictEqual(windowOf(q, "t2"), (yield* q.now) + WINDOW)
+      }
+    }),
+  )
+
+  test(
+    "whoever is connected to a gate that cannot reach the store keeps the place, whoever sweeps",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2", "t3", "t4")
+        q.on(q.there)
+        yield* q.attach("t2")
+        yield* q.attach("t3", false)
+        q.on(q.here)
+        yield* q.attach("t4")
+        yield* sweeping(q, SECOND)
+        q.setBroken(q.there, true)
+        // t4's gate is well, and t4 is gone
+        yield* sweeping(q, GRACE + 17 * SECOND, [q.here])
+        assert.deepStrictEqual(q.line(), ["t2", "t3"])
+        // a slot that opens meanwhile is the oldest one's, who is not absent
+        yield* q.end("session of t1")
+        assert.deepStrictEqual(q.called(), ["t2"])
+      }),
+  )
+
+  test("a gate that is back has its callers present before it can find them absent", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      q.on(q.there)
+      yield* q.attach("t2")
+      yield* q.attach("t3")
+      yield* sweeping(q, SECOND)
+      const shown = yield* q.now
+      q.setBroken(q.there, true)
+      yield* sweeping(q, GRACE + 5 * SECOND, [q.here])
+      q.on(q.there)
+      q.setBroken(q.there, false)
+      // its first sweep comes before its tick: the grace is anew, and what it has shown is old
+      yield* q.sweepShown(shown)
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      yield* sweeping(q, GRACE + 2 * TICK_MILLIS, [q.here, q.there], () => q.touch("t2"))
+      assert.deepStrictEqual(q.line(), ["t2"])
+    }),
+  )
+
+  test("what a gate has shown holds, though nobody had the grace anew", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      yield* q.attach("t2")
+      yield* q.sweep
+      const shown = yield* q.now
+      for (let waited = 0; waited < GRACE + 2 * TICK_MILLIS; waited += SECOND) {
+        yield* TestClock.adjust(SECOND)
+        yield* q.sweepShown(shown)
+      }
+      assert.deepStrictEqual(q.line(), ["t2"])
+      yield* q.sweepShown(shown + GRACE + TICK_MILLIS)
+      assert.deepStrictEqual(q.line(), [])
+    }),
+  )
+
+  test("the callers of a gate that died are gone after a minute, if they do not come back", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3")
+      q.on(q.there)
+      yield* q.attach("t2")
+      yield* q.attach("t3")
+      yield* sweeping(q, SECOND)
+      yield* sweeping(q, DEAD_MILLIS, [q.here], () => q.attach("t3"))
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      yield* sweeping(q, SECOND, [q.here], () => q.attach("t3"))
+      assert.deepStrictEqual(q.line(), ["t3"])
+    }),
+  )
+
+  test("a flapping gate does not keep places for ever: after each grace the absent are gone", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2")
+      let rounds = 0
+      while (q.line().length > 0) {
+        assert.isBelow(rounds++, 3 * Math.ceil(GRACE / (4 * SECOND)))
+        yield* sweeping(q, 3 * SECOND)
+        q.setBroken(q.there, true)
+        q.on(q.there)
+        yield* Effect.flip(q.sweep)
+        yield* sweeping(q, SECOND, [q.here])
+        q.setBroken(q.there, false)
+      }
+    }),
+  )
+
+  test("a gate that stood still says so before anything else", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      q.on(q.there)
+      yield* q.attach("t2")
+      yield* sweeping(q, WINDOW - 2 * SECOND, [q.here, q.there], () => q.touch("t3"))
+      // it is stopped for 8 s, in which nothing of it fails; the other one sweeps
+      yield* sweeping(q, 8 * SECOND, [q.here], () => q.touch("t3"))
+      q.on(q.there)
+      assert.strictEqual((yield* q.start("t2"))._tag, "starting")
+    }),
+  )
+
+  test("a start that is under way is in doubt from its deadline on, whoever is silent", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* sweeping(q, SECOND)
+      q.setBroken(q.there, true)
+      yield* sweeping(q, START_LEASE, [q.here])
+      assert.deepStrictEqual([q.letter("t1"), q.letter("?1")], ["w", "u"])
+    }),
+  )
+
+  test("a sweep that was on its way for long takes back nobody's word", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* sweeping(q, 10 * SECOND)
+      const swept = q.state().meta.get("swept")
+      assert.strictEqual(swept, yield* q.now)
+      yield* q.sweepSentBefore(8 * SECOND)
+      assert.strictEqual(q.state().meta.get("swept"), swept)
+    }),
+  )
+
+  test(
+    "those of a silent gate do not keep a sweep from the others behind them, nor does it ask to go on for them",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t0")
+        yield* q.wait(...ids(300))
+        q.on(q.there)
+        for (const id of ids(300)) yield* q.unchecked.attach(id)
+        q.on(q.here)
+        yield* q.wait("last")
+        yield* q.attach("last")
+        yield* sweeping(q, SECOND)
+        q.setBroken(q.there, true)
+        for (let waited = 0; waited <= GRACE + 2 * TICK_MILLIS; waited += SECOND) {
+          yield* TestClock.adjust(SECOND)
+          assert.isFalse((yield* q.sweep).more)
+        }
+        assert.deepStrictEqual([q.line().length, q.letter("last")], [300, "A"])
+      }),
+  )
+}

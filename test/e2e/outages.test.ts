@@ -1,0 +1,187 @@
+/** What callers lose by times in which a gate could not reach the store, or stood still: nothing. Two gates on one Redis. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, describe, it } from "@effect/vitest"
+import { type Cutter, startCutter } from "../chaos/support/cutter.ts"
+import { Chance } from "../simulation/chance.ts"
+import { eventually } from "../support/process.ts"
+import { startRedis } from "../support/redis.ts"
+import { note } from "./support/evidence.ts"
+import { type Bench, type Environment, type Gate, settingsFor, withBench } from "./support/gate.ts"
+import { field, textOf } from "./support/http.ts"
+import { openSocket } from "./support/push.ts"
+import { startPlatform } from "./support/servers.ts"
+
+const TOPIC = "13-outages"
+const preload = new URL("../chaos/support/stand-still.ts", import.meta.url).href
+
+/** A gate whose path to Redis can be broken, and one whose path is not. */
+const twoGates = async (bench: Bench, settings: Environment, ofBroken: Environment = {}) => {
+  const redis = bench.own(await startRedis({ persistent: true }))
+  const cutter: Cutter = bench.own(await startCutter(redis.port, new Chance(1)))
+  const platform = bench.own(await startPlatform())
+  const gate = async (storePort: number, more: Environment = {}): Promise<Gate> =>
+    bench.gate(
+      settingsFor(platform, {
+        StoreConnectionString: `redis://127.0.0.1:${storePort}`,
+        Security__TrustedProxies__0: "loopback",
+        ...settings,
+        ...more,
+      }),
+    )
+  const healthy = await gate(redis.port)
+  const broken = await gate(cutter.port, ofBroken)
+  for (const each of [healthy, broken]) {
+    await eventually("ready", async () => (await each.ask("GET", "/health/ready")).status === 200)
+  }
+  return { redis, cutter, platform, healthy, broken }
+}
+
+const addressOf = (n: number): string => `198.18.${n}.1`
+
+/** A ticket that is called, and nobody behind it. */
+const calledTicket = async (gate: Gate): Promise<string> => {
+  const first = await gate.call(addressOf(1))
+  const ticket = textOf(await gate.call(addressOf(2)), "uniqueRequestId")
+  assert.strictEqual(first.status, 200)
+  await gate.sessionEnded("conversation-1")
+  const { json } = await gate.ask("GET", `/api/session/${ticket}`)
+  assert.strictEqual(json.state, "called")
+  return ticket
+}
+
+/** A page that asks to start every 100 ms, and what it was answered at last. */
+const startsAtLast = async (gate: Gate, ticket: string): Promise<string> => {
+  for (;;) {
+    const answer = await gate.ask("POST", `/api/session/${ticket}/start`)
+    if (answer.status !== 503) return `${answer.status} ${field(answer, "message") ?? ""}`.trim()
+    await sleep(100)
+  }
+}
+
+describe("a called page that could not start while a gate could not reach the store", () => {
+  const window = { Queue__StartWindowSeconds: "6" }
+
+  for (const connected of [true, false]) {
+    const who = connected ? "is connected to it" : "polls"
+    it.concurrent(
+      `starts when Redis is back after 2 s, and ${who}`,
+      withBench(async (bench) => {
+        const { broken, healthy, redis } = await twoGates(bench, window)
+        const ticket = await calledTicket(healthy)
+        const called = performance.now()
+        if (connected) bench.own(await openSocket(broken, ticket))
+        await sleep(4_800 - (performance.now() - called))
+        redis.kill("SIGKILL")
+        const answer = startsAtLast(broken, ticket)
+        await sleep(2_000)
+        await redis.restart()
+        assert.strictEqual(await answer, "200")
+        note(TOPIC, `Redis away for 2 s of a window of 6 s: a page that ${who} starts`)
+      }),
+    )
+
+    it.concurrent(
+      `starts when that gate's path is whole again after 8 s, though the other one sweeps, and ${who}`,
+      withBench(async (bench) => {
+        const { broken, cutter, healthy } = await twoGates(bench, window)
+        const ticket = await calledTicket(healthy)
+        const called = performance.now()
+        if (connected) bench.own(await openSocket(broken, ticket))
+        await sleep(4_800 - (performance.now() - called))
+        cutter.swallow(true)
+        const answer = startsAtLast(broken, ticket)
+        await sleep(8_000)
+        cutter.swallow(false)
+        assert.strictEqual(await answer, "200")
+        note(TOPIC, `the path of one gate swallows for 8 s, over the end of a window of 6 s: a page that ${who} starts`)
+      }),
+    )
+  }
+
+  it.concurrent(
+    "is never told that it should have started already",
+    withBench(async (bench) => {
+      const { broken, healthy, redis } = await twoGates(bench, window)
+      const ticket = await calledTicket(healthy)
+      const called = performance.now()
+      await sleep(5_000 - (performance.now() - called))
+      redis.kill("SIGKILL")
+      await sleep(2_000)
+      await redis.restart()
+      const past: Array<number> = []
+      let told = 0
+      while (performance.now() - called < 12_000) {
+        const gate = told % 2 === 0 ? broken : healthy
+        const asked = Date.now()
+        const answer = await gate.ask("GET", `/api/session/${ticket}`)
+        const startBefore = field(answer, "startBefore")
+        if (startBefore !== undefined) {
+          told++
+          if (Date.parse(startBefore) < asked) past.push(Date.parse(startBefore) - asked)
+        }
+        await sleep(20)
+      }
+      assert.isAbove(told, 50)
+      assert.deepStrictEqual(past, [])
+    }),
+  )
+})
+
+describe("callers of a gate that could not reach the store", () => {
+  it.concurrent(
+    "keep their places though it was for longer than the grace, and the other gate sweeps",
+    withBench(async (bench) => {
+      const { broken, cutter, healthy } = await twoGates(bench, { Queue__DisconnectGraceSeconds: "5" })
+      assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
+      const CALLERS = 50
+      const sockets = await Promise.all(
+        Array.from({ length: CALLERS }, async (_, n) => {
+          const headers = { "x-forwarded-for": addressOf(n + 2) }
+          const ticket = textOf(await broken.call(addressOf(n + 2)), "uniqueRequestId")
+          return bench.own(await openSocket(broken, ticket, headers))
+        }),
+      )
+      await Promise.all(sockets.map((socket) => socket.sees("position")))
+      cutter.swallow(true)
+      await sleep(17_000)
+      cutter.swallow(false)
+      await eventually("ready again", async () => (await broken.ask("GET", "/health/ready")).status === 200, 20_000)
+      await sleep(5_000)
+      const abandoned = sockets.filter((socket) => socket.count("ended") > 0).length
+      note(
+        TOPIC,
+        `one of two paths swallows for 17 s, grace 5 s: ${abandoned} of ${CALLERS} connected callers abandoned`,
+      )
+      assert.strictEqual(abandoned, 0)
+      await healthy.sessionEnded("conversation-1")
+      await eventually("one is called", () => sockets.some((socket) => socket.count("start_call") > 0))
+    }),
+  )
+})
+
+describe("whoever comes to a gate that has just woken", () => {
+  for (const wall of ["goes on", "stands"]) {
+    it.concurrent(
+      `keeps the place, though its machine was suspended for 40 s and the wall clock ${wall}`,
+      withBench(async (bench) => {
+        const settings = { Queue__DisconnectGraceSeconds: "30", Queue__StartWindowSeconds: "10" }
+        const { broken, healthy } = await twoGates(bench, settings, {
+          NODE_OPTIONS: `--import ${preload}`,
+          CHAOS_WALL: wall === "stands" ? "stands" : "",
+        })
+        assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
+        broken.kill("SIGSTOP")
+        await sleep(40_000)
+        broken.kill("SIGCONT")
+        const answers = await Promise.all([2, 3, 4].map((n) => broken.call(addressOf(n))))
+        const tickets = answers.map((answer) => textOf(answer, "uniqueRequestId"))
+        await sleep(4_000)
+        const states = await Promise.all(
+          tickets.map(async (ticket) => field(await healthy.ask("GET", `/api/session/${ticket}`), "state")),
+        )
+        note(TOPIC, `three who queue at a gate that was suspended for 40 s, wall clock ${wall}: ${states.join(", ")}`)
+        assert.deepStrictEqual(states, ["waiting", "waiting", "waiting"])
+      }),
+    )
+  }
+})

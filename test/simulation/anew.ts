@@ -1,0 +1,46 @@
+/** What an outage gives to whoever was called: the start window anew, within bounds. Judged by the store's state before a step. */
+import { COUNTED_MILLIS, DEAD_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
+import type { Carried } from "./causes.ts"
+
+/** Since when a gate was silent that was not heard of since a moment, the longest silent one, or since when nobody swept. */
+export const silentSince = ({ away, before, lastSwept, now, self }: Carried, moment: number): number | undefined => {
+  if (away) return lastSwept
+  const silent = [...before.gates].flatMap(([gate, at]) =>
+    gate !== self && at >= now - DEAD_MILLIS && at < moment ? [at] : [],
+  )
+  return silent.length === 0 ? undefined : Math.min(...silent)
+}
+
+/** A turn: when its window ends, and since when it lasts, without the time of outages. */
+interface Turn {
+  readonly ends: number
+  readonly since: number
+}
+
+/** A turn after an outage of which nothing was forgiven since a moment. */
+const anew = ({ now, windowMillis }: Carried, { ends, since }: Turn, outage: number): Turn => {
+  const lost = now - outage - COUNTED_MILLIS
+  const lasts = lost > 0 ? Math.min(since + lost, now) : since
+  return { since: lasts, ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)) }
+}
+
+/** The turn of a ticket that was called before a step and still is after it. */
+export const turnAfter = (step: Carried, id: string): Turn => {
+  const { args, away, before, lastSwept, name, now } = step
+  const turn = { ends: before.leases.get(id) ?? 0, since: before.tickets.get(id)?.since ?? 0 }
+  const forgiven = before.meta.get("forgiven") ?? 0
+  if (name === "back") return anew(step, turn, Math.max(Number(args[0]), forgiven))
+  if (name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
+  const looks = (name === "touch" && args.slice(1).includes(id)) || (name === "attach" && args[0] === id)
+  const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
+  return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
+}
+
+/** Whether the turn of a called ticket is over at a step that looks at it. */
+export const isMissed = (step: Carried, id: string): boolean => {
+  const ends = step.before.leases.get(id) ?? 0
+  if (ends >= step.now) return false
+  if (silentSince(step, ends) === undefined) return true
+  // a look gives the window anew, as far as there are windows left
+  return ["touch", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
+}
