@@ -65,7 +65,8 @@ export interface RefusedResult<Code extends string> {
 
 /**
  * `request_refused`: the platform does not accept what the request says; `platform_rejected`: it said no to the gate's key or
- * campaign; `platform_unavailable`: no usable answer.
+ * campaign; `platform_unavailable`: the session ended before it could begin, the start took too long, or it failed three times while
+ * others began their calls.
  */
 export type LaunchRefusal = "request_refused" | "platform_rejected" | "platform_unavailable" | "store_unavailable"
 export type RequestRefusal =

@@ -192,8 +192,10 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         } else if (event.type === "session") settle({ session: String(event.sessionId) })
         else if (event.type === "ended") settle({ outcome: String(event.reason) })
         // what comes of the ticket then is told by this connection or the next
-        else if (event.type === "error") trouble(`start ${event.code}`)
-        else if (event.type !== "reconnect") wrong(`an event that nobody asked for: ${String(data)}`)
+        else if (event.type === "error") {
+          caller.putBack ||= event.code === "agent_busy" || event.code === "agent_unavailable"
+          trouble(`start ${event.code}`)
+        } else if (event.type !== "reconnect") wrong(`an event that nobody asked for: ${String(data)}`)
       })
       socket.on("unexpected-response", (_, response) => {
         if (response.statusCode === 404) return settle({ outcome: "unknown" })

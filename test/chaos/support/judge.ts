@@ -96,11 +96,18 @@ const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): R
  * I2 and I5 as callers saw them: nobody falls back in line but by `back` whom a failed start has put back before them, nor is called
  * twice but after a start that failed, or to say that the window is given anew.
  */
-const asCallersSaw = (callers: ReadonlyArray<Caller>, windowsAnew: boolean, back: number): ReadonlyArray<string> => {
+const asCallersSaw = (
+  callers: ReadonlyArray<Caller>,
+  windowsAnew: boolean,
+  again: (ticket: string) => boolean,
+  back: number,
+): ReadonlyArray<string> => {
   const wrongs: Array<string> = []
-  for (const { calls, name, positions, putBack } of callers) {
+  for (const { calls, name, positions, putBack, ticket = "" } of callers) {
     if (putBack && back === 0) wrongs.push(`I5: caller ${name} was put back after its call`)
-    if (calls.size > 1 && !windowsAnew && !putBack) wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
+    if (calls.size > 1 && !windowsAnew && !again(ticket)) {
+      wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
+    }
     for (const [i, { position }] of positions.entries()) {
       const before = positions[i - 1]
       if (before !== undefined && position > before.position + back) {
@@ -199,16 +206,18 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
         wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
+    const seen = watch.putBack()
+    /** Whether a ticket was put back and called again. Of one whose holder never heard of it nobody can say. */
     const again = (ticket: string): boolean => {
       const holder = holders.get(ticket)
-      // of a ticket whose holder never heard of it nobody can say how often it was called
-      return allowed.putBack === true && (holder?.putBack !== false || platform.failed.has(holder.attempt))
+      if (allowed.putBack !== true) return false
+      return holder === undefined || holder.putBack || seen.has(ticket) || platform.failed.has(holder.attempt)
     }
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : 0
-    for (const wrong of asCallersSaw(callers, watch.windowsAnew(), back)) wrongs.add(wrong)
-    // I5: one session of an attempt that the gates were told of
-    const told = platform.sessions.filter(({ untold }) => !untold)
+    for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
+    // I5: one session of an attempt; besides those of which the gates did not hear, and which nobody has joined
+    const told = platform.sessions.filter(({ joinedAt }) => allowed.putBack !== true || joinedAt !== undefined)
     for (const [attempt, n] of count(told, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
     }

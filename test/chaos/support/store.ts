@@ -95,6 +95,8 @@ export interface StoreWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** the most leases that were held at once */
   readonly peak: () => number
+  /** tickets that lost a slot without an end: their start failed, or may have happened */
+  readonly putBack: () => ReadonlySet<string>
   /** whether start windows were given anew, after an outage that a gate saw */
   readonly windowsAnew: () => boolean
   readonly dispose: () => Promise<void>
@@ -109,6 +111,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   let peak = 0
   let windowsAnew = false
   const leases = new Map<string, string>()
+  const putBack = new Set<string>()
   let stopped = false
   const watching = (async () => {
     while (!stopped) {
@@ -121,6 +124,9 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
           if (strict && before !== "0" && before !== lease)
             wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
+          // what is kept with a start in doubt begins with its ticket
+          if (state.tickets.get(id)?.state === "u") putBack.add(state.data.get(id)?.split(" ")[0] ?? "")
+          if (state.tickets.get(id)?.state === "w" && lease !== "0") putBack.add(id)
         }
         peak = Math.max(peak, state.leases.size)
         if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)
@@ -132,6 +138,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   return {
     wrongs: () => [...wrongs],
     peak: () => peak,
+    putBack: () => putBack,
     windowsAnew: () => windowsAnew,
     dispose: async () => {
       stopped = true
