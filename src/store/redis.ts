@@ -153,7 +153,12 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           Effect.flatMap((told) => {
             const [seconds, micros] = Array.isArray(told) ? told : []
             const millis = Number(seconds) * 1000 + Number(micros) / 1000
-            return Number.isFinite(millis) ? Effect.succeed(millis) : Effect.fail(new Error("TIME: no time"))
+            return Number.isFinite(millis)
+              ? Effect.succeed(millis)
+              : Effect.as(
+                  ask((done) => done(new Error("TIME: no time"))),
+                  0,
+                )
           }),
           Effect.tapError((error) => Effect.sync(() => giveUp(error))),
         ),
