@@ -52,6 +52,18 @@ const isReplyError = (error: Error): boolean => error.name === "ReplyError"
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
+/** Milliseconds since 1970 of an answer to TIME; NaN for any other answer. */
+const millisOf = (told: unknown): number => {
+  const [seconds, micros] = Array.isArray(told) ? told : []
+  return Number(seconds) * 1000 + Number(micros) / 1000
+}
+
+/** Takes an answer to TIME, and any other as a failure. */
+const timed =
+  (done: Done): Done =>
+  (error, told) =>
+    done(error ?? (Number.isFinite(millisOf(told)) ? null : new Error("TIME: no time")), told)
+
 /** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
 const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
@@ -139,27 +151,18 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         if (!listening) Deferred.doneUnsafe(first, Effect.void)
       }
 
-      const askTime = ask((done) => client.call("TIME", done))
+      const askTime = ask((done) => client.call("TIME", timed(done)))
       const time = makeServerClock(
         clock,
         // of a cluster always the same node, so that all gates agree; while that is away any
         (client instanceof Cluster
           ? Effect.catch(
-              ask((done) => client.eval(TIME_THERE, 1, PROBE_KEY, done)),
+              ask((done) => client.eval(TIME_THERE, 1, PROBE_KEY, timed(done))),
               () => askTime,
             )
           : askTime
         ).pipe(
-          Effect.flatMap((told) => {
-            const [seconds, micros] = Array.isArray(told) ? told : []
-            const millis = Number(seconds) * 1000 + Number(micros) / 1000
-            return Number.isFinite(millis)
-              ? Effect.succeed(millis)
-              : Effect.as(
-                  ask((done) => done(new Error("TIME: no time"))),
-                  0,
-                )
-          }),
+          Effect.map(millisOf),
           Effect.tapError((error) => Effect.sync(() => giveUp(error))),
         ),
       )
