@@ -19,8 +19,11 @@
  */
 import type { Step, Ticket } from "./step.ts"
 
-/** A gate that was not heard of for so long is dead (ms): its callers have long been elsewhere, or are lost with it. */
-export const DEAD_MILLIS = 60_000
+/**
+ * A gate that was not heard of for so long is dead (ms). Long enough for a path, a failover or a machine that is away for a while;
+ * until then a dead gate's callers who do not come back hold their places and slots.
+ */
+export const DEAD_MILLIS = 45_000
 /** The most start windows of one turn. */
 export const MOST_WINDOWS = 3
 /**

@@ -286,14 +286,14 @@ export const planOf = (seed: number): Plan => {
       }
       case "freeze": {
         const when = keyed(seed, `freeze ${n}`) % 2 === 0 ? "platform" : "now"
-        const millis = chance.pick(300, 3_000, 12_000, 45_000)
+        const millis = chance.pick(300, 3_000, 12_000, 38_000)
         // the shortest would meet no start: the longest outlasts one
         actions.push({
           kind: "freeze",
           at,
           gate,
           when,
-          millis: when === "platform" && millis === 300 ? 45_000 : millis,
+          millis: when === "platform" && millis === 300 ? 38_000 : millis,
           clocks: pickBy(keyed(seed, `clocks ${n}`), ["none", "steady", "both"] as const),
         })
         break

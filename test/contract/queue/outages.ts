@@ -109,7 +109,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("a gate that goes is waited for no more, and one that dies for a minute", { slots: 2 }, (q) =>
+  test("a gate that goes is waited for no more, and one that dies for a while", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.enter("t2")
@@ -184,6 +184,49 @@ export const outages = (test: QueueTest): void => {
       const lasted = (yield* q.now) - called
       assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
       assert.isAtMost(lasted, MOST_WINDOWS * WINDOW + 12 * SECOND)
+    }),
+  )
+
+  test("an outage that two gates saw counts once", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const called = yield* q.now
+      // every six seconds the store is away for three, of which one counts
+      let rounds = 0
+      while (q.letter("t2") === "c") {
+        assert.isBelow(rounds++, 100)
+        yield* sweeping(q, 3 * SECOND, [q.here, q.there], () => q.touch("t3"))
+        for (const gate of [q.here, q.there]) {
+          q.setBroken(gate, true)
+          q.on(gate)
+          yield* Effect.flip(q.sweep)
+        }
+        yield* TestClock.adjust(3 * SECOND)
+        for (const gate of [q.here, q.there]) {
+          q.setBroken(gate, false)
+          q.on(gate)
+          yield* q.sweep
+        }
+        q.on(q.here)
+      }
+      const lasted = (yield* q.now) - called
+      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW * (6 / 4) + 7 * SECOND)
+    }),
+  )
+
+  test("a gate that is always late does not hold a slot for ever", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const called = yield* q.now
+      while (q.letter("t2") === "c") {
+        assert.isBelow((yield* q.now) - called, 2 * MOST_WINDOWS * WINDOW)
+        yield* sweeping(q, SECOND, [q.here], () => q.touch("t2", "t3"))
+        q.on(q.there)
+        yield* q.sweepSentBefore(10 * SECOND)
+        q.on(q.here)
+      }
+      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + 12 * SECOND)
     }),
   )
 
@@ -263,7 +306,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("the callers of a gate that died are gone after a minute, if they do not come back", { slots: 1 }, (q) =>
+  test("the callers of a gate that died are gone after a while, if they do not come back", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
