@@ -50,7 +50,8 @@ return reply(found)
 
 /**
  * What the platform says of a start in doubt. A session of it that belongs to no ticket and has not ended is the one: the slot is
- * held until it ends. Where there is none, said twice, the slot is free.
+ * held until it ends. Where there is none, said twice, the slot is free. While another start is under way a session of nobody decides
+ * nothing: several callers may share a client identifier, and it may be that start's.
  *
  * ARGV 6 id · 7 longest call until (ms) · 8… sessions that may be its own, JSON lists of ids
  * Result `['running']` · `['open']` · `['free']` · `['stale']`
@@ -59,6 +60,12 @@ export const resolve = script(
   "resolve",
   `
 local id, deadline = ARGV[6], ARGV[7]
+local function is_starting()
+  for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+    if load(each)[1] == 's' then return true end
+  end
+  return false
+end
 local t = load(id)
 if not t or t[1] ~= 'u' then return reply({'stale'}) end
 for i = 8, #ARGV do
@@ -68,6 +75,7 @@ for i = 8, #ARGV do
     if call('HEXISTS', SESSIONS, session) == 1 or call('ZSCORE', OVER, session) then known = true end
   end
   if not known then
+    if is_starting() then return reply({'open'}) end
     unpark(id)
     count_doubts(-1)
     t[1] = 'l'
@@ -101,6 +109,9 @@ return reply({'free'})
         (each) => s.db.hget(s.sessions, each) !== undefined || s.db.zscore(s.overs, each) !== undefined,
       )
       if (known) continue
+      const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
+      const held = s.db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)
+      if (held.some((each) => s.load(each)?.[0] === "s")) return s.reply(["open"])
       s.unpark(id)
       s.countDoubts(-1)
       t[0] = "l"

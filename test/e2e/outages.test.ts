@@ -134,27 +134,29 @@ describe("callers of a gate that could not reach the store", () => {
       const { broken, cutter, healthy } = await twoGates(bench, { Queue__DisconnectGraceSeconds: "5" })
       assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
       const CALLERS = 50
-      const sockets = await Promise.all(
-        Array.from({ length: CALLERS }, async (_, n) => {
-          const headers = { "x-forwarded-for": addressOf(n + 2) }
-          const ticket = textOf(await broken.call(addressOf(n + 2)), "uniqueRequestId")
-          return bench.own(await openSocket(broken, ticket, headers))
-        }),
+      const connect = async (gate: Gate, ticket: string, n: number) =>
+        bench.own(await openSocket(gate, ticket, { "x-forwarded-for": addressOf(n + 2) }))
+      const tickets = await Promise.all(
+        Array.from({ length: CALLERS }, async (_, n) => textOf(await broken.call(addressOf(n + 2)), "uniqueRequestId")),
       )
+      const sockets = await Promise.all(tickets.map((ticket, n) => connect(broken, ticket, n)))
       await Promise.all(sockets.map((socket) => socket.sees("position")))
       cutter.swallow(true)
       await sleep(17_000)
       cutter.swallow(false)
       await eventually("ready again", async () => (await broken.ask("GET", "/health/ready")).status === 200, 20_000)
+      // a gate without store sends its pages to others
+      for (const socket of sockets) await socket.sees("reconnect")
+      const back = await Promise.all(tickets.map((ticket, n) => connect(healthy, ticket, n)))
       await sleep(5_000)
-      const abandoned = sockets.filter((socket) => socket.count("ended") > 0).length
+      const abandoned = [...sockets, ...back].filter((socket) => socket.count("ended") > 0).length
       note(
         TOPIC,
         `one of two paths swallows for 17 s, grace 5 s: ${abandoned} of ${CALLERS} connected callers abandoned`,
       )
       assert.strictEqual(abandoned, 0)
       await healthy.sessionEnded("conversation-1")
-      await eventually("one is called", () => sockets.some((socket) => socket.count("start_call") > 0))
+      await eventually("one is called", () => back.some((socket) => socket.count("start_call") > 0))
     }),
   )
 })

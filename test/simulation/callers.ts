@@ -218,6 +218,9 @@ export class Caller {
     this.obeyed.add(event.startBefore)
     const { plan } = this
     this.later(plan.react, () => this.start(link.gate.index))
+    // changes its mind while the start is under way
+    if (plan.react >= 0 && this.world.chance(`leaves ${plan.id}`, 12) === 0)
+      this.later(plan.react + 60, () => this.leave(0))
     if (plan.twice >= 0 && plan.react >= 0)
       this.later(plan.react + plan.twice, () => this.start(link.gate.index + 1, true))
   }

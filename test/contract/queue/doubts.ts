@@ -107,6 +107,23 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
+  test("take no session for theirs while another start is under way, whose it may be", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const lease = leaseOf(q, "t1")
+      yield* q.startFails("t1", lease, "doubt")
+      yield* q.admit("t2")
+      yield* q.sweep
+      const other = yield* q.begin("t2")
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [["of t2"]]), "open")
+      yield* q.bind("t2", other, ["of t2"])
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [["of t2"]]), "open")
+      assert.strictEqual(yield* q.resolve(`?${lease}`, [["of t2"]]), "free")
+      assert.strictEqual(yield* q.end("of t2"), "released")
+      assert.strictEqual(q.letter("t2"), "E")
+    }),
+  )
+
   test("end when the answer comes after all: the ticket is live where it still waits", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)

@@ -260,7 +260,7 @@ export const outages = (test: QueueTest): void => {
         yield* sweeping(q, SECOND)
         q.setBroken(q.there, true)
         // t4's gate is well, and t4 is gone
-        yield* sweeping(q, GRACE + 17 * SECOND, [q.here])
+        yield* sweeping(q, GRACE + 10 * SECOND, [q.here])
         assert.deepStrictEqual(q.line(), ["t2", "t3"])
         // a slot that opens meanwhile is the oldest one's, who is not absent
         yield* q.end("session of t1")
