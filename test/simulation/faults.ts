@@ -438,7 +438,11 @@ export const faults: ReadonlyArray<Planted> = [
     name: "a slot stays empty because all who wait are of one network",
     script: everywhere((name) =>
       tampered(name, (db, s) => ({
-        zat: (key, rank) => (key === s.waiting ? undefined : db.zat(key, rank)),
+        // whoever is looked for without regard to networks
+        zrangebyscore: (key, min, max, limit, offset) =>
+          key === s.waiting && min === Number.NEGATIVE_INFINITY && Number.isFinite(limit)
+            ? []
+            : db.zrangebyscore(key, min, max, limit, offset),
       })),
     ),
   },
