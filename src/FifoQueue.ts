@@ -145,6 +145,8 @@ export interface Swept {
   readonly averageMillis: number
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
+  /** how many records were ever found that were not what they should be, and the key and id of the last (`queue/quarantine.ts`) */
+  readonly quarantined: { readonly count: number; readonly last: string }
 }
 
 export type Cleared =
@@ -525,6 +527,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
                 averageMillis: integer(reply[4]),
                 doubts: integer(reply[6]),
                 owed: owedOf(reply[5]),
+                quarantined: { count: integer(reply[7]), last: text(reply[8]) },
               })),
             ),
             () => Effect.sync(() => reaching.swept(at.campaign, now)),

@@ -15,6 +15,7 @@ import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
 import { every } from "./every.ts"
 import * as metrics from "./metrics.ts"
 import { disruption, estimateSeconds } from "./outcomes.ts"
+import { makeQuarantined } from "./quarantined.ts"
 import type { Removed } from "./removed.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
@@ -56,6 +57,7 @@ export const background = (
     const store = yield* Store
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
+    const noteQuarantined = makeQuarantined()
     const stranded = yield* makeStranded
     const began = yield* store.now
     /** when the connected tickets of each campaign were touched last */
@@ -77,6 +79,8 @@ export const background = (
         yield* Metric.update(metrics.leases(campaign.name), swept.leases)
         yield* Metric.update(metrics.slots(campaign.name), at.slots)
         yield* Metric.update(metrics.doubts(campaign.name), swept.doubts)
+        yield* Metric.update(metrics.quarantined(campaign.name), swept.quarantined.count)
+        yield* noteQuarantined(campaign, at, swept.quarantined)
         if (swept.more) yield* sweepOf(campaign)
       })
     const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>

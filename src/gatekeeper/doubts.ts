@@ -8,7 +8,7 @@ import { type Doubt, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
-import { identifierOf, type StoredConfig } from "./launch.ts"
+import { identifierOf, storedConfigOf } from "./launch.ts"
 import type { Steps } from "./steps.ts"
 
 /** How often the platform is asked about them, by one instance for all (ms). */
@@ -30,7 +30,8 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
       step(at(campaign), queue.resolve(at(campaign), id, sessions))
 
     const askHistory = Effect.fnUntraced(function* (campaign: Campaign, doubt: Doubt) {
-      const config: StoredConfig = JSON.parse(doubt.data)
+      const config = storedConfigOf(doubt.data)
+      if (config === undefined) return false
       const sessions = yield* platform.sessionsOf(campaign.name, identifierOf(doubt.ticket, config), doubt.since)
       if (sessions === undefined) return false
       const result = yield* resolve(campaign, doubt, sessions)

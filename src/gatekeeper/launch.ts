@@ -33,6 +33,16 @@ export interface StoredConfig extends SessionConfig {
   readonly from?: string
 }
 
+/** Reads it; undefined where that is not what a gate has written. */
+export const storedConfigOf = (data: string): StoredConfig | undefined => {
+  try {
+    const stored: StoredConfig | null = JSON.parse(data)
+    return typeof stored === "object" && stored !== null ? stored : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The ticket's place after a start that failed; `busy` where the platform has no free slot, else it did not answer usefully. */
 export type Unstarted = Place & { readonly busy: boolean }
 
@@ -51,7 +61,7 @@ export type Launch = (
 const tooSlow = (): PlatformUnavailable =>
   platformUnavailable("unavailable", "The call took too long to start. Try again.")
 
-const ownFailure = (): PlatformUnavailable =>
+export const ownFailure = (): PlatformUnavailable =>
   platformUnavailable("unavailable", "The call could not be started. Try again in a moment.")
 
 const misconfigured = (): PlatformUnavailable =>

@@ -120,4 +120,8 @@ const gauge = (name: string, description: string) => (campaign: string) =>
 export const waiting = gauge("voicegate_waiting", "Tickets waiting")
 export const leases = gauge("voicegate_leases", "Slots held")
 export const doubts = gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened")
+export const quarantined = gauge(
+  "voicegate_quarantined_records",
+  "Records in the store that were not what they should be, ever found",
+)
 export const slots = gauge("voicegate_slots", "Slots there are")

@@ -15,7 +15,7 @@ import type {
 } from "../Session.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Launch, StoredConfig, Unstarted } from "./launch.ts"
+import { type Launch, ownFailure, storedConfigOf, type Unstarted } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { Removed } from "./removed.ts"
@@ -127,7 +127,12 @@ export const makeTickets = (
 
     type Starting = Extract<Start, { _tag: "starting" }>
     const launchHere = Effect.fnUntraced(function* (where: At, ticket: string, campaign: string, taken: Starting) {
-      const config: StoredConfig = JSON.parse(taken.data)
+      const config = storedConfigOf(taken.data)
+      if (config === undefined) {
+        yield* Effect.logError("What the store keeps with a called ticket is no request. The ticket has failed.")
+        yield* step(where, queue.fail(where, ticket, taken.lease, { _tag: "failed" }))
+        return yield* Effect.fail(ownFailure())
+      }
       yield* startCallTimes(taken, yield* store.now)
       // instances may name the campaign differently in their settings
       return yield* launch(where, ticket, taken.lease, { ...config, campaign })

@@ -1,8 +1,6 @@
+import { expire, expiryLua, forgetOld, LIMIT, leftOwed } from "./expiry.ts"
+import { listed } from "./quarantine.ts"
 import { script } from "./step.ts"
-import { SETTLE_AFTER_MILLIS } from "./sweep.ts"
-
-/** At most so many of each kind are handled in one step. */
-const LIMIT = 200
 
 /**
  * Brings a campaign to its end that no gate serves any more: who waits or is called is sent away with the quota given back; starts
@@ -19,13 +17,13 @@ const LIMIT = 200
  */
 export const clear = script(
   "clear",
-  `
+  `${expiryLua}
 local since, swept = tonumber(ARGV[6]), num(META, 'swept')
 if swept > 0 and swept > since then return reply({1}) end
 local function before_that(at) return tonumber(at or '0') <= since end
 local sent = 0
 for _, id in ipairs(call('ZRANGE', WAITING, 0, ${LIMIT - 1})) do
-  local t = load(id)
+  local t = listed(WAITING, id)
   if t and before_that(t[7]) then
     unwait(id, t)
     finish(id, t, 'X', 'refund')
@@ -36,7 +34,7 @@ local more = sent == ${LIMIT} and 1 or 0
 -- leases that are not live are few, and for a moment
 if call('ZCARD', LEASES) > num(META, 'live') then
   for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-    local t = load(id)
+    local t = listed(LEASES, id)
     if t and t[1] == 'c' and before_that(t[6]) then
       free(id, t)
       finish(id, t, 'X', 'refund')
@@ -46,25 +44,13 @@ if call('ZCARD', LEASES) > num(META, 'live') then
 end
 local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
 for _, id in ipairs(expired) do
-  local t = load(id)
-  if t and t[1] == 'l' then
-    over(id, t, 'R')
-  elseif t and t[1] == 'u' then
-    drop(id, t)
-  elseif t and t[1] == 's' then
-    -- it may have happened; its ticket is sent away by the next step
-    local deadline = doubt(id, t)
-    wait_again(id, t, int(now))
-    park(id, deadline)
-  end
+  local t = listed(LEASES, id)
+  -- a ticket whose start is in doubt is sent away by the next step
+  if t then expire(id, t, int(now)) end
 end
-local forgotten = call('ZRANGEBYSCORE', FORGET, '-inf', '(' .. int(now), 'LIMIT', 0, ${LIMIT})
-for _, id in ipairs(forgotten) do
-  call('HDEL', TICKETS, id)
-  call('ZREM', FORGET, id)
-end
-if #expired == ${LIMIT} or #forgotten == ${LIMIT} then more = 1 end
-local owed = call('ZRANGEBYSCORE', SETTLE, '-inf', int(now - ${SETTLE_AFTER_MILLIS}), 'LIMIT', 0, ${LIMIT})
+local forgotten = forget_old()
+if #expired == ${LIMIT} or forgotten == ${LIMIT} then more = 1 end
+local owed = left_owed()
 local left = 0
 if call('HLEN', TICKETS) + call('ZCARD', SETTLE) + call('ZCARD', FORGET) > 0 then left = 1 else call('DEL', OVER) end
 return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), owed})
@@ -77,7 +63,7 @@ return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES)
     if (swept > 0 && swept > since) return s.reply([1])
     let sent = 0
     for (const id of db.zrangebyscore(s.waiting, NEGATIVE_INFINITY, POSITIVE_INFINITY, LIMIT)) {
-      const t = s.load(id)
+      const t = listed(s, s.waiting, id)
       if (t === undefined || Number(t[6] ?? "0") > since) continue
       s.unwait(id, t)
       s.finish(id, t, "X", "refund")
@@ -86,7 +72,7 @@ return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES)
     let more = sent === LIMIT ? 1 : 0
     if (db.zcard(s.leases) > s.num("live")) {
       for (const id of db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
-        const t = s.load(id)
+        const t = listed(s, s.leases, id)
         if (t?.[0] !== "c" || Number(t[5]) > since) continue
         s.free(id, t)
         s.finish(id, t, "X", "refund")
@@ -95,24 +81,12 @@ return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES)
     }
     const expired = db.zrangebyscore(s.leases, NEGATIVE_INFINITY, now - 1, LIMIT)
     for (const id of expired) {
-      const t = s.load(id)
-      if (t?.[0] === "l") {
-        s.over(id, t, "R")
-      } else if (t?.[0] === "u") {
-        s.drop(id, t)
-      } else if (t?.[0] === "s") {
-        const deadline = s.doubt(id, t)
-        s.waitAgain(id, t, now)
-        s.park(id, deadline)
-      }
+      const t = listed(s, s.leases, id)
+      if (t !== undefined) expire(s, id, t, now)
     }
-    const forgotten = db.zrangebyscore(s.forget, NEGATIVE_INFINITY, now - 1, LIMIT)
-    for (const id of forgotten) {
-      db.hdel(s.tickets, id)
-      db.zrem(s.forget, id)
-    }
-    if (expired.length === LIMIT || forgotten.length === LIMIT) more = 1
-    const owed = db.zrangebyscore(s.settle, NEGATIVE_INFINITY, now - SETTLE_AFTER_MILLIS, LIMIT)
+    const forgotten = forgetOld(s)
+    if (expired.length === LIMIT || forgotten === LIMIT) more = 1
+    const owed = leftOwed(s)
     const left = db.hlen(s.tickets) + db.zcard(s.settle) + db.zcard(s.forget) > 0 ? 1 : 0
     if (left === 0) db.del(s.overs)
     return s.reply([0, more, sent, left, db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), owed])

@@ -5,12 +5,13 @@
  * Tickets go out under a short hash: their ids are their bearers' credentials. An action names a ticket by its place
  * (`seq`), a slot by its lease and deadline: both are never given twice, so what has changed meanwhile is not touched.
  *
- * KEYS 1 to 14 as in `step.ts` · 15 trail (zset: what operators did, by a counter)
+ * KEYS 1 to 15 as in `step.ts` · 16 trail (zset: what operators did, by a counter)
  */
 import { createHash } from "node:crypto"
 import type { Reply, Script } from "../Store.ts"
 import type { MemoryDb } from "../store/MemoryDb.ts"
-import { keysOf, Step, script, type Ticket } from "./step.ts"
+import { listed } from "./quarantine.ts"
+import { KEY_COUNT, keysOf, Step, script, type Ticket } from "./step.ts"
 
 /** So many lines of the trail are kept. */
 export const TRAIL_MAX = 1_000
@@ -24,7 +25,7 @@ export const operatorKeysOf = (campaign: string): ReadonlyArray<string> => {
 }
 
 const prelude = `
-local TRAIL = KEYS[15]
+local TRAIL = KEYS[16]
 local function hash(id) return string.sub(redis.sha1hex(id), 1, ${HASH_LENGTH}) end
 local function hash_of(id, t) return hash(t[1] == 'u' and doubter(id) or id) end
 local function page(command, key, first, most, ...)
@@ -45,7 +46,7 @@ class Operation extends Step {
 
   constructor(db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) {
     super(db, keys, args)
-    this.trail = keys[14] ?? ""
+    this.trail = keys[KEY_COUNT] ?? ""
   }
 
   /** Of whom a slot is: of a start in doubt, its ticket. */
@@ -68,7 +69,7 @@ class Operation extends Step {
 
 const operation = (name: string, lua: string, memory: (step: Operation) => Reply): Script => ({
   ...script(`operator.${name}`, prelude + lua, () => []),
-  numberOfKeys: 15,
+  numberOfKeys: KEY_COUNT + 1,
   memory: (db, keys, args) => memory(new Operation(db, keys, args)),
 })
 
@@ -87,18 +88,19 @@ local held, line = {}, {}
 local slots_page = page('ZRANGE', LEASES, ARGV[6], ARGV[7], 'WITHSCORES')
 for i = 1, #slots_page, 2 do
   local id, deadline = slots_page[i], slots_page[i + 1]
-  local t = load(id)
-  held[#held + 1] = {hash_of(id, t), t[1], t[3], t[6], deadline, t[7] or '0', t[4] ~= '' and 1 or 0}
+  local t = listed(LEASES, id)
+  if t then held[#held + 1] = {hash_of(id, t), t[1], t[3], t[6], deadline, t[7] or '0', t[4] ~= '' and 1 or 0} end
 end
 for _, id in ipairs(page('ZRANGE', WAITING, ARGV[8], ARGV[9])) do
-  local t = load(id)
-  line[#line + 1] = {hash(id), t[2], t[7] or '0', call('ZSCORE', PRESENCE, id) or '0'}
+  local t = listed(WAITING, id)
+  if t then line[#line + 1] = {hash(id), t[2], t[7] or '0', call('ZSCORE', PRESENCE, id) or '0'} end
 end
 local present = call('ZCOUNT', PRESENCE, int(now), '+inf')
 local first = call('ZRANGE', WAITING, 0, 0)[1]
+first = first and load(first)
 return reply({
   {call('ZCARD', WAITING), present, call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), num(META, 'rest'),
-    num(META, 'paused'), num(META, 'draining'), num(META, 'seq'), first and load(first)[7] or '0', num(META, 'disrupted'),
+    num(META, 'paused'), num(META, 'draining'), num(META, 'seq'), first and first[7] or '0', num(META, 'disrupted'),
     num(META, 'probe'), num(META, 'doubts')},
   held, line
 })
@@ -109,14 +111,14 @@ return reply({
       s.db.zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, most, first)
     const held: Array<Reply> = []
     for (const id of page(s.leases, firstSlot, slots)) {
-      const t = s.load(id)
+      const t = listed(s, s.leases, id)
       if (t === undefined) continue
       const deadline = String(s.db.zscore(s.leases, id) ?? 0)
       held.push([s.hashOf(id, t), t[0], t[2], t[5], deadline, t[6] ?? "0", t[3] !== "" ? 1 : 0])
     }
     const line: Array<Reply> = []
     for (const id of page(s.waiting, firstPlace, places)) {
-      const t = s.load(id)
+      const t = listed(s, s.waiting, id)
       if (t !== undefined) line.push([s.hash(id), t[1], t[6] ?? "0", String(s.db.zscore(s.presence, id) ?? 0)])
     }
     const figures = ["live", "avg", "rest", "paused", "draining", "seq"].map((field) => s.num(field))
@@ -204,11 +206,11 @@ export const remove = operation(
   `
 local who, seq = ARGV[6], ARGV[7]
 local id = call('ZRANGEBYSCORE', WAITING, seq, seq)[1]
-if not id then
+local t = id and listed(WAITING, id)
+if not t then
   note(who, 'remove', '#' .. seq, 'gone')
   return reply({'gone', '-'})
 end
-local t = load(id)
 unwait(id, t)
 finish(id, t, 'X')
 note(who, 'remove', hash(id), 'removed')
@@ -218,7 +220,7 @@ return reply({'removed', hash(id)})
   (s) => {
     const seq = Number(s.arg(1))
     const id = s.db.zrangebyscore(s.waiting, seq, seq, 1)[0]
-    const t = id === undefined ? undefined : s.load(id)
+    const t = id === undefined ? undefined : listed(s, s.waiting, id)
     if (id === undefined || t === undefined) {
       s.note(s.arg(0), "remove", `#${s.arg(1)}`, "gone")
       return s.reply(["gone", "-"])
@@ -242,8 +244,8 @@ export const endLease = operation(
   `
 local who, lease, deadline = ARGV[6], ARGV[7], ARGV[8]
 for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, deadline, deadline)) do
-  local t = load(id)
-  if t[3] == lease then
+  local t = listed(LEASES, id)
+  if t and t[3] == lease then
     local was, whose = t[1], hash_of(id, t)
     if was == 'l' then
       over(id, t, 'X')
@@ -264,7 +266,7 @@ return reply({'gone', '-'})
   (s) => {
     const [who = "", lease = "", deadline = ""] = s.args
     for (const id of s.db.zrangebyscore(s.leases, Number(deadline), Number(deadline), Number.POSITIVE_INFINITY)) {
-      const t = s.load(id)
+      const t = listed(s, s.leases, id)
       if (t?.[2] !== lease) continue
       const was = t[0]
       const whose = s.hashOf(id, t)

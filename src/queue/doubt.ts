@@ -2,6 +2,7 @@
  * Starts of which nobody knows whether their session runs: the platform's answer did not come, or could not be used. Each holds a
  * slot until the platform says, or until `DOUBT_MILLIS` have passed (`sweep.ts`).
  */
+import { listed } from "./quarantine.ts"
 import { script } from "./step.ts"
 
 /** At most so many are looked at in one step. */
@@ -25,9 +26,9 @@ call('HSET', META, 'asked', claim)
 for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
   if #found == ${LIMIT} then break end
   if string.sub(id, 1, 1) == '?' then
-    local t = load(id)
-    if t[1] == 'u' and tonumber(t[6]) <= before then
-      found[#found + 1] = {id, t[6], call('HGET', DATA, id)}
+    local t = listed(LEASES, id)
+    if t and t[1] == 'u' and tonumber(t[6]) <= before then
+      found[#found + 1] = {id, t[6], call('HGET', DATA, id) or ''}
     end
   end
 end
@@ -40,7 +41,7 @@ return reply(found)
     const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
     for (const id of s.db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
       if (found.length === LIMIT) break
-      const t = id.startsWith("?") ? s.load(id) : undefined
+      const t = id.startsWith("?") ? listed(s, s.leases, id) : undefined
       if (t?.[0] !== "u" || Number(t[5]) > Number(s.arg(0))) continue
       found.push([id, t[5], s.db.hget(s.data, id) ?? ""])
     }
@@ -62,7 +63,8 @@ export const resolve = script(
 local id, deadline = ARGV[6], ARGV[7]
 local function is_starting()
   for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-    if load(each)[1] == 's' then return true end
+    local t = listed(LEASES, each)
+    if t and t[1] == 's' then return true end
   end
   return false
 end
@@ -111,7 +113,7 @@ return reply({'free'})
       if (known) continue
       const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
       const held = s.db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)
-      if (held.some((each) => s.load(each)?.[0] === "s")) return s.reply(["open"])
+      if (held.some((each) => listed(s, s.leases, each)?.[0] === "s")) return s.reply(["open"])
       s.unpark(id)
       s.countDoubts(-1)
       t[0] = "l"

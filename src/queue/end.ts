@@ -1,5 +1,6 @@
 import type { SettlementKind } from "../FifoQueue.ts"
-import { script } from "./step.ts"
+import { running } from "./quarantine.ts"
+import { script, type Ticket } from "./step.ts"
 
 /** A caller who leaves later than this after being called has missed the turn (ms). */
 export const LEAVE_FREELY_MILLIS = 5_000
@@ -14,9 +15,9 @@ export const LEAVE_FREELY_MILLIS = 5_000
 export const end = script(
   "end",
   `
-local id, repeated = nil, false
+local id, t, repeated = nil, nil, false
 for i = 6, #ARGV do
-  id = id or call('HGET', SESSIONS, ARGV[i])
+  if not id then id, t = running(ARGV[i]) end
   if call('ZSCORE', OVER, ARGV[i]) then repeated = true end
 end
 if not id then
@@ -25,25 +26,25 @@ if not id then
   end
   return reply({repeated and 'repeat' or 'unknown'})
 end
-over(id, load(id), 'E')
+over(id, t, 'E')
 rested()
 call_next()
 return reply({'released', id})
 `,
   (s) => {
-    let id: string | undefined
+    let found: readonly [id: string, t: Ticket] | undefined
     let repeated = false
     for (const session of s.args) {
-      id ??= s.db.hget(s.sessions, session)
+      found ??= running(s, session)
       if (s.db.zscore(s.overs, session) !== undefined) repeated = true
     }
-    const t = id === undefined ? undefined : s.load(id)
-    if (id === undefined || t === undefined) {
+    if (found === undefined) {
       for (const session of s.args) {
         if (s.db.zscore(s.overs, session) === undefined) s.db.zadd(s.overs, s.now, session)
       }
       return s.reply([repeated ? "repeat" : "unknown"])
     }
+    const [id, t] = found
     s.over(id, t, "E")
     s.rested()
     s.callNext()

@@ -35,8 +35,8 @@ if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
 if reason == 'answered' or reason == 'doubt' then
   call('HDEL', META, 'probe')
   local started = num(META, 'started')
-  local strikes, mark, failures = string.match(t[9] or '0 -1 0', '^(%S+) (%S+) (%S+)$')
-  strikes, mark, failures = tonumber(strikes), tonumber(mark), tonumber(failures) + 1
+  local strikes, mark, failures = string.match(t[9] or '', '^(%d+) (%-?%d+) (%d+)$')
+  strikes, mark, failures = tonumber(strikes or 0), tonumber(mark or -1), tonumber(failures or 0) + 1
   if mark ~= started then strikes = strikes + 1 end
   local deadline = now + math.min(${PARK_FIRST_MILLIS} * 2 ^ math.min(failures - 1, 20), ${PARK_LONGEST_MILLIS})
   if reason == 'doubt' then deadline = doubt(id, t) else free(id, t) end
@@ -82,7 +82,9 @@ return reply(place(id))
     if (reason === "answered" || reason === "doubt") {
       s.db.hdel(s.meta, "probe")
       const started = s.num("started")
-      const [strikes = 0, mark = 0, failures = 0] = (t[8] ?? "0 -1 0").split(" ").map(Number)
+      const [strikes = 0, mark = 0, failures = 0] = /^\d+ -?\d+ \d+$/.test(t[8] ?? "")
+        ? (t[8] ?? "").split(" ").map(Number)
+        : [0, -1, 0]
       const struck = mark === started ? strikes : strikes + 1
       let deadline = s.now + Math.min(PARK_FIRST_MILLIS * 2 ** Math.min(failures, 20), PARK_LONGEST_MILLIS)
       if (reason === "doubt") deadline = s.doubt(id, t)

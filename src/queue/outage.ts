@@ -17,6 +17,7 @@
  *
  * Lua and TypeScript are twins, as in `step.ts`.
  */
+import { listed } from "./quarantine.ts"
 import type { Step, Ticket } from "./step.ts"
 
 /**
@@ -79,8 +80,8 @@ local function forgive(since, present)
   call('HSET', META, 'forgiven', int(now))
   if num(META, 'mercy') <= now then call('HSET', META, 'mercy', present) end
   for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
-    local t = load(id)
-    if t[1] == 'c' then renew(id, t, since) end
+    local t = listed(LEASES, id)
+    if t and t[1] == 'c' then renew(id, t, since) end
   end
 end
 `
@@ -146,7 +147,7 @@ export const forgive = (s: Step, since: number, present: string): void => {
     Number.POSITIVE_INFINITY,
     Number.POSITIVE_INFINITY,
   )) {
-    const t = s.load(id)
+    const t = listed(s, s.leases, id)
     if (t?.[0] === "c") renew(s, id, t, from)
   }
 }

@@ -1,4 +1,5 @@
 import { behind, silentSince } from "./outage.ts"
+import { running, sessionsIn } from "./quarantine.ts"
 import { script } from "./step.ts"
 
 /**
@@ -16,7 +17,7 @@ local t = load(id)
 if not t then return reply({'unknown'}) end
 if t[1] == 'w' then return reply(place(id)) end
 if t[1] == 's' then return reply({'busy'}) end
-if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
+if t[1] == 'l' then return reply(live(id, t)) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
 local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
 if ends < now and not silent_since(ends) then
@@ -36,7 +37,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t === undefined) return s.reply(["unknown"])
     if (t[0] === "w") return s.reply(s.place(id))
     if (t[0] === "s") return s.reply(["busy"])
-    if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
+    if (t[0] === "l") return s.reply(s.live(id, t))
     if (t[0] !== "c") return s.reply(["over", t[0]])
     const ends = s.db.zscore(s.leases, id) ?? 0
     if (ends < s.now && silentSince(s, ends) === undefined) {
@@ -155,10 +156,10 @@ return reply({ended and 'ended' or 'live'})
 export const alias = script(
   "alias",
   `
-local id = call('HGET', SESSIONS, ARGV[6])
-local t = id and load(id)
-if not t or t[1] ~= 'l' then return reply({'stale'}) end
+local id, t = running(ARGV[6])
+if not id then return reply({'stale'}) end
 local session, ended = call('HGET', DATA, id), false
+if not sessions_in(session)[1] then return reply({'stale'}) end
 for i = 7, #ARGV, 2 do
   if call('HSETNX', SESSIONS, ARGV[i], id) == 1 then
     session = string.sub(session, 1, -3) .. ',' .. ARGV[i + 1] .. ']}'
@@ -173,10 +174,11 @@ call_next()
 return reply({'ended', id})
 `,
   (s) => {
-    const id = s.db.hget(s.sessions, s.arg(0))
-    const t = id === undefined ? undefined : s.load(id)
-    if (id === undefined || t === undefined || t[0] !== "l") return s.reply(["stale"])
+    const found = running(s, s.arg(0))
+    if (found === undefined) return s.reply(["stale"])
+    const [id, t] = found
     let session = s.db.hget(s.data, id) ?? ""
+    if (sessionsIn(session).length === 0) return s.reply(["stale"])
     let ended = false
     for (let i = 1; i < s.args.length; i += 2) {
       const further = s.arg(i)

@@ -25,7 +25,8 @@
  *                       was forgiven last; `paused` and
  *                       `draining` are 1 while an operator has them on; `passed` the place up to which waiting tickets
  *                       were looked at; `withdrawn` the time up to which `forget` has ids of tickets yet to come;
- *                       `started` counts sessions; `doubts` how many starts are in doubt; `disrupted` is 1 while the
+ *                       `quarantined` counts what is or was in `quarantine`, `junk` is the last of it, and `recount` is 1 until counts
+ *                       were made anew since; `started` counts sessions; `doubts` how many starts are in doubt; `disrupted` is 1 while the
  *                       platform cannot be reached, and `probe` until when nobody else is called to find out
  *   2 tickets   hash    id → record, a JSON list of strings (see `Ticket`)
  *   3 data      hash    id → what the gate keeps with the ticket: its configuration, then its session
@@ -41,6 +42,7 @@
  *  12 networks  hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
  *  13 parked    zset    waiting ids that are not called now, by the time until when
  *  14 gates     zset    gates by the time when each was heard of last (`outage.ts`)
+ *  15 quarantine zset   records that were not what they should be, by their number (`quarantine.ts`)
  *
  * ARGV 1 now (ms) · 2 slots, and behind a blank a network's share of them (absent: 1, no limit) · 3 this instance · 4 prefix of
  * the instances' channels · 5 start window (ms), then the script's own.
@@ -52,6 +54,7 @@ import type { SettlementKind } from "../FifoQueue.ts"
 import type { Reply, Script } from "../Store.ts"
 import type { MemoryDb } from "../store/MemoryDb.ts"
 import { absent, outageLua } from "./outage.ts"
+import { listed, load, quarantine, quarantineLua, sessionsIn } from "./quarantine.ts"
 
 /** How long a terminal ticket is remembered, so that its holder learns how it ended. */
 export const RETENTION_MILLIS = 10 * 60_000
@@ -103,20 +106,16 @@ export const shareOf = (share: number, of: number): number => (share >= 1 ? of :
 const prelude = `
 local META, TICKETS, DATA, WAITING, PRESENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local LEASES, SESSIONS, OVER, FORGET, SETTLE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PASSED, NETWORKS, PARKED, GATES = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local PASSED, NETWORKS, PARKED, GATES, QUARANTINE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local now, self, channel, window = tonumber(ARGV[1]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 local slots, share = string.match(ARGV[2], '^(%S+) ?(.*)$')
 slots, share = tonumber(slots), tonumber(share) or 1
 local call = redis.call
 local signals, settlements = {}, {}
 local function int(n) return string.format('%.0f', n) end
-local function load(id)
-  local record = call('HGET', TICKETS, id)
-  if record then return cjson.decode(record) end
-  return nil
-end
+${quarantineLua}
 local function save(id, t) call('HSET', TICKETS, id, cjson.encode(t)) end
-local function num(key, field) return tonumber(call('HGET', key, field) or '0') end
+local function num(key, field) return tonumber(call('HGET', key, field) or '0') or 0 end
 local function notify(id, t, kind, value)
   if t[4] ~= '' and t[4] ~= self then
     call('PUBLISH', channel .. t[4], id .. ' ' .. kind .. ' ' .. value)
@@ -169,12 +168,9 @@ local function rested() call('HDEL', META, 'rest', 'restn') end
 local function over(id, t, state)
   free(id, t)
   call('HINCRBY', META, 'live', -1)
-  local data = call('HGET', DATA, id)
-  if data then
-    for _, session in ipairs(cjson.decode(data).s) do
-      call('HDEL', SESSIONS, session)
-      call('ZADD', OVER, int(now), session)
-    end
+  for _, session in ipairs(sessions_in(call('HGET', DATA, id))) do
+    call('HDEL', SESSIONS, session)
+    call('ZADD', OVER, int(now), session)
   end
   if state == 'E' and t[2] ~= '0' then
     local avg, length = num(META, 'avg'), math.max(0, now - tonumber(t[6]))
@@ -205,8 +201,8 @@ local function oldest_passed()
     local member = call('ZRANGEBYLEX', PASSED, '(' .. from, '+', 'LIMIT', 0, 1)[1]
     if not member then return oldest end
     local network, seq, id = string.match(member, '^(%S*) (%d+) (.*)$')
-    if not call('ZSCORE', WAITING, id) then
-      -- an instance of a version without this index has called it
+    if not id or not call('ZSCORE', WAITING, id) then
+      -- an instance of a version without this index has called it, or it never was a ticket
       call('ZREM', PASSED, member)
     else
       -- behind all of this network: a blank comes before an exclamation mark, and both before what networks are written with
@@ -232,23 +228,22 @@ local function call_up_to(most)
   while called < most and call('ZCARD', LEASES) < slots do
     local indexed = share < 1 or call('ZCARD', PARKED) > 0
     local id = indexed and oldest_passed() or nil
-    local t, passed_over = nil, false
+    local new = false
     if not id and indexed then
       id = call('ZRANGEBYSCORE', WAITING, int(num(META, 'passed') + 1), '+inf', 'LIMIT', 0, 1)[1]
-      if id then
-        t = load(id)
-        passed_over = not below(t[8] or '') or parked(id)
-      end
+      new = id ~= nil
     end
     if not id then id = oldest_of_all() end
     if not id then return 0 end
     if looked == ${CLEAR_LIMIT} then return 1 end
-    t = t or load(id)
-    if absent(t, tonumber(call('ZSCORE', PRESENCE, id) or '0')) then
+    local t = listed(WAITING, id)
+    if not t then
+      looked = looked + 1
+    elseif absent(t, tonumber(call('ZSCORE', PRESENCE, id) or '0')) then
       looked = looked + 1
       unwait(id, t)
       finish(id, t, 'A')
-    elseif passed_over then
+    elseif new and (not below(t[8] or '') or parked(id)) then
       looked = looked + 1
       call('HSET', META, 'passed', t[2])
       call('ZADD', PASSED, 0, passed_as(id, t))
@@ -305,9 +300,17 @@ local function drop(held, record)
   call('HDEL', DATA, held)
   count_doubts(-1)
 end
+local function live(id, t)
+  local data = call('HGET', DATA, id)
+  if sessions_in(data)[1] then return {'live', data} end
+  quarantine('data', id, data or '')
+  over(id, t, 'F')
+  call_next()
+  return {'over', 'F'}
+end
 local function place(id)
   local meta = call('HMGET', META, 'avg', 'disrupted')
-  return {'waiting', call('ZRANK', WAITING, id) + 1, call('ZCARD', WAITING), tonumber(meta[1] or '0'), meta[2] and 1 or 0}
+  return {'waiting', (call('ZRANK', WAITING, id) or 0) + 1, call('ZCARD', WAITING), tonumber(meta[1] or '0'), meta[2] and 1 or 0}
 end
 local function reply(result) return {result, signals, settlements} end
 `
@@ -315,8 +318,11 @@ local function reply(result) return {result, signals, settlements} end
 /** The names of a campaign's keys, in the order of `KEYS`. */
 const QUEUE_KEYS: ReadonlyArray<string> = [
   ...["meta", "tickets", "data", "waiting", "presence", "leases"],
-  ...["sessions", "over", "forget", "settle", "passed", "networks", "parked", "gates"],
+  ...["sessions", "over", "forget", "settle", "passed", "networks", "parked", "gates", "quarantine"],
 ]
+
+/** How many keys a campaign has, for scripts on all of them. */
+export const KEY_COUNT = QUEUE_KEYS.length
 
 /** The twin of the prelude. */
 export class Step {
@@ -335,6 +341,7 @@ export class Step {
   readonly networks: string
   readonly parkedKey: string
   readonly gates: string
+  readonly quarantine: string
   readonly now: number
   readonly slots: number
   readonly share: number
@@ -365,6 +372,7 @@ export class Step {
     this.networks = key(12)
     this.parkedKey = key(13)
     this.gates = key(14)
+    this.quarantine = key(15)
     this.now = Number(args[0])
     const [slots, share = "1"] = (args[1] ?? "").split(" ")
     this.slots = Number(slots)
@@ -380,8 +388,7 @@ export class Step {
   }
 
   load(id: string): Ticket | undefined {
-    const record = this.db.hget(this.tickets, id)
-    return record === undefined ? undefined : JSON.parse(record)
+    return load(this, id)
   }
 
   save(id: string, t: Ticket): void {
@@ -389,7 +396,7 @@ export class Step {
   }
 
   num(field: string): number {
-    return Number(this.db.hget(this.meta, field) ?? "0")
+    return Number(this.db.hget(this.meta, field) ?? "0") || 0
   }
 
   notify(id: string, t: Ticket, kind: string, value: string): void {
@@ -457,13 +464,9 @@ export class Step {
   over(id: string, t: Ticket, state: string): void {
     this.free(id, t)
     this.db.hincrby(this.meta, "live", -1)
-    const data = this.db.hget(this.data, id)
-    if (data !== undefined) {
-      const { s }: { s: ReadonlyArray<string> } = JSON.parse(data)
-      for (const session of s) {
-        this.db.hdel(this.sessions, session)
-        this.db.zadd(this.overs, this.now, session)
-      }
+    for (const session of sessionsIn(this.db.hget(this.data, id))) {
+      this.db.hdel(this.sessions, session)
+      this.db.zadd(this.overs, this.now, session)
     }
     if (state === "E" && t[1] !== "0") {
       const avg = this.num("avg")
@@ -551,20 +554,22 @@ export class Step {
     while (called < most && this.db.zcard(this.leases) < this.slots) {
       const indexed = this.share < 1 || this.db.zcard(this.parkedKey) > 0
       let id = indexed ? this.oldestPassed() : undefined
-      let passedOver = false
+      let isNew = false
       if (id === undefined && indexed) {
         id = this.db.zrangebyscore(this.waiting, this.num("passed") + 1, Number.POSITIVE_INFINITY, 1)[0]
-        passedOver = id !== undefined && (!this.below(this.load(id)?.[7] ?? "") || this.parked(id))
+        isNew = id !== undefined
       }
       id ??= this.oldestOfAll()
-      const t = id === undefined ? undefined : this.load(id)
-      if (id === undefined || t === undefined) return 0
+      if (id === undefined) return 0
       if (looked === CLEAR_LIMIT) return 1
-      if (absent(this, t, this.db.zscore(this.presence, id) ?? 0)) {
+      const t = listed(this, this.waiting, id)
+      if (t === undefined) {
+        looked++
+      } else if (absent(this, t, this.db.zscore(this.presence, id) ?? 0)) {
         looked++
         this.unwait(id, t)
         this.finish(id, t, "A")
-      } else if (passedOver) {
+      } else if (isNew && (!this.below(t[7] ?? "") || this.parked(id))) {
         looked++
         this.db.hset(this.meta, "passed", t[1])
         this.db.zadd(this.passed, 0, this.passedAs(id, t))
@@ -651,6 +656,16 @@ export class Step {
     this.countDoubts(-1)
   }
 
+  /** What a live ticket is told; one that does not name its session ends. */
+  live(id: string, t: Ticket): Reply {
+    const data = this.db.hget(this.data, id)
+    if (data !== undefined && sessionsIn(data).length > 0) return ["live", data]
+    quarantine(this, "data", id, data ?? "")
+    this.over(id, t, "F")
+    this.callNext()
+    return ["over", "F"]
+  }
+
   place(id: string): Reply {
     const rank = (this.db.zrank(this.waiting, id) ?? 0) + 1
     return ["waiting", rank, this.db.zcard(this.waiting), this.num("avg"), this.disrupted() ? 1 : 0]
@@ -680,3 +695,6 @@ export const keysOf = (campaign: string): ReadonlyArray<string> => {
   const tag = `vg:{${encodeURIComponent(campaign)}}:`
   return QUEUE_KEYS.map((name) => tag + name)
 }
+
+/** Where what was no proper record of a campaign is kept. */
+export const quarantineKeyOf = (campaign: string): string => keysOf(campaign)[QUEUE_KEYS.indexOf("quarantine")] ?? ""

@@ -22,7 +22,7 @@ for i = 7, #ARGV do
     found[#found + 1] = {'w', rank + 1}
   else
     local t = load(id)
-    if not t then
+    if not t or t[1] == 'w' then
       found[#found + 1] = {'-'}
     elseif t[1] == 'c' then
       local ends = turn_of(id, t)
@@ -52,7 +52,8 @@ return reply({call('ZCARD', WAITING), num(META, 'avg'), found, num(META, 'disrup
         if (ends === undefined) missed = true
         found.push(ends === undefined ? ["M"] : ["c", String(ends), t[2]])
       } else {
-        found.push([t === undefined ? "-" : t[0]])
+        // one that waits and stands nowhere is none
+        found.push([t === undefined || t[0] === "w" ? "-" : t[0]])
       }
     }
     if (missed) s.callNext()
@@ -87,7 +88,7 @@ if t[1] == 'c' then
   call_next()
 end
 if t[1] == 's' then return reply({'starting'}) end
-if t[1] == 'l' then return reply({'live', call('HGET', DATA, id) or ''}) end
+if t[1] == 'l' then return reply(live(id, t)) end
 return reply({'over', t[1]})
 `,
   (s) => {
@@ -110,7 +111,7 @@ return reply({'over', t[1]})
       s.callNext()
     }
     if (t[0] === "s") return s.reply(["starting"])
-    if (t[0] === "l") return s.reply(["live", s.db.hget(s.data, id) ?? ""])
+    if (t[0] === "l") return s.reply(s.live(id, t))
     return s.reply(["over", t[0]])
   },
 )

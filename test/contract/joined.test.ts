@@ -5,7 +5,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { ADMIT_ARGS, admit } from "../../src/queue/admit.ts"
-import { keysOf as campaignKeys } from "../../src/queue/step.ts"
+import { keysOf as campaignKeys, KEY_COUNT } from "../../src/queue/step.ts"
 import { withdraw } from "../../src/queue/withdraw.ts"
 import { keysOf as callerKeys, scripts, TAKE_ARGS } from "../../src/RateLimiter.ts"
 import { type Reply, type Script, Store } from "../../src/Store.ts"
@@ -30,7 +30,7 @@ interface Call {
 /** Puts a field of the campaign's record, as an operator or a full platform would. KEYS those of a queue · ARGV field, value */
 const put: Script = {
   name: "test.put",
-  numberOfKeys: 13,
+  numberOfKeys: KEY_COUNT,
   lua: "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) and 0",
   memory: (db, [meta = ""], [field = "", value = ""]) => {
     db.hset(meta, field, value)

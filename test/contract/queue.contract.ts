@@ -14,6 +14,7 @@ import { queueTest } from "./queue/harness.ts"
 import { networks } from "./queue/networks.ts"
 import { outages } from "./queue/outages.ts"
 import { presence } from "./queue/presence.ts"
+import { quarantine } from "./queue/quarantine.ts"
 import { sessions } from "./queue/sessions.ts"
 import { signals } from "./queue/signals.ts"
 import { withdrawal } from "./queue/withdrawal.ts"
@@ -27,6 +28,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   failures(test)
   doubts(test)
   presence(test)
+  quarantine(test)
   outages(test)
   networks(test)
   deadlines(test)

@@ -4,6 +4,8 @@
  * A hash is read field by field, for the tickets and sessions that the caller knows of, and counted; `readState` finds what
  * nobody knows of by its count.
  */
+
+import { KEY_COUNT } from "../../src/queue/step.ts"
 import type { Reply, Script } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { integer, list, text } from "../../src/store/reply.ts"
@@ -75,7 +77,7 @@ export const doubtIds = (leases: number): ReadonlyArray<string> => Array.from({ 
  */
 export const probe: Script = {
   name: "test.probe",
-  numberOfKeys: 14,
+  numberOfKeys: KEY_COUNT,
   lua: `-- test.probe
 local function hash(key, fields, decode)
   local found = {}

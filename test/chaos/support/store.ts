@@ -1,6 +1,6 @@
 /** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime } from "effect"
-import { keysOf } from "../../../src/queue/step.ts"
+import { KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
 import { type Reply, type Script, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
 import { list, text } from "../../../src/store/reply.ts"
@@ -11,7 +11,7 @@ import { connectionTo } from "../../support/stores.ts"
 /** Everything of a campaign: KEYS those of a queue, reply thirteen lists of names and values, in the order of the keys. */
 const snapshot: Script = {
   name: "test.snapshot",
-  numberOfKeys: 13,
+  numberOfKeys: KEY_COUNT,
   lua: `-- test.snapshot
 local found = {}
 for i, key in ipairs(KEYS) do

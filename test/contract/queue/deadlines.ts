@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
+import { SETTLE_AFTER_MILLIS } from "../../../src/queue/expiry.ts"
 import { DOUBT_MILLIS, RETENTION_MILLIS } from "../../../src/queue/step.ts"
-import { SETTLE_AFTER_MILLIS } from "../../../src/queue/sweep.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const deadlines = (test: QueueTest): void => {
@@ -104,6 +104,7 @@ export const deadlines = (test: QueueTest): void => {
         averageMillis: 0,
         owed: [],
         doubts: 0,
+        quarantined: { count: 0, last: "" },
       })
       assert.strictEqual((yield* q.attach("t2"))._tag, "called")
       yield* q.sweep

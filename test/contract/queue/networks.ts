@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CLEAR_LIMIT, keysOf } from "../../../src/queue/step.ts"
+import { CLEAR_LIMIT, KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
 import { RECOUNT_MILLIS } from "../../../src/queue/sweep.ts"
 import { type Script, Store } from "../../../src/Store.ts"
 import type { Bench } from "../../support/queue-bench.ts"
@@ -21,7 +21,7 @@ const crowd = (q: Bench, network: string, count: number) =>
 /** What an instance of a version that counts no networks leaves behind, after it ended and called tickets of `a` and `b`. */
 const forgotten: Script = {
   name: "test.forgotten",
-  numberOfKeys: 13,
+  numberOfKeys: KEY_COUNT,
   lua: `redis.call('HSET', KEYS[12], 'ha', 5, 'wb', 40)
 redis.call('HSET', KEYS[1], 'passed', 6)
 return 0`,

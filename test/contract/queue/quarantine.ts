@@ -1,0 +1,249 @@
+/** Records that are not what they should be stop nothing but themselves. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { type At, FifoQueue } from "../../../src/FifoQueue.ts"
+import { KEPT } from "../../../src/queue/quarantine.ts"
+import { KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
+import { type Reply, type Script, Store } from "../../../src/Store.ts"
+import { integer } from "../../../src/store/reply.ts"
+import { LONGEST_CALL, type QueueTest } from "./harness.ts"
+
+/** The keys by name, as in `step.ts`, from 1. */
+const KEYS = {
+  tickets: 2,
+  data: 3,
+  waiting: 4,
+  presence: 5,
+  leases: 6,
+  sessions: 7,
+  settle: 10,
+  passed: 11,
+  parked: 13,
+}
+type Key = keyof typeof KEYS
+const hashes: ReadonlyArray<Key> = ["tickets", "data", "sessions"]
+
+/** Writes into a key of a campaign: ARGV 1 key · 2 `h` hash, or `z` sorted set · then pairs of field and value, or of member and score. */
+const write: Script = {
+  name: "test.write",
+  numberOfKeys: KEY_COUNT,
+  lua: `-- test.write
+for i = 3, #ARGV, 2 do
+  local key = KEYS[tonumber(ARGV[1])]
+  if ARGV[2] == 'h' then redis.call('HSET', key, ARGV[i], ARGV[i + 1]) else redis.call('ZADD', key, ARGV[i + 1], ARGV[i]) end
+end
+return 0
+`,
+  memory: (db, keys, [n, type, ...pairs]) => {
+    const key = keys[Number(n) - 1] ?? ""
+    for (let i = 0; i < pairs.length; i += 2) {
+      const [one = "", other = ""] = pairs.slice(i, i + 2)
+      if (type === "h") db.hset(key, one, other)
+      else db.zadd(key, Number(other), one)
+    }
+    return 0
+  },
+}
+
+/** How many records are in quarantine. */
+const kept: Script = {
+  name: "test.kept",
+  numberOfKeys: KEY_COUNT,
+  lua: `-- test.kept
+return redis.call('ZCARD', KEYS[15])
+`,
+  memory: (db, keys): Reply => db.zcard(keys[14] ?? ""),
+}
+
+/** What no gate writes into a record or next to a ticket. */
+const JUNK = [
+  "",
+  "junk",
+  "[",
+  "{}",
+  "[]",
+  "null",
+  "7",
+  '["w"]',
+  '["w","x","0","","","0","0"]',
+  '["q","1","0","","","0","0"]',
+]
+const MORE_JUNK = [
+  '["w","1","0","","",null,"0"]',
+  '["l","1","1","","","0","0",7]',
+  '{"s":7}',
+  '{"s":[7,null]}',
+  "\u0000\uffff",
+]
+
+export const quarantine = (test: QueueTest): void => {
+  const bench = (q: { readonly at: () => At }) =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const queue = yield* FifoQueue
+      const keys = keysOf(q.at().campaign)
+      const result = <A>(step: Effect.Effect<{ readonly result: A }, unknown>) =>
+        Effect.map(step, (each) => each.result)
+      return {
+        put: (key: Key, ...pairs: ReadonlyArray<string | number>) =>
+          store.run(write, keys, [KEYS[key], hashes.includes(key) ? "h" : "z", ...pairs]),
+        kept: Effect.map(store.run(kept, keys, []), integer),
+        admit: (id: string) => result(queue.admit(q.at(), { id, caller: "c", holds: true, network: "n", data: "{}" })),
+        start: (id: string) => result(queue.start(q.at(), id)),
+        bind: (id: string, lease: string) =>
+          result(queue.bind(q.at(), id, lease, { ids: [`session of ${id}`], data: { url: "u" } })),
+        end: (id: string) => result(queue.end(q.at(), [`session of ${id}`])),
+        attach: (id: string) => result(queue.attach(q.at(), id, true)),
+        sweep: Effect.suspend(() => result(queue.sweep(q.at()))),
+        queue,
+        result,
+      }
+    })
+  type Bench = Effect.Success<ReturnType<typeof bench>>
+
+  /** A newcomer whose session runs at once. */
+  const live = Effect.fnUntraced(function* (b: Bench, id: string) {
+    const admitted = yield* b.admit(id)
+    assert.strictEqual(admitted._tag, "starting")
+    assert.strictEqual(yield* b.bind(id, admitted._tag === "starting" ? admitted.lease : ""), "live")
+  })
+
+  test("an id at the head of the line that is no ticket does not stop a webhook", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* b.put("waiting", "junk", 0)
+      assert.strictEqual((yield* b.admit("t2"))._tag, "waiting")
+      assert.strictEqual(yield* b.end("t1"), "released")
+      assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+      const swept = yield* b.sweep
+      assert.deepStrictEqual(swept.quarantined, { count: 1, last: "waiting junk" })
+      assert.deepStrictEqual([swept.waiting, swept.leases, swept.live], [0, 1, 0])
+      assert.strictEqual(yield* b.kept, 1)
+    }),
+  )
+
+  test("a ticket whose record is none is not called, and is unknown to whoever asks", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      for (const id of ["t2", "t3", "t4"]) yield* b.admit(id)
+      yield* b.put("tickets", "t2", "junk", "t3", '["w","2"]')
+      assert.strictEqual((yield* b.attach("t2"))._tag, "unknown")
+      assert.strictEqual(yield* b.end("t1"), "released")
+      assert.strictEqual((yield* b.attach("t3"))._tag, "unknown")
+      assert.strictEqual((yield* b.attach("t4"))._tag, "called")
+    }),
+  )
+
+  test("a slot whose ticket is none is free, and so it is counted", { slots: 2 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* live(b, "t2")
+      assert.strictEqual((yield* b.admit("t3"))._tag, "waiting")
+      yield* b.put("tickets", "t1", "junk")
+      // a session that ends where nobody knows of it frees nothing
+      assert.strictEqual(yield* b.end("t1"), "unknown")
+      yield* b.queue.audit(q.at(), 0, 60_000)
+      yield* b.sweep
+      const swept = yield* b.sweep
+      assert.deepStrictEqual([swept.leases, swept.live], [2, 1])
+      assert.strictEqual((yield* b.attach("t3"))._tag, "called")
+    }),
+  )
+
+  test("a lease of nobody is free when its time is over", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* b.sweep
+      yield* b.put("leases", "junk", 1_000)
+      assert.strictEqual((yield* b.admit("t1"))._tag, "waiting")
+      yield* TestClock.adjust(1_001)
+      yield* b.sweep
+      assert.strictEqual((yield* b.attach("t1"))._tag, "called")
+    }),
+  )
+
+  test("a live ticket that does not name its session has failed", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* b.admit("t2")
+      yield* b.put("data", "t1", "junk")
+      assert.deepStrictEqual(yield* b.attach("t1"), { _tag: "over", state: "failed" })
+      assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+    }),
+  )
+
+  test("a settlement that is none is not carried out for ever", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* b.put("settle", "junk", 0, "refund", 0, "refund t1 c", 0)
+      yield* TestClock.adjust(60_000)
+      assert.deepStrictEqual((yield* b.sweep).owed, [{ kind: "refund", ticket: "t1", caller: "c" }])
+      assert.strictEqual((yield* b.sweep).quarantined.count, 2)
+    }),
+  )
+
+  test("the last hundred are kept", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      for (let n = 0; n < KEPT + 50; n++) yield* b.put("waiting", `junk ${n}`, n)
+      yield* b.sweep
+      assert.strictEqual((yield* b.sweep).quarantined.count, KEPT + 50)
+      assert.strictEqual(yield* b.kept, KEPT)
+    }),
+  )
+
+  test("whatever stands in a record, every step is taken, and in the end all slots are free", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      const { queue } = b
+      let id = 0
+      for (const junk of [...JUNK, ...MORE_JUNK]) {
+        for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS)) {
+          const [held, called, waits, more] = [`t${id++}`, `t${id++}`, `t${id++}`, `t${id++}`]
+          yield* live(b, held)
+          yield* live(b, `${held}.2`)
+          yield* live(b, `${held}.3`)
+          for (const each of [called, waits, more]) yield* b.admit(each)
+          yield* b.end(`${held}.2`)
+          const now = yield* (yield* Store).now
+          if (hashes.includes(key)) {
+            for (const each of [held, called, waits, "?1", `session of ${held}`]) yield* b.put(key, each, junk)
+          } else {
+            yield* b.put(key, junk, now - 1, `${junk} later`, now + 60_000)
+          }
+          yield* queue.doubts(q.at(), 0, 1)
+          yield* queue.resolve(q.at(), "?1", [["elsewhere"]])
+          yield* queue.touch(q.at(), [held, called, waits, more, junk])
+          for (const each of [called, waits, more, held]) {
+            yield* b.attach(each)
+            const start = yield* b.start(each)
+            if (start._tag === "starting") yield* queue.fail(q.at(), each, start.lease, { _tag: "doubt" })
+          }
+          yield* queue.alias(q.at(), `session of ${held}`, ["other"])
+          yield* queue.operator.look(q.at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100 })
+          yield* queue.operator.callOne(q.at(), "me")
+          yield* queue.audit(q.at(), 0, 1)
+          yield* queue.leave(q.at(), waits)
+          yield* queue.withdraw(q.at(), [more])
+          yield* b.end(held)
+          yield* b.end(`${held}.3`)
+          yield* b.sweep
+          // what runs, is in doubt, or is held by nobody is free in its time; and nobody shows up for a turn or a place
+          for (const millis of [LONGEST_CALL, LONGEST_CALL, ...Array.from({ length: 150 }, () => 1_000)]) {
+            yield* TestClock.adjust(millis)
+            yield* b.sweep
+          }
+          const swept = yield* b.sweep
+          const left = [swept.waiting, swept.leases, swept.live, swept.doubts]
+          assert.deepStrictEqual(left, [0, 0, 0, 0], `${JSON.stringify(junk)} in ${key}`)
+          yield* queue.clear(q.at(), 0)
+        }
+      }
+    }),
+  )
+}
