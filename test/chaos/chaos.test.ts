@@ -12,6 +12,8 @@ const SMALL = [
   "gate-stopped",
   "redis-always",
   "redis-emptied",
+  "redis-full",
+  "junk-records",
   "cut-redis",
   "cut-callers",
   "platform-refuses",

@@ -9,6 +9,7 @@ import { platformHangs, platformRefuses, platformUntold } from "./scenarios/plat
 import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
+import { junkRecords, redisDemoted, redisFull } from "./scenarios/redis-refuses.ts"
 import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
 import { swallowedPath } from "./scenarios/swallowed-path.ts"
@@ -21,6 +22,9 @@ export const scenarios: ReadonlyArray<Scenario> = [
   redisEverysec,
   redisPowerLoss,
   redisEmptied,
+  redisFull,
+  redisDemoted,
+  junkRecords,
   sentinelFailover,
   sentinelPlanned,
   clusterFailover,
