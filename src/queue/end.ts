@@ -56,7 +56,8 @@ return reply({'released', id})
  * The caller gives up a waiting or called ticket. One that is starting or live ends with its session. Quota is given back to
  * whoever waited. Whoever was called pays as for a call, and after `LEAVE_FREELY_MILLIS` of the start window as for a missed
  * turn: else a slot could be held for nearly all of the window at the price of a call. The window is counted from its
- * deadline, since it begins anew when the store was away; while it is away, nobody is late.
+ * deadline, since it begins anew when the store was away; while it is away, or the platform cannot be reached,
+ * nobody is late.
  *
  * ARGV 6 id
  * Result `['left']` · `['busy']` while starting or live · `['over', state]` · `['unknown']`
@@ -74,7 +75,7 @@ if t[1] == 'w' then
   unwait(id, t)
 elseif t[1] == 'c' then
   local called_at = tonumber(call('ZSCORE', LEASES, id) or '0') - window
-  if now - called_at > ${LEAVE_FREELY_MILLIS} and not away() then kind = 'missed' end
+  if now - called_at > ${LEAVE_FREELY_MILLIS} and not away() and num(META, 'disrupted') == 0 then kind = 'missed' end
   free(id, t)
 else
   return reply({'over', t[1]})
@@ -94,7 +95,7 @@ return reply({'left'})
       s.unwait(id, t)
     } else if (t[0] === "c") {
       const calledAt = (s.db.zscore(s.leases, id) ?? 0) - s.window
-      if (s.now - calledAt > LEAVE_FREELY_MILLIS && !s.away()) kind = "missed"
+      if (s.now - calledAt > LEAVE_FREELY_MILLIS && !s.away() && !s.disrupted()) kind = "missed"
       s.free(id, t)
     } else {
       return s.reply(["over", t[0]])

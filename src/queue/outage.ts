@@ -10,6 +10,8 @@
  * - A gate that could not reach the store, for however short, says so before anything else when it can again (`gates.ts`). Then
  *   whoever is called has the start window anew, and nobody counts as absent for the grace. So it is too when nobody had swept
  *   for `UNATTENDED_MILLIS`, whoever is first.
+ * - While the platform cannot be reached nobody misses a turn, since nobody could start: a called ticket that does not start goes back
+ *   to its own place, and others are called before it to find out (`MISSED_PARK_MILLIS`).
  * - A gate whose machine stood still may not know it for a second, and is behind the others by as long: a start that it lets begin has
  *   its time from the latest sweep on.
  * - Without the time of outages a turn lasts `MOST_WINDOWS` windows at most, and one such grace must end before there is another:
@@ -27,6 +29,8 @@ import type { Step, Ticket } from "./step.ts"
 export const DEAD_MILLIS = 45_000
 /** The most start windows of one turn. */
 export const MOST_WINDOWS = 3
+/** A ticket that did not start while the platform could not be reached is not called again for so long (ms). */
+export const MISSED_PARK_MILLIS = 15_000
 /**
  * So much of each outage counts as time of the turn (ms), so that outages which follow each other do not hold a slot for ever. The
  * shortest window is as long, so that a single outage never shortens one.
@@ -66,13 +70,21 @@ local function renew(id, t, since)
   call('ZADD', LEASES, int(anew), id)
   return anew
 end
-local function turn_of(id, t)
+local function miss(id, t, present)
+  free(id, t)
+  if num(META, 'disrupted') == 0 then
+    finish(id, t, 'M', 'missed')
+    return
+  end
+  wait_again(id, t, present)
+  park(id, now + ${MISSED_PARK_MILLIS})
+end
+local function turn_of(id, t, present)
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
   local since = ends < now and silent_since(ends)
   if since then ends = renew(id, t, math.max(since, ends)) end
   if ends >= now then return ends end
-  free(id, t)
-  finish(id, t, 'M', 'missed')
+  miss(id, t, present)
   return nil
 end
 local function forgive(since, present)
@@ -125,14 +137,21 @@ const renew = (s: Step, id: string, t: Ticket, since: number): number => {
   return anew
 }
 
-/** When the start window of a called ticket ends, which is never in the past; undefined for a turn that is missed, and over now. */
-export const turnOf = (s: Step, id: string, t: Ticket): number | undefined => {
+/** The start window of a called ticket has passed: its turn is missed, or it waits again, present until then. */
+export const miss = (s: Step, id: string, t: Ticket, present: number): void => {
+  s.free(id, t)
+  if (!s.disrupted()) return s.finish(id, t, "M", "missed")
+  s.waitAgain(id, t, present)
+  s.park(id, s.now + MISSED_PARK_MILLIS)
+}
+
+/** When the start window of a called ticket ends, which is never in the past; undefined for a turn that has passed, and is over now. */
+export const turnOf = (s: Step, id: string, t: Ticket, present: number): number | undefined => {
   let ends = s.db.zscore(s.leases, id) ?? 0
   const since = ends < s.now ? silentSince(s, ends) : undefined
   if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends))
   if (ends >= s.now) return ends
-  s.free(id, t)
-  s.finish(id, t, "M", "missed")
+  miss(s, id, t, present)
   return undefined
 }
 

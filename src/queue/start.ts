@@ -3,7 +3,8 @@ import { running, sessionsIn } from "./quarantine.ts"
 import { script } from "./step.ts"
 
 /**
- * A called ticket takes its slot to start. A call that came too late frees the slot for the next, unless nobody could come.
+ * A called ticket takes its slot to start. A call that came too late frees the slot for the next, unless nobody could come, or the
+ * platform cannot be reached.
  *
  * ARGV 6 id · 7 deadline of the start (ms)
  * Result `['starting', lease, configuration, called at, accepted at]` (ms; 0 where a record of an older version does not say)
@@ -20,7 +21,7 @@ if t[1] == 's' then return reply({'busy'}) end
 if t[1] == 'l' then return reply(live(id, t)) end
 if t[1] ~= 'c' then return reply({'over', t[1]}) end
 local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
-if ends < now and not silent_since(ends) then
+if ends < now and not silent_since(ends) and num(META, 'disrupted') == 0 then
   free(id, t)
   finish(id, t, 'M', 'missed')
   call_next()
@@ -40,7 +41,7 @@ return reply({'starting', t[3], call('HGET', DATA, id) or '', t[6], t[7] or '0'}
     if (t[0] === "l") return s.reply(s.live(id, t))
     if (t[0] !== "c") return s.reply(["over", t[0]])
     const ends = s.db.zscore(s.leases, id) ?? 0
-    if (ends < s.now && silentSince(s, ends) === undefined) {
+    if (ends < s.now && silentSince(s, ends) === undefined && !s.disrupted()) {
       s.free(id, t)
       s.finish(id, t, "M", "missed")
       s.callNext()

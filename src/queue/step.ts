@@ -221,6 +221,12 @@ local function oldest_of_all()
   end
   return nil
 end
+local function park(id, deadline) call('ZADD', PARKED, int(deadline), id) end
+local function wait_again(id, t, present)
+  t[1] = 'w'
+  save(id, t)
+  wait(id, t, present)
+end
 ${outageLua}
 local last_called
 local function call_up_to(most)
@@ -273,12 +279,6 @@ local function reached()
 end
 local function count_doubts(by)
   if call('HINCRBY', META, 'doubts', by) < 1 then call('HDEL', META, 'doubts') end
-end
-local function park(id, deadline) call('ZADD', PARKED, int(deadline), id) end
-local function wait_again(id, t, present)
-  t[1] = 'w'
-  save(id, t)
-  wait(id, t, present)
 end
 local function doubt(id, t)
   local held, deadline = '?' .. t[3], now + ${DOUBT_MILLIS}

@@ -1,5 +1,5 @@
 import { expire, expiryLua, forgetOld, LIMIT, leftOwed } from "./expiry.ts"
-import { absent, DEAD_MILLIS, forgive, silentSince } from "./outage.ts"
+import { absent, DEAD_MILLIS, forgive, miss, silentSince } from "./outage.ts"
 import { listed, sessionsIn } from "./quarantine.ts"
 import { OVER_MILLIS, script, type Ticket } from "./step.ts"
 
@@ -81,8 +81,7 @@ end
 overdue(LEASES, function(id, t, deadline)
   if t[1] == 'c' and silent_since(deadline) then return false end
   if t[1] == 'c' then
-    free(id, t)
-    finish(id, t, 'M', 'missed')
+    miss(id, t, ARGV[6])
   else
     expire(id, t, ARGV[6])
   end
@@ -171,8 +170,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     overdue(s.leases, (id, t, deadline) => {
       if (t[0] === "c" && silentSince(s, deadline) !== undefined) return false
       if (t[0] === "c") {
-        s.free(id, t)
-        s.finish(id, t, "M", "missed")
+        miss(s, id, t, Number(s.arg(0)))
       } else {
         expire(s, id, t, Number(s.arg(0)))
       }

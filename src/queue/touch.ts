@@ -1,6 +1,9 @@
 import type { Reply } from "../Store.ts"
 import { turnOf } from "./outage.ts"
-import { script } from "./step.ts"
+import { script, type Ticket } from "./step.ts"
+
+/** Asked after a step that may have changed the state. */
+const isWaiting = (t: Ticket): boolean => t[0] === "w"
 
 /**
  * Says where tickets stand and keeps those that wait present: one call a tick for all tickets of an instance. A start window is
@@ -25,8 +28,15 @@ for i = 7, #ARGV do
     if not t or t[1] == 'w' then
       found[#found + 1] = {'-'}
     elseif t[1] == 'c' then
-      local ends = turn_of(id, t)
-      if ends then found[#found + 1] = {'c', int(ends), t[3]} else found[#found + 1], missed = {'M'}, true end
+      local ends = turn_of(id, t, present ~= '0' and present or int(now))
+      if not ends then missed = true end
+      if ends then
+        found[#found + 1] = {'c', int(ends), t[3]}
+      elseif t[1] == 'w' then
+        found[#found + 1] = {'w', call('ZRANK', WAITING, id) + 1}
+      else
+        found[#found + 1] = {'M'}
+      end
     else
       found[#found + 1] = {t[1]}
     end
@@ -48,9 +58,10 @@ return reply({call('ZCARD', WAITING), num(META, 'avg'), found, num(META, 'disrup
       }
       const t = s.load(id)
       if (t?.[0] === "c") {
-        const ends = turnOf(s, id, t)
+        const ends = turnOf(s, id, t, present > 0 ? present : s.now)
         if (ends === undefined) missed = true
-        found.push(ends === undefined ? ["M"] : ["c", String(ends), t[2]])
+        if (ends !== undefined) found.push(["c", String(ends), t[2]])
+        else found.push(isWaiting(t) ? ["w", (s.db.zrank(s.waiting, id) ?? 0) + 1] : ["M"])
       } else {
         // one that waits and stands nowhere is none
         found.push([t === undefined || t[0] === "w" ? "-" : t[0]])
@@ -83,9 +94,10 @@ if t[1] == 'w' then
   return reply(place(id))
 end
 if t[1] == 'c' then
-  local ends = turn_of(id, t)
+  local ends = turn_of(id, t, present)
   if ends then return reply({'called', int(ends), t[3]}) end
   call_next()
+  if t[1] == 'w' then return reply(place(id)) end
 end
 if t[1] == 's' then return reply({'starting'}) end
 if t[1] == 'l' then return reply(live(id, t)) end
@@ -106,10 +118,11 @@ return reply({'over', t[1]})
       return s.reply(s.place(id))
     }
     if (t[0] === "c") {
-      const ends = turnOf(s, id, t)
+      const ends = turnOf(s, id, t, present)
       if (ends !== undefined) return s.reply(["called", String(ends), t[2]])
       s.callNext()
     }
+    if (isWaiting(t)) return s.reply(s.place(id))
     if (t[0] === "s") return s.reply(["starting"])
     if (t[0] === "l") return s.reply(s.live(id, t))
     return s.reply(["over", t[0]])

@@ -68,6 +68,12 @@ const furtherIds = ({ args }: Carried): ReadonlyArray<string> => args.filter((_,
 const heardEarly = (step: Carried): boolean =>
   furtherIds(step).some((session) => !step.before.sessions.has(session) && step.ended.has(session))
 
+const isDisrupted = ({ before }: Carried): boolean => before.meta.get("disrupted") === 1
+
+/** The turn of a called ticket passes: it is missed, or the ticket waits again while the platform cannot be reached. */
+const turnPasses = (step: Carried, id: string, move: string): boolean =>
+  isMissed(step, id) && move === (isDisrupted(step) ? "cw" : "cM")
+
 type Rule = (step: Carried, id: string, move: string, was: Record | undefined) => boolean
 
 /** Which moves of a ticket each script may make; none that is not named. */
@@ -75,11 +81,11 @@ const rules: { readonly [script: string]: Rule } = {
   admit: (step, id, move) => called(step, id, move) || (id === step.args[0] && (move === "-w" || move === "-s")),
   start: (step, id, move) => {
     if (id !== step.args[0]) return step.result[1] === "M" && called(step, id, move)
-    return move === (isMissed(step, id) ? "cM" : "cs")
+    return move === (isMissed(step, id) && !isDisrupted(step) ? "cM" : "cs")
   },
   touch: (step, id, move) =>
-    step.args.slice(1).includes(id) && move === "cM" ? isMissed(step, id) : called(step, id, move),
-  attach: (step, id, move) => (id === step.args[0] ? move === "cM" && isMissed(step, id) : called(step, id, move)),
+    step.args.slice(1).includes(id) && move !== "wc" ? turnPasses(step, id, move) : called(step, id, move),
+  attach: (step, id, move) => (id === step.args[0] ? turnPasses(step, id, move) : called(step, id, move)),
   bind: (step, id, move, was) => {
     const heard = step.args.slice(4).some((session) => step.ended.has(session))
     const doubt = step.before.tickets.get(`?${step.args[1]}`)?.state === "u"
@@ -110,7 +116,7 @@ const rules: { readonly [script: string]: Rule } = {
     return step.unserved && (move === "wX" || move === "cX")
   },
   sweep: (step, id, move) => {
-    if (move === "cM") return isMissed(step, id)
+    if (move === "cM" || move === "cw") return turnPasses(step, id, move)
     if (move === "sw" || move === "lR") return deadline(step, id) < step.now
     if (move.endsWith("-")) return (step.before.forget.get(id) ?? 0) < step.now
     return called(step, id, move)
@@ -133,10 +139,11 @@ const DOUBTS: { readonly [move: string]: ReadonlyArray<string> } = {
 /** Presence is given to the ticket that was seen, until the grace has passed. */
 const presence = (step: Carried, wrong: Array<string>): void => {
   const seen = new Set(step.name === "touch" ? step.args.slice(1) : step.args.slice(0, 1))
-  // whose start nobody can tell of waits again
+  // whose start nobody can tell of waits again, and whose turn passed while the platform could not be reached
   if (step.name === "sweep" || step.name === "clear") {
     seen.clear()
-    for (const id of step.after.waiting.keys()) if (step.before.tickets.get(id)?.state === "s") seen.add(id)
+    for (const id of step.after.waiting.keys())
+      if ("sc".includes(step.before.tickets.get(id)?.state ?? "-")) seen.add(id)
   }
   const gives = ["touch", "attach", "admit", "fail", "sweep", "clear"].includes(step.name)
   for (const [id, until] of step.after.presence) {

@@ -273,6 +273,22 @@ export const faults: ReadonlyArray<Planted> = [
     ),
   },
   {
+    name: "a turn is missed while the platform cannot be reached",
+    script: everywhere((name) =>
+      tampered(name, (db, s) => {
+        let passing = false
+        return {
+          // a turn passes between the end of its lease and what is asked next
+          zrem: (key, member) => {
+            passing = key === s.leases && s.load(member)?.[0] === "c"
+            return db.zrem(key, member)
+          },
+          hget: (key, field) => (passing && key === s.meta && field === "disrupted" ? undefined : db.hget(key, field)),
+        }
+      }),
+    ),
+  },
+  {
     name: "a ticket whose start failed loses its place at once",
     script: failedAs("answered", "failed"),
   },

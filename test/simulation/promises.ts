@@ -78,7 +78,9 @@ export class Promises {
         if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} is absent and waits`)
       }
       for (const id of waiting.keys()) {
-        const seen = this.links(id).length > 0 ? now : Math.max(this.ledger.signedAt(id), returned)
+        // whoever comes back to a place is present anew
+        const since = Math.max(this.ledger.signedAt(id), this.waitsSince.get(id) ?? 0)
+        const seen = this.links(id).length > 0 ? now : Math.max(since, returned)
         const grace = plan.graceSeconds * 1000 + TICK_MILLIS
         const due = this.absentSince(state, gate, id, seen + grace + UNDER_WAY_MILLIS)
         if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} waits, and its holder is gone`)

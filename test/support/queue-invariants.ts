@@ -19,8 +19,8 @@ const NEXT: { readonly [state: string]: string } = {
   "-": "ws",
   // to live where the answer of its start came late
   w: "wclALXF",
-  // called, to missed; the starting of it and the failing of the start are two steps
-  c: "csMLX",
+  // called, to missed, or to waiting while the platform cannot be reached; the starting of it and the failing of the start are two steps
+  c: "csMLXw",
   // to ended at once, when the end was heard before the binding: that is a failed start
   // to left only where nobody knows of it
   s: "slwFLX",
@@ -272,6 +272,10 @@ const moved = (change: Change): ReadonlyArray<string> => {
       wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
     } else if (TERMINAL.has(state) ? then.state !== state : !(NEXT[state] ?? "").includes(then.state)) {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    } else if (state === "c" && then.state === "w" && before.meta.get("disrupted") !== 1) {
+      wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)
+    } else if (state === "c" && then.state === "M" && before.meta.get("disrupted") === 1) {
+      wrong.push(`I3: ${id} missed its turn, though the platform cannot be reached`)
     } else if (
       state === "w" &&
       (then.state === "l" || then.state === "F") &&
@@ -342,6 +346,7 @@ export const leftLate = (change: Change, id: string): boolean => {
   const { before, now, window } = change
   const swept = before.meta.get("swept") ?? 0
   const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
+  if (before.meta.get("disrupted") === 1) return false
   return before.tickets.get(id)?.state === "c" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
 }
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
 import { PARK_FIRST_MILLIS, PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/queue/step.ts"
 import type { Bench } from "../../support/queue-bench.ts"
-import { ids, type QueueTest } from "./harness.ts"
+import { ids, type QueueTest, WINDOW } from "./harness.ts"
 
 const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
 
@@ -65,6 +65,41 @@ export const failures = (test: QueueTest): void => {
         assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
         assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS, ...ids(3)), ["t2"])
       }),
+  )
+
+  test(
+    "whoever is called to find out, and does not come in time, pays nothing and keeps the place; the next is called",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+        yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+        yield* q.wait("t2", "t3")
+        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
+        yield* pass(q, WINDOW + 2_000, ...ids(3))
+        assert.strictEqual(q.letter("t2"), "c")
+        assert.deepStrictEqual(q.line(), ["t1", "t3"])
+        assert.deepStrictEqual(q.settlements(), [])
+        assert.deepInclude(yield* q.attach("t1"), { _tag: "waiting", position: 1, disrupted: true })
+        yield* q.run("t2")
+        yield* q.end("session of t2")
+        assert.deepStrictEqual(q.called(), ["t1"])
+        // it can be reached again: a turn is missed as ever
+        yield* pass(q, WINDOW + 2_000, ...ids(3))
+        assert.strictEqual(q.letter("t1"), "M")
+        assert.strictEqual(q.letter("t3"), "c")
+      }),
+  )
+
+  test("whoever leaves late while the platform cannot be reached has missed no turn", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+      yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+      yield* pass(q, DISRUPTED_FIRST_MILLIS, "t1")
+      yield* pass(q, 10_000, "t1")
+      yield* q.leave("t1")
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
+    }),
   )
 
   test("while the platform cannot be reached one newcomer at a time finds out", { slots: 3 }, (q) =>
