@@ -17,7 +17,16 @@ import * as ends from "./queue/end.ts"
 import { fail } from "./queue/fail.ts"
 import * as gates from "./queue/gates.ts"
 import { makeReaching } from "./queue/reach.ts"
-import { admissionOf, doubtOf, placeOf, settlementOf, signalOf, standingOf, touchedOf } from "./queue/replies.ts"
+import {
+  admissionOf,
+  doubtOf,
+  foundOf,
+  placeOf,
+  settlementOf,
+  signalOf,
+  standingOf,
+  touchedOf,
+} from "./queue/replies.ts"
 import * as starts from "./queue/start.ts"
 import { keysOf } from "./queue/step.ts"
 import * as sweeps from "./queue/sweep.ts"
@@ -145,8 +154,13 @@ export interface Swept {
   readonly averageMillis: number
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
-  /** how many records were ever found that were not what they should be, and the key and id of the last (`queue/quarantine.ts`) */
-  readonly quarantined: { readonly count: number; readonly last: string }
+  /** the platform cannot be reached: one ticket at a time is called to find out */
+  readonly disrupted: boolean
+  /**
+   * how many records were ever found that were not what they should be, when the last was (ms), and its key and id
+   * (`queue/quarantine.ts`)
+   */
+  readonly quarantined: { readonly count: number; readonly at: number; readonly last: string }
 }
 
 export type Cleared =
@@ -527,7 +541,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
                 averageMillis: integer(reply[4]),
                 doubts: integer(reply[6]),
                 owed: owedOf(reply[5]),
-                quarantined: { count: integer(reply[7]), last: text(reply[8]) },
+                disrupted: reply[9] === 1,
+                quarantined: { count: integer(reply[7]), ...foundOf(text(reply[8])) },
               })),
             ),
             () => Effect.sync(() => reaching.swept(at.campaign, now)),

@@ -87,7 +87,7 @@ const endings: Partial<Record<TicketState, string>> = {
   missed: "Your turn has passed because the call was not started in time.",
   failed: "The call could not be started.",
   reclaimed: "The call has reached the longest time allowed.",
-  removed: "The operator of this service has ended your request.",
+  removed: "This service has ended your request. You may ask again.",
 }
 
 /** The event that says a ticket is over. */

@@ -57,9 +57,22 @@ export const background = (
     const store = yield* Store
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
-    const noteQuarantined = makeQuarantined()
     const stranded = yield* makeStranded
     const began = yield* store.now
+    const noteQuarantined = makeQuarantined(began)
+    const disrupted = new Set<string>()
+    /** Says in the log when starts of a campaign are held back, and when they go on. */
+    const noteDisruption = ({ name }: Campaign, is: boolean): Effect.Effect<void> => {
+      if (is === disrupted.has(name)) return Effect.void
+      if (is) {
+        disrupted.add(name)
+        return Effect.logWarning(
+          `The platform cannot be reached for campaign ${name}: callers keep their places, and one at a time is called to find out.`,
+        )
+      }
+      disrupted.delete(name)
+      return Effect.logInfo(`The platform can be reached again for campaign ${name}: callers are called as before.`)
+    }
     /** when the connected tickets of each campaign were touched last */
     const shown = new Map<Campaign, number>()
     // said while the connection still stands, and not waited for
@@ -80,7 +93,8 @@ export const background = (
         yield* Metric.update(metrics.slots(campaign.name), at.slots)
         yield* Metric.update(metrics.doubts(campaign.name), swept.doubts)
         yield* Metric.update(metrics.quarantined(campaign.name), swept.quarantined.count)
-        yield* noteQuarantined(campaign, at, swept.quarantined)
+        yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
+        yield* noteDisruption(campaign, swept.disrupted)
         if (swept.more) yield* sweepOf(campaign)
       })
     const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>

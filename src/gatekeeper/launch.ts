@@ -189,8 +189,13 @@ export const makeLaunch = (
           )
         case "Unavailable": {
           const why = failureOf(reason)
+          const said =
+            why._tag === "doubt"
+              ? "It is not known whether the platform started a session, so its slot stays held until that is known, " +
+                `${DOUBT_MILLIS / 60_000} minutes at most`
+              : "The platform did not start a session"
           return Effect.andThen(
-            Effect.logError(`The platform did not start a session: ${reason.message}`),
+            Effect.logError(`${said}: ${reason.message}`),
             why._tag === "failed" ? over(why, misconfigured()) : backInLine(why, ownFailure),
           )
         }

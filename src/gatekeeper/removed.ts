@@ -85,8 +85,8 @@ export const makeRemoved = (
         if (announced.has(key)) return
         announced.add(key)
         yield* Effect.logWarning(
-          `Campaign ${name} (${key}) is in no gate's settings any more. Told so, of those who waited: ${sent.get(key)}; calls that run ` +
-            `on and free their slots when they end: ${cleared.live}.`,
+          `Campaign ${name} (${key}) is in no gate's settings any more. Waiting callers sent away by this instance: ${sent.get(key)}. ` +
+            `Calls that go on until they end: ${cleared.live}.`,
         )
       } else if (yield* shared.forget(key, seenAt)) {
         yield* Effect.logInfo(`Nothing is left of campaign ${name} (${key}), which is in no gate's settings any more.`)

@@ -142,6 +142,9 @@ export const listen = (
 
 const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect.Effect<void> =>
   Effect.gen(function* () {
+    yield* Effect.logInfo(
+      "Stopping: what is under way is finished, and open connections are told to come back elsewhere.",
+    )
     yield* unready
     yield* Effect.sleep(NOTICE_MILLIS)
     let open = true
@@ -158,6 +161,7 @@ const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect
       Effect.timeoutOption(DRAIN_MILLIS),
     )
     server.closeAllConnections()
+    yield* Effect.logInfo("Stopped: every connection is closed.")
   })
 
 const urlOf = (host: string, port: number): string => {

@@ -29,7 +29,7 @@ export const quarantineLua = `
 local function quarantine(where, id, record)
   local n = call('HINCRBY', META, 'quarantined', 1)
   local short = string.sub(id, 1, ${KEPT_ID})
-  call('HSET', META, 'junk', where .. ' ' .. short, 'recount', '1')
+  call('HSET', META, 'junk', int(now) .. ' ' .. where .. ' ' .. short, 'recount', '1')
   call('ZADD', QUARANTINE, n, cjson.encode({int(n), int(now), where, short, string.sub(record, 1, ${KEPT_RECORD})}))
   call('ZREMRANGEBYRANK', QUARANTINE, 0, -${KEPT + 1})
 end
@@ -114,7 +114,7 @@ const isTicket = (t: unknown): t is Ticket =>
 export const quarantine = (s: Step, where: string, id: string, record: string): void => {
   const n = s.db.hincrby(s.meta, "quarantined", 1)
   const short = id.slice(0, KEPT_ID)
-  s.db.hset(s.meta, "junk", `${where} ${short}`)
+  s.db.hset(s.meta, "junk", `${s.now} ${where} ${short}`)
   s.db.hset(s.meta, "recount", "1")
   s.db.zadd(s.quarantine, n, JSON.stringify([String(n), String(s.now), where, short, record.slice(0, KEPT_RECORD)]))
   for (let crowd = s.db.zcard(s.quarantine) - KEPT; crowd > 0; crowd--) {

@@ -95,6 +95,12 @@ export const touchedOf = (ticket: string, reply: ReadonlyArray<Reply>): Touched 
   ...(reply[0] === "c" ? called(reply) : { startBefore: 0, lease: "" }),
 })
 
+/** When and where a record was found that was none, as `quarantine` writes it; nothing where there was none. */
+export const foundOf = (found: string): { readonly at: number; readonly last: string } => {
+  const blank = found.indexOf(" ")
+  return { at: Number(found.slice(0, Math.max(0, blank))) || 0, last: found.slice(blank + 1) }
+}
+
 export const doubtOf = ([id, since, data]: ReadonlyArray<Reply>): Doubt => {
   const kept = text(data)
   const blank = kept.indexOf(" ")

@@ -23,8 +23,8 @@ export const RECOUNT_MOST = 2_000
  * it likes.
  *
  * ARGV 6 presence of those who could not show it (ms) · 7 until when this gate has shown who is connected to it (ms)
- * Result `[more, waiting, leases, live, average ms, owed, doubts, quarantined, last]`: more is 1 when another sweep has work at once; owed
- * are settlements `'refund|release|missed id caller'` left behind by a process that died; last is the key and id of what was quarantined last
+ * Result `[more, waiting, leases, live, average ms, owed, doubts, quarantined, last, disrupted]`: more is 1 when another sweep has work at once; owed
+ * are settlements `'refund|release|missed id caller'` left behind by a process that died; last is the time, key and id of what was quarantined last
  */
 export const sweep = script(
   "sweep",
@@ -106,7 +106,7 @@ if forgotten == ${LIMIT} then more = 1 end
 if call_next() == 1 then more = 1 end
 local owed = left_owed()
 return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), num(META, 'avg'), owed, num(META, 'doubts'),
-  num(META, 'quarantined'), call('HGET', META, 'junk') or ''})
+  num(META, 'quarantined'), call('HGET', META, 'junk') or '', num(META, 'disrupted')})
 `,
   (s) => {
     const { db, now } = s
@@ -195,7 +195,7 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
     const owed = leftOwed(s)
     const counts = [db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), s.num("avg")]
     const junk = db.hget(s.meta, "junk") ?? ""
-    return s.reply([more, ...counts, owed, s.num("doubts"), s.num("quarantined"), junk])
+    return s.reply([more, ...counts, owed, s.num("doubts"), s.num("quarantined"), junk, s.num("disrupted")])
   },
 )
 

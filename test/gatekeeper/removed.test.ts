@@ -114,15 +114,15 @@ describe("a removed campaign", () => {
       yield* TestClock.adjust(UNTIL_REMOVED)
       for (const [n, ticket] of line.entries()) {
         expect(eventsOf(bench.world, ticket)).toEqual([
-          { type: "ended", reason: "removed", message: "The operator of this service has ended your request." },
+          { type: "ended", reason: "removed", message: "This service has ended your request. You may ask again." },
         ])
         expect(yield* gate.on(status(ticket))).toEqual({ uniqueRequestId: ticket, state: "removed" })
         expect(yield* gate.on(start(ticket))).toMatchObject({ _tag: "TicketOver", state: "removed" })
         expect(yield* gate.on(remaining(caller(2 + n)))).toBe(20)
       }
       expect(gate.warnings.filter((line) => line.includes("sales (business/sales-1)"))).toEqual([
-        "Campaign sales (business/sales-1) is in no gate's settings any more. Told so, of those who waited: 2; calls that run on " +
-          "and free their slots when they end: 1.",
+        "Campaign sales (business/sales-1) is in no gate's settings any more. Waiting callers sent away by this instance: 2. " +
+          "Calls that go on until they end: 1.",
       ])
     }))
 

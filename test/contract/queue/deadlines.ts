@@ -104,7 +104,8 @@ export const deadlines = (test: QueueTest): void => {
         averageMillis: 0,
         owed: [],
         doubts: 0,
-        quarantined: { count: 0, last: "" },
+        disrupted: false,
+        quarantined: { count: 0, at: 0, last: "" },
       })
       assert.strictEqual((yield* q.attach("t2"))._tag, "called")
       yield* q.sweep

@@ -118,7 +118,7 @@ export const quarantine = (test: QueueTest): void => {
       assert.strictEqual(yield* b.end("t1"), "released")
       assert.strictEqual((yield* b.attach("t2"))._tag, "called")
       const swept = yield* b.sweep
-      assert.deepStrictEqual(swept.quarantined, { count: 1, last: "waiting junk" })
+      assert.deepStrictEqual(swept.quarantined, { count: 1, at: yield* (yield* Store).now, last: "waiting junk" })
       assert.deepStrictEqual([swept.waiting, swept.leases, swept.live], [0, 1, 0])
       assert.strictEqual(yield* b.kept, 1)
     }),
