@@ -123,13 +123,13 @@ export interface Touched {
 }
 
 /**
- * Why a start failed, as `queue/fail.ts` tells it: `capacity` and `limited` (for `millis`) leave the ticket at its place and let the
+ * Why a start failed, as `queue/fail.ts` tells it: `capacity`, `limited` and `elsewhere` (for `millis`) leave the ticket at its place and let the
  * campaign rest; `disrupted` too (for `millis`, where known), since the platform cannot be reached; `answered` and `doubt` leave the
  * ticket at its place, and after `doubt` the slot is held; `failed` and `refused` end the ticket, and `refused` gives no quota back.
  */
 export type StartFailure =
   | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" }
-  | { readonly _tag: "limited"; readonly millis: number }
+  | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
 
 /** A start that may have happened: its slot is held. */
@@ -321,6 +321,7 @@ const backOffOf = (why: StartFailure): readonly [first: number, longest: number,
     case "capacity":
       return [REST_FIRST_MILLIS, REST_LONGEST_MILLIS, REST_IDLE_MILLIS]
     case "limited":
+    case "elsewhere":
       return [Math.max(1, Math.round(why.millis)), LIMITED_LONGEST_MILLIS, LIMITED_LONGEST_MILLIS]
     case "disrupted":
       return [

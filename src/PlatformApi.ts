@@ -195,9 +195,11 @@ const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "
 /** By how much the platform's clock may be behind this machine's (ms). */
 const CLOCK_DIFFERENCE_MILLIS = 60_000
 
-/** The same, or one whose list this gate does not understand. */
+/** The same, or one whose list this gate does not understand or the key may not read. */
 const cannotTell = (error: PlatformError): boolean =>
-  cannotBeAsked(error) || (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
+  cannotBeAsked(error) ||
+  (error.reason._tag === "Refused" && error.reason.status === 403) ||
+  (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
 
 /** A platform without the endpoint, or one that has no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>

@@ -24,6 +24,8 @@ import type { Tickets } from "./tickets.ts"
 
 /** A free slot and a waiting ticket meet within this time, whatever was lost. */
 export const SWEEP_MILLIS = 1_000
+/** So many further sweeps follow at once while there is more to do; the rest waits for the next second. */
+const SWEEPS_AT_ONCE = 100
 /** Live leases older than this are looked after, this often. */
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
@@ -82,7 +84,7 @@ export const background = (
       ).pipe(Effect.andThen(Effect.yieldNow)),
     )
 
-    const sweepOf = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+    const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
         const swept = yield* steps.step(at, queue.sweep(at, shown.get(campaign) ?? began))
@@ -95,7 +97,7 @@ export const background = (
         yield* Metric.update(metrics.quarantined(campaign.name), swept.quarantined.count)
         yield* noteQuarantined(campaign, at, swept.quarantined, yield* store.now)
         yield* noteDisruption(campaign, swept.disrupted)
-        if (swept.more) yield* sweepOf(campaign)
+        if (swept.more && left > 0) yield* sweepOf(campaign, left - 1)
       })
     const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.onExit(sweepOf(campaign), (exit) => {

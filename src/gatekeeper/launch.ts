@@ -132,10 +132,19 @@ export const makeLaunch = (
         }),
       )
 
-    /** Tells the queue when the store is back: until the start's deadline, when it would be in doubt. */
-    const later = (at: At, ticket: string, lease: string, why: StartFailure): Effect.Effect<void> =>
-      Effect.asVoid(
-        Effect.forkIn(Effect.ignore(Effect.retry(step(at, queue.fail(at, ticket, lease, why)), TELL_RETRY)), scope),
+    /** Tells the queue when the store is back: until the start's deadline, when it would be in doubt. Then does what is left to do. */
+    const later = (
+      at: At,
+      ticket: string,
+      lease: string,
+      why: StartFailure,
+      then: Effect.Effect<void> = Effect.void,
+    ): Effect.Effect<void> =>
+      Effect.retry(step(at, queue.fail(at, ticket, lease, why)), TELL_RETRY).pipe(
+        Effect.ignore,
+        Effect.andThen(then),
+        Effect.forkIn(scope),
+        Effect.asVoid,
       )
 
     /** Tells the queue why the start failed, and the log; the ticket has its place again, or is over. */
@@ -148,9 +157,10 @@ export const makeLaunch = (
     ): Effect.Effect<Unstarted, PlatformUnavailable | StoreUnavailable> => {
       const backInLine = (why: StartFailure, failure = tooSlow) =>
         Effect.flatMap(
-          Effect.tapError(
-            step(at, queue.fail(at, ticket, lease, why)),
-            () => unplaced ?? later(at, ticket, lease, why),
+          Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () =>
+            why._tag === "doubt"
+              ? later(at, ticket, lease, why, unplaced)
+              : (unplaced ?? later(at, ticket, lease, why)),
           ),
           (result): Effect.Effect<Unstarted, PlatformUnavailable> =>
             result._tag === "waiting"

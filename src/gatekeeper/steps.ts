@@ -27,8 +27,11 @@ export const makeSteps = (
     const queue = yield* FifoQueue
 
     const settle: Steps["settle"] = (at, settlements) =>
-      Effect.forEach(settlements, ({ caller, kind, ticket }) => limiter[kind](caller, ticket), { discard: true }).pipe(
-        Effect.andThen(queue.settled(at, settlements)),
+      // each on its own: on a Cluster another caller's keys may be on a node that is away
+      Effect.filter(settlements, ({ caller, kind, ticket }) =>
+        Effect.match(limiter[kind](caller, ticket), { onFailure: () => false, onSuccess: () => true }),
+      ).pipe(
+        Effect.flatMap((done) => (done.length === 0 ? Effect.void : queue.settled(at, done))),
         Effect.catch(() => Effect.void),
       )
 

@@ -140,7 +140,7 @@ export const makeTickets = (
     /** The gates that serve the campaign call the ticket again, at its own place; or it is told that the campaign is removed. */
     const backInLine = (where: At, ticket: string, { lease }: Starting) =>
       Effect.flatMap(
-        step(where, queue.fail(where, ticket, lease, { _tag: "limited", millis: REST_MILLIS })),
+        step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: REST_MILLIS })),
         (rested): Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable> =>
           rested._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...rested, busy: true }))

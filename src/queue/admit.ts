@@ -45,9 +45,9 @@ if meta[5] then
     for _, each in ipairs({ids, callers, datas, networks}) do table.remove(each, late[l]) end
   end
 end
-local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0')
-local draining, closed = meta[1] == '1', tonumber(meta[2] or '0') > now or meta[3] == '1'
-if disrupted == 1 and tonumber(meta[7] or '0') > now then closed = true end
+local length, held, avg = call('ZCARD', WAITING), call('ZCARD', LEASES), tonumber(meta[4] or '0') or 0
+local draining, closed = meta[1] == '1', (tonumber(meta[2] or '0') or 0) > now or meta[3] == '1'
+if disrupted == 1 and (tonumber(meta[7] or '0') or 0) > now then closed = true end
 -- the first of them find slots, others places, the rest nothing
 local starting = 0
 if length == 0 and not closed then starting = math.min(#ids, math.max(0, slots - held)) end
@@ -67,7 +67,7 @@ for n = starting + 1, #ids do
 end
 if #fields > 0 and not draining then
   local found = call('HMGET', NETWORKS, unpack(fields))
-  for f = 1, #fields do counts[string.sub(fields[f], 2)] = tonumber(found[f] or '0') end
+  for f = 1, #fields do counts[string.sub(fields[f], 2)] = tonumber(found[f] or '0') or 0 end
 end
 local waits, waiting, changed = {}, 0, {}
 for n = starting + 1, #ids do

@@ -46,13 +46,20 @@ local expired = call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. int(now), 'LIMIT', 
 for _, id in ipairs(expired) do
   local t = listed(LEASES, id)
   -- a ticket whose start is in doubt is sent away by the next step
-  if t then expire(id, t, int(now)) end
+  if t and t[1] == 'c' then
+    free(id, t)
+    finish(id, t, 'X', 'refund')
+  elseif t then
+    expire(id, t, int(now))
+  end
 end
 local forgotten = forget_old()
 if #expired == ${LIMIT} or forgotten == ${LIMIT} then more = 1 end
 local owed = left_owed()
 local left = 0
-if call('HLEN', TICKETS) + call('ZCARD', SETTLE) + call('ZCARD', FORGET) > 0 then left = 1 else call('DEL', OVER) end
+for _, key in ipairs({WAITING, LEASES, SETTLE, FORGET}) do left = left + call('ZCARD', key) end
+-- a record that stands nowhere is nobody's
+if left > 0 then left = 1 else call('DEL', OVER, TICKETS, DATA) end
 return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'live'), owed})
 `,
   (s) => {
@@ -82,13 +89,19 @@ return reply({0, more, sent, left, call('ZCARD', WAITING), call('ZCARD', LEASES)
     const expired = db.zrangebyscore(s.leases, NEGATIVE_INFINITY, now - 1, LIMIT)
     for (const id of expired) {
       const t = listed(s, s.leases, id)
-      if (t !== undefined) expire(s, id, t, now)
+      if (t?.[0] === "c") {
+        s.free(id, t)
+        s.finish(id, t, "X", "refund")
+      } else if (t !== undefined) {
+        expire(s, id, t, now)
+      }
     }
     const forgotten = forgetOld(s)
     if (expired.length === LIMIT || forgotten === LIMIT) more = 1
     const owed = leftOwed(s)
-    const left = db.hlen(s.tickets) + db.zcard(s.settle) + db.zcard(s.forget) > 0 ? 1 : 0
-    if (left === 0) db.del(s.overs)
+    const left = [s.waiting, s.leases, s.settle, s.forget].some((key) => db.zcard(key) > 0) ? 1 : 0
+    // a record that stands nowhere is nobody's
+    if (left === 0) for (const key of [s.overs, s.tickets, s.data]) db.del(key)
     return s.reply([0, more, sent, left, db.zcard(s.waiting), db.zcard(s.leases), s.num("live"), owed])
   },
 )

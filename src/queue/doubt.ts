@@ -78,7 +78,7 @@ for i = 8, #ARGV do
   end
   if not known then
     if is_starting() then return reply({'open'}) end
-    unpark(id)
+    decided(id, t)
     count_doubts(-1)
     t[1] = 'l'
     save(id, t)
@@ -90,7 +90,7 @@ for i = 8, #ARGV do
     return reply({'running'})
   end
 end
-local looks = tonumber(t[9] or '0') + 1
+local looks = (tonumber(t[9] or '0') or 0) + 1
 if looks < ${LOOKS} then
   t[8] = t[8] or ''
   t[9] = int(looks)
@@ -114,7 +114,7 @@ return reply({'free'})
       const { NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number
       const held = s.db.zrangebyscore(s.leases, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)
       if (held.some((each) => listed(s, s.leases, each)?.[0] === "s")) return s.reply(["open"])
-      s.unpark(id)
+      s.decided(id, t)
       s.countDoubts(-1)
       t[0] = "l"
       s.save(id, t)
@@ -125,7 +125,7 @@ return reply({'free'})
       s.callNext()
       return s.reply(["running"])
     }
-    const looks = Number(t[8] ?? "0") + 1
+    const looks = (Number(t[8] ?? "0") || 0) + 1
     if (looks < LOOKS) {
       t[7] ??= ""
       t[8] = String(looks)

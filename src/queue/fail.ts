@@ -1,5 +1,5 @@
 /** What becomes of a ticket, its slot and its campaign when the platform has not started the session. */
-import { PARK_FIRST_MILLIS, PARK_LONGEST_MILLIS, script } from "./step.ts"
+import { script } from "./step.ts"
 
 /** A ticket whose start failed so often, each time after others had begun their calls, has failed for a reason of its own. */
 const STRIKES = 3
@@ -12,6 +12,8 @@ const STRIKES = 3
  *   refused together count as one.
  * - `limited`: the platform limits the key's requests. The same, but the campaign rests for the first back-off and no longer: that says
  *   nothing about free slots.
+ * - `elsewhere`: this gate does not serve the campaign, and the platform was not asked. The same as `limited`, and nothing is known of
+ *   the platform.
  * - `disrupted`: the platform cannot be reached, and that is no caller's doing. The same as `capacity`; until a start is answered
  *   again, one ticket at a time is called to find out.
  * - `answered`: the platform failed, perhaps because of what this caller sent, and no session runs. The ticket keeps its place
@@ -20,6 +22,8 @@ const STRIKES = 3
  * - `failed`, `refused`: the ticket has failed. Its quota is given back unless the platform refused what the caller sent.
  *
  * The campaign's `started` of its last failure and two counts are kept as a ticket's tries: `strikes started failures`.
+ *
+ * What is said of a start that is in doubt meanwhile, because its time was over, decides that: no session runs.
  *
  * ARGV 6 id · 7 lease · 8 reason · 9 present until (ms) · 10 first back-off (ms) · 11 longest (ms) · 12 longest while no
  * session is live (ms)
@@ -31,22 +35,30 @@ export const fail = script(
 local id, lease, reason, present, first = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
 local longest = tonumber(ARGV[num(META, 'live') > 0 and 11 or 12])
 local t = load(id)
-if not t or t[1] ~= 's' or t[3] ~= lease then return reply({'stale'}) end
+if not t or t[1] ~= 's' or t[3] ~= lease then
+  local held = '?' .. lease
+  local record = reason ~= 'doubt' and load(held)
+  if record and record[1] == 'u' and doubter(held) == id then
+    drop(held, record)
+    call_next()
+  end
+  return reply({'stale'})
+end
 if reason == 'answered' or reason == 'doubt' then
   call('HDEL', META, 'probe')
   local started = num(META, 'started')
   local strikes, mark, failures = string.match(t[9] or '', '^(%d+) (%-?%d+) (%d+)$')
   strikes, mark, failures = tonumber(strikes or 0), tonumber(mark or -1), tonumber(failures or 0) + 1
   if mark ~= started then strikes = strikes + 1 end
-  local deadline = now + math.min(${PARK_FIRST_MILLIS} * 2 ^ math.min(failures - 1, 20), ${PARK_LONGEST_MILLIS})
+  t[7], t[8] = t[7] or '0', t[8] or ''
+  t[9] = int(strikes) .. ' ' .. int(started) .. ' ' .. int(failures)
+  local deadline = now + park_millis(t)
   if reason == 'doubt' then deadline = doubt(id, t) else free(id, t) end
   if strikes == ${STRIKES} then
     finish(id, t, 'F', 'refund')
     call_next()
     return reply({'failed'})
   end
-  t[8] = t[8] or ''
-  t[9] = int(strikes) .. ' ' .. int(started) .. ' ' .. int(failures)
   wait_again(id, t, present)
   park(id, deadline)
   call_next()
@@ -63,12 +75,12 @@ wait_again(id, t, present)
 if reason == 'disrupted' then
   call('HSET', META, 'disrupted', '1')
   call('HDEL', META, 'probe')
-else
+elseif reason ~= 'elsewhere' then
   reached()
 end
 if not resting() then
   local n = 1
-  if reason ~= 'limited' then n = math.min(call('HINCRBY', META, 'restn', 1), 20) end
+  if reason ~= 'limited' and reason ~= 'elsewhere' then n = math.min(call('HINCRBY', META, 'restn', 1), 20) end
   call('HSET', META, 'rest', int(now + math.min(first * 2 ^ (n - 1), longest)))
 end
 return reply(place(id))
@@ -76,8 +88,16 @@ return reply(place(id))
   (s) => {
     const id = s.arg(0)
     const t = s.load(id)
-    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) return s.reply(["stale"])
     const reason = s.arg(2)
+    if (t === undefined || t[0] !== "s" || t[2] !== s.arg(1)) {
+      const held = `?${s.arg(1)}`
+      const record = reason === "doubt" ? undefined : s.load(held)
+      if (record?.[0] === "u" && s.doubter(held) === id) {
+        s.drop(held, record)
+        s.callNext()
+      }
+      return s.reply(["stale"])
+    }
     const present = Number(s.arg(3))
     if (reason === "answered" || reason === "doubt") {
       s.db.hdel(s.meta, "probe")
@@ -86,7 +106,10 @@ return reply(place(id))
         ? (t[8] ?? "").split(" ").map(Number)
         : [0, -1, 0]
       const struck = mark === started ? strikes : strikes + 1
-      let deadline = s.now + Math.min(PARK_FIRST_MILLIS * 2 ** Math.min(failures, 20), PARK_LONGEST_MILLIS)
+      t[6] ??= "0"
+      t[7] ??= ""
+      t[8] = `${struck} ${started} ${failures + 1}`
+      let deadline = s.now + s.parkMillis(t)
       if (reason === "doubt") deadline = s.doubt(id, t)
       else s.free(id, t)
       if (struck === STRIKES) {
@@ -94,8 +117,6 @@ return reply(place(id))
         s.callNext()
         return s.reply(["failed"])
       }
-      t[7] ??= ""
-      t[8] = `${struck} ${started} ${failures + 1}`
       s.waitAgain(id, t, present)
       s.park(id, deadline)
       s.callNext()
@@ -112,11 +133,11 @@ return reply(place(id))
     if (reason === "disrupted") {
       s.db.hset(s.meta, "disrupted", "1")
       s.db.hdel(s.meta, "probe")
-    } else {
+    } else if (reason !== "elsewhere") {
       s.reached()
     }
     if (!s.resting()) {
-      const n = reason === "limited" ? 1 : Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
+      const n = reason === "limited" || reason === "elsewhere" ? 1 : Math.min(s.db.hincrby(s.meta, "restn", 1), 20)
       const longest = Number(s.arg(s.num("live") > 0 ? 5 : 6))
       s.db.hset(s.meta, "rest", String(s.now + Math.min(Number(s.arg(4)) * 2 ** (n - 1), longest)))
     }

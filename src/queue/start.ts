@@ -83,7 +83,7 @@ if not own or t[1] ~= 's' then
     t[6], holder = doubt[6], id
   else
     t = doubt
-    unpark(holder)
+    decided(holder, t)
   end
   count_doubts(-1)
 end
@@ -124,7 +124,7 @@ return reply({ended and 'ended' or 'live'})
         holder = id
       } else {
         t = doubt
-        s.unpark(holder)
+        s.decided(holder, t)
       }
       s.countDoubts(-1)
     }

@@ -76,6 +76,8 @@ export const PARK_LONGEST_MILLIS = 15_000
  * that nobody talks in such a session later.
  */
 export const DOUBT_MILLIS = 5 * 60_000
+/** At most so many parked tickets of a network are passed over in looking for the next to call. */
+const PARKED_LIMIT = 200
 /** At most so many tickets are cleared as absent or passed over in one step; the rest follows in the next. */
 export const CLEAR_LIMIT = 200
 
@@ -130,12 +132,21 @@ local function owe(kind, id, holder)
   call('ZADD', SETTLE, int(now), kind .. ' ' .. id .. ' ' .. caller)
   settlements[#settlements + 1] = {kind, id, caller}
 end
+local function doubter(held) return string.match(call('HGET', DATA, held) or '', '^%S*') end
+local function leave_to_doubt(id, t)
+  local held = '?' .. t[3]
+  local record = t[3] ~= '0' and held ~= id and load(held)
+  if not record or record[1] ~= 'u' or doubter(held) ~= id then return false end
+  record[5] = t[5]
+  save(held, record)
+  return true
+end
 local function finish(id, t, state, kind)
   t[1] = state
   save(id, t)
   call('HDEL', DATA, id)
   call('ZADD', FORGET, int(now + ${RETENTION_MILLIS}), id)
-  owe(kind or 'release', id, t[5])
+  if not leave_to_doubt(id, t) then owe(kind or 'release', id, t[5]) end
   if state ~= 'L' and t[2] ~= '0' then notify(id, t, 'ended', state) end
 end
 local function share_of(n)
@@ -196,19 +207,23 @@ local function unattended() return away() or num(META, 'mercy') > now end
 local function parked(id) return call('ZSCORE', PARKED, id) end
 local function below(network) return network == '' or num(NETWORKS, 'h' .. network) < share_of(slots) end
 local function oldest_passed()
-  local from, oldest, first = '', nil, nil
+  local from, oldest, first, looked = '', nil, nil, 0
   while true do
     local member = call('ZRANGEBYLEX', PASSED, '(' .. from, '+', 'LIMIT', 0, 1)[1]
     if not member then return oldest end
     local network, seq, id = string.match(member, '^(%S*) (%d+) (.*)$')
+    looked = looked + 1
     if not id or not call('ZSCORE', WAITING, id) then
       -- an instance of a version without this index has called it, or it never was a ticket
       call('ZREM', PASSED, member)
     else
       -- behind all of this network: a blank comes before an exclamation mark, and both before what networks are written with
       from = network .. '!'
-      if parked(id) then
+      -- whoever is parked is passed over, but not for longer than a step may take
+      if parked(id) and looked < ${PARKED_LIMIT} then
         from = member
+      elseif parked(id) then
+        looked = 0
       elseif (not first or seq < first) and below(network) then
         oldest, first = id, seq
       end
@@ -251,7 +266,7 @@ local function call_up_to(most)
       finish(id, t, 'A')
     elseif new and (not below(t[8] or '') or parked(id)) then
       looked = looked + 1
-      call('HSET', META, 'passed', t[2])
+      call('HSET', META, 'passed', call('ZSCORE', WAITING, id))
       call('ZADD', PASSED, 0, passed_as(id, t))
     else
       unwait(id, t)
@@ -264,9 +279,9 @@ local function call_up_to(most)
 end
 local function call_next()
   local rest, paused, disrupted, probe = unpack(call('HMGET', META, 'rest', 'paused', 'disrupted', 'probe'))
-  if tonumber(rest or '0') > now or paused == '1' then return 0 end
+  if (tonumber(rest or '0') or 0) > now or paused == '1' then return 0 end
   if not disrupted then return call_up_to(slots) end
-  if tonumber(probe or '0') > now then return 0 end
+  if (tonumber(probe or '0') or 0) > now then return 0 end
   local before = last_called
   local more = call_up_to(1)
   if last_called ~= before then call('HSET', META, 'probe', int(now + ${PROBE_MILLIS})) end
@@ -289,12 +304,22 @@ local function doubt(id, t)
   call('ZREM', LEASES, id)
   call('ZADD', LEASES, int(deadline), held)
   count_doubts(1)
-  return deadline
+  return deadline + ${PARK_LONGEST_MILLIS}
 end
-local function doubter(held) return string.match(call('HGET', DATA, held) or '', '^%S*') end
-local function unpark(held) call('ZREM', PARKED, doubter(held)) end
+local function failures_of(t) return tonumber(string.match(t[9] or '', '^%d+ %-?%d+ (%d+)$') or 0) end
+local function park_millis(t)
+  return math.min(${PARK_FIRST_MILLIS} * 2 ^ math.min(failures_of(t) - 1, 20), ${PARK_LONGEST_MILLIS})
+end
+local function decided(held, record)
+  local id = doubter(held)
+  owe('release', id, record[5])
+  record[5] = ''
+  local t = load(id)
+  if not t or t[1] ~= 'w' or '?' .. t[3] ~= held then return end
+  if failures_of(t) > 1 then park(id, now + park_millis(t)) else call('ZREM', PARKED, id) end
+end
 local function drop(held, record)
-  unpark(held)
+  decided(held, record)
   free(held, record)
   call('HDEL', TICKETS, held)
   call('HDEL', DATA, held)
@@ -310,7 +335,7 @@ local function live(id, t)
 end
 local function place(id)
   local meta = call('HMGET', META, 'avg', 'disrupted')
-  return {'waiting', (call('ZRANK', WAITING, id) or 0) + 1, call('ZCARD', WAITING), tonumber(meta[1] or '0'), meta[2] and 1 or 0}
+  return {'waiting', (call('ZRANK', WAITING, id) or 0) + 1, call('ZCARD', WAITING), tonumber(meta[1] or '0') or 0, meta[2] and 1 or 0}
 end
 local function reply(result) return {result, signals, settlements} end
 `
@@ -413,13 +438,26 @@ export class Step {
     this.settlements.push([kind, id, caller])
   }
 
+  /**
+   * A ticket ends whose start is in doubt: its slot stays held, and so do its caller's units, until that is decided. Nothing is given
+   * back: else one caller could hold any number of slots at no cost.
+   */
+  private leaveToDoubt(id: string, t: Ticket): boolean {
+    const held = `?${t[2]}`
+    const record = t[2] === "0" || held === id ? undefined : this.load(held)
+    if (record?.[0] !== "u" || this.doubter(held) !== id) return false
+    record[4] = t[4]
+    this.save(held, record)
+    return true
+  }
+
   /** Ends a ticket. `kind` is what that means to its caller's units: open no more, unless told otherwise. */
   finish(id: string, t: Ticket, state: string, kind: SettlementKind = "release"): void {
     t[0] = state
     this.save(id, t)
     this.db.hdel(this.data, id)
     this.db.zadd(this.forget, this.now + RETENTION_MILLIS, id)
-    this.owe(kind, id, t[4])
+    if (!this.leaveToDoubt(id, t)) this.owe(kind, id, t[4])
     // nobody waits for a doubt
     if (state !== "L" && t[1] !== "0") this.notify(id, t, "ended", state)
   }
@@ -520,9 +558,11 @@ export class Step {
     let oldest: string | undefined
     let first: string | undefined
     let from = ""
+    let looked = 0
     for (;;) {
       const member = this.db.zlexAfter(this.passed, from)
       if (member === undefined) return oldest
+      looked++
       const [network = "", seq = ""] = member.split(" ", 2)
       const id = member.slice(network.length + seq.length + 2)
       if (this.db.zscore(this.waiting, id) === undefined) {
@@ -530,8 +570,10 @@ export class Step {
         continue
       }
       from = `${network}!`
+      // whoever is parked is passed over, but not for longer than a step may take
       if (this.parked(id)) {
-        from = member
+        if (looked < PARKED_LIMIT) from = member
+        else looked = 0
       } else if ((first === undefined || seq < first) && this.below(network)) {
         oldest = id
         first = seq
@@ -571,7 +613,7 @@ export class Step {
         this.finish(id, t, "A")
       } else if (isNew && (!this.below(t[7] ?? "") || this.parked(id))) {
         looked++
-        this.db.hset(this.meta, "passed", t[1])
+        this.db.hset(this.meta, "passed", String(this.db.zscore(this.waiting, id) ?? 0))
         this.db.zadd(this.passed, 0, this.passedAs(id, t))
       } else {
         this.unwait(id, t)
@@ -622,7 +664,7 @@ export class Step {
     this.wait(id, t, present)
   }
 
-  /** The slot of a start passes to its doubt; says until when it is held at most (ms). */
+  /** The slot of a start passes to its doubt; says until when its ticket is parked, unless it is decided before (ms). */
   doubt(id: string, t: Ticket): number {
     const held = `?${t[2]}`
     const deadline = this.now + DOUBT_MILLIS
@@ -633,7 +675,7 @@ export class Step {
     this.db.zrem(this.leases, id)
     this.db.zadd(this.leases, deadline, held)
     this.countDoubts(1)
-    return deadline
+    return deadline + PARK_LONGEST_MILLIS
   }
 
   /** Whose start is in doubt. */
@@ -642,14 +684,32 @@ export class Step {
     return ticket
   }
 
-  /** The ticket of a doubt may be called again. */
-  unpark(held: string): void {
-    this.db.zrem(this.parkedKey, this.doubter(held))
+  private failuresOf(t: Ticket): number {
+    return Number(/^\d+ -?\d+ (\d+)$/.exec(t[8] ?? "")?.[1] ?? "0")
+  }
+
+  /** How long a ticket whose start failed is not called: longer each time (ms). */
+  parkMillis(t: Ticket): number {
+    return Math.min(PARK_FIRST_MILLIS * 2 ** Math.min(this.failuresOf(t) - 1, 20), PARK_LONGEST_MILLIS)
+  }
+
+  /**
+   * What became of a start in doubt is known. Its ticket may be called again, after a second failure those behind it first: else one
+   * whose starts are always in doubt would keep the slot from them. What a ticket that is over left to it is settled.
+   */
+  decided(held: string, record: Ticket): void {
+    const id = this.doubter(held)
+    this.owe("release", id, record[4])
+    record[4] = ""
+    const t = this.load(id)
+    if (t?.[0] !== "w" || `?${t[2]}` !== held) return
+    if (this.failuresOf(t) > 1) this.park(id, this.now + this.parkMillis(t))
+    else this.db.zrem(this.parkedKey, id)
   }
 
   /** No session runs: the slot of the doubt is free. */
   drop(held: string, record: Ticket): void {
-    this.unpark(held)
+    this.decided(held, record)
     this.free(held, record)
     this.db.hdel(this.tickets, held)
     this.db.hdel(this.data, held)

@@ -54,7 +54,10 @@ if due and call('ZCARD', LEASES) + call('ZCARD', WAITING) <= ${RECOUNT_MOST} the
   recount('h', LEASES)
   recount('w', WAITING)
   if uneven then
-    for _, id in ipairs(call('ZRANGE', PRESENCE, 0, -1)) do listed(PRESENCE, id) end
+    for _, id in ipairs(call('ZRANGE', PRESENCE, 0, -1)) do
+      local t = listed(PRESENCE, id)
+      if t and not call('ZSCORE', WAITING, id) then wait(id, t, ARGV[6]) end
+    end
   end
   set_count('live', states.l or 0)
   set_count('doubts', states.u or 0)
@@ -140,7 +143,8 @@ return reply({more, call('ZCARD', WAITING), call('ZCARD', LEASES), num(META, 'li
       recount("w", s.waiting)
       if (uneven) {
         for (const id of db.zrangebyscore(s.presence, NEGATIVE_INFINITY, POSITIVE_INFINITY, POSITIVE_INFINITY)) {
-          listed(s, s.presence, id)
+          const t = listed(s, s.presence, id)
+          if (t !== undefined && db.zscore(s.waiting, id) === undefined) s.wait(id, t, Number(s.arg(0)))
         }
       }
       setCount("live", states.get("l") ?? 0)

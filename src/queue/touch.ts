@@ -90,7 +90,8 @@ if instance ~= '' and t[4] ~= instance then
   save(id, t)
 end
 if t[1] == 'w' then
-  call('ZADD', PRESENCE, 'GT', present, id)
+  -- one that stands nowhere has its place again
+  if call('ZSCORE', WAITING, id) then call('ZADD', PRESENCE, 'GT', present, id) else wait(id, t, present) end
   return reply(place(id))
 end
 if t[1] == 'c' then
@@ -114,7 +115,8 @@ return reply({'over', t[1]})
       s.save(id, t)
     }
     if (t[0] === "w") {
-      if (present > (s.db.zscore(s.presence, id) ?? 0)) s.db.zadd(s.presence, present, id)
+      if (s.db.zscore(s.waiting, id) === undefined) s.wait(id, t, present)
+      else if (present > (s.db.zscore(s.presence, id) ?? 0)) s.db.zadd(s.presence, present, id)
       return s.reply(s.place(id))
     }
     if (t[0] === "c") {

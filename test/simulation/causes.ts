@@ -97,6 +97,9 @@ const rules: { readonly [script: string]: Rule } = {
     const [ticket, lease, why = ""] = step.args
     const alone = why === "answered" || why === "doubt"
     const fails = why === "failed" || why === "refused"
+    // told only when its time was over: what was in doubt is decided
+    const decides = why !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "u"
+    if (decides) return called(step, id, move)
     if (id !== ticket) return (fails || alone) && called(step, id, move)
     return was?.lease === lease && (move === (fails ? "sF" : "sw") || (alone && move === "sF"))
   },
@@ -128,7 +131,7 @@ const DOUBTS: { readonly [move: string]: ReadonlyArray<string> } = {
   "-u": ["fail", "sweep", "clear"],
   ul: ["resolve", "bind"],
   uF: ["bind"],
-  "u-": ["resolve", "sweep", "clear", "bind"],
+  "u-": ["resolve", "sweep", "clear", "bind", "fail"],
   lE: ["end", "alias"],
   lR: ["sweep", "clear"],
   "E-": ["sweep", "clear"],
@@ -182,7 +185,7 @@ const rest = ({ after, args, before, name, now, result }: Carried, wrong: Array<
   const until = after.meta.get("rest") ?? 0
   const was = before.meta.get("rest") ?? 0
   const waits = name === "fail" && result[0] === "waiting"
-  const limited = waits && args[2] === "limited"
+  const limited = waits && (args[2] === "limited" || args[2] === "elsewhere")
   if (until > was) {
     const runs = [...after.tickets.values()].some(({ state }) => state === "l")
     const full = waits && args[2] === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)

@@ -3,7 +3,7 @@
  * told, and what was taken from whose budgets.
  */
 import { DOUBT_MILLIS } from "../../src/queue/step.ts"
-import { type Change, leftLate } from "../support/queue-invariants.ts"
+import { type Change, leftLate, leftToDoubt } from "../support/queue-invariants.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import { limitsOf, limitsProbe } from "./limits.ts"
@@ -103,7 +103,8 @@ export class Ledger {
     const { after, before, refused = false, slots } = change
     const { world } = this
     this.doubts(change)
-    for (const [id, { state }] of after.tickets) {
+    for (const [id, ticket] of after.tickets) {
+      const { state } = ticket
       const life = this.lives.get(id)
       const was = before.tickets.get(id)?.state
       if (was === "c" && state === "c" && life !== undefined && after.leases.get(id) !== before.leases.get(id)) {
@@ -128,9 +129,10 @@ export class Ledger {
         life.terminalAt = world.kernel.now
         const missed = state === "M" || (state === "L" && leftLate(change, id))
         const refunded =
-          (state === "F" && !refused) ||
-          (state === "L" && (was === "w" || change.withdraws === true)) ||
-          (state === "X" && change.clears === true)
+          !leftToDoubt(change, ticket) &&
+          ((state === "F" && !refused) ||
+            (state === "L" && (was === "w" || change.withdraws === true)) ||
+            (state === "X" && change.clears === true))
         // who was answered that the store is away gets everything back, though the call ran: nobody was in it
         life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1
       }

@@ -10,7 +10,7 @@ import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/stranded.ts"
 import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
-import { DOUBT_MILLIS } from "../../src/queue/step.ts"
+import { DOUBT_MILLIS, PARK_LONGEST_MILLIS } from "../../src/queue/step.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
@@ -87,7 +87,8 @@ export class Promises {
       }
     }
     for (const [id, until] of state.parked) {
-      if (until - now > DOUBT_MILLIS + 2 * plan.skewMillis) this.world.fail(`${id} is not called for too long`)
+      if (until - now > DOUBT_MILLIS + PARK_LONGEST_MILLIS + 2 * plan.skewMillis + 2)
+        this.world.fail(`${id} is not called for too long`)
     }
     for (const [id, { state: letter }] of state.tickets) {
       const answered = "wc".includes(letter) ? this.ledger.unknownSince(id) : undefined

@@ -236,7 +236,8 @@ export class Watch {
     if (!gate.serves) {
       // it cannot start what was called, and asks the platform nothing
       this.saw("fail elsewhere")
-      if (kind !== "limited" || millis !== "1") this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
+      if (kind !== "elsewhere" || millis !== "1")
+        this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
       return
     }
     const { world } = this

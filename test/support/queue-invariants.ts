@@ -350,11 +350,28 @@ export const leftLate = (change: Change, id: string): boolean => {
   return before.tickets.get(id)?.state === "c" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
 }
 
+/** Whether a ticket that is over leaves its units to its start, which is in doubt. */
+export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
+  (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "u"
+
+/** What the decision of starts in doubt owes the callers whose tickets ended before it. */
+const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
+  [...before.tickets].flatMap(([id, { caller, lease, state }]) => {
+    if (state !== "u" || after.tickets.get(id)?.state === "u") return []
+    const [ticket = ""] = (before.data.get(id) ?? "").split(" ")
+    // a removed campaign's ticket may end in the same step
+    const holder = caller !== "" || clears !== true ? caller : after.tickets.get(ticket)
+    const then =
+      typeof holder === "string" ? holder : holder?.lease === lease && holder.state === "X" ? holder.caller : ""
+    return then.startsWith("+") ? [`release ${ticket} ${then.slice(1)}`] : []
+  })
+
 /** The settlements that a step causes, each as `refund|release|missed id caller`. */
 export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
   const [late = "", caller = ""] = change.admits ?? []
   const tooLate = caller !== "" && withdrawn(change.before, late)
   return newlyOver(change)
+    .filter(([, ticket]) => !leftToDoubt(change, ticket))
     .flatMap(([id, { caller, state }]) => {
       const waited = change.before.tickets.get(id)?.state === "w"
       const unknown = waited || change.withdraws === true
@@ -368,6 +385,6 @@ export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
         ? []
         : [`${kind} ${id} ${caller.slice(1)}`]
     })
-    .concat(tooLate ? [`refund ${late} ${caller.slice(1)}`] : [])
+    .concat(tooLate ? [`refund ${late} ${caller.slice(1)}`] : [], decided(change))
     .toSorted()
 }

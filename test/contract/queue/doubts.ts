@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { DOUBT_MILLIS } from "../../../src/queue/step.ts"
 import type { Bench } from "../../support/queue-bench.ts"
-import { LONGEST_CALL, type QueueTest } from "./harness.ts"
+import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
 
@@ -27,6 +27,96 @@ export const doubts = (test: QueueTest): void => {
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t2"])
     }),
+  )
+
+  test("do not keep those behind for ever from a slot, when all starts of a ticket are in doubt", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.wait("t2", "t3")
+      const doubtAgain = Effect.gen(function* () {
+        const lease = leaseOf(q, "t1")
+        yield* q.startFails("t1", lease, "doubt")
+        yield* q.resolve(`?${lease}`)
+        yield* q.resolve(`?${lease}`)
+      })
+      yield* doubtAgain
+      assert.deepStrictEqual(q.called(), ["t1"])
+      yield* q.begin("t1")
+      yield* doubtAgain
+      assert.deepStrictEqual([q.called(), q.line()], [["t2"], ["t1", "t3"]])
+      // its place is kept
+      yield* q.run("t2")
+      yield* TestClock.adjust(5_000)
+      yield* q.touch("t1", "t3")
+      yield* q.sweep
+      yield* q.end("session of t2")
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
+  )
+
+  test("keep what their callers took: whoever leaves gets nothing back before they are decided", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const one = yield* doubted(q)
+      yield* q.leave("t1")
+      assert.deepStrictEqual(q.settlements(), [])
+      yield* q.resolve(`?${one}`)
+      assert.deepStrictEqual(q.settlements(), [])
+      yield* q.resolve(`?${one}`)
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
+    }),
+  )
+
+  test("keep what their callers took until time decides, or a session that runs", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ["t1", "t2"]) yield* q.admit(id, { caller: `caller of ${id}`.replaceAll(" ", "-"), holds: true })
+      const [one, two] = [leaseOf(q, "t1"), leaseOf(q, "t2")]
+      yield* q.startFails("t1", one, "doubt")
+      yield* q.startFails("t2", two, "doubt")
+      yield* q.withdraw("t1", "t2")
+      assert.deepStrictEqual(q.settlements(), [])
+      yield* q.resolve(`?${one}`, [["s1"]])
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "caller-of-t1" }])
+      yield* TestClock.adjust(DOUBT_MILLIS + 1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "caller-of-t2" }])
+      yield* q.end("s1")
+      assert.deepStrictEqual(q.settlements(), [])
+    }),
+  )
+
+  test("keep their ticket from being called though another start is answered", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* doubted(q)
+      q.setSlots(3)
+      for (let millis = 0; millis < DOUBT_MILLIS - 10_000; millis += 10_000) {
+        yield* TestClock.adjust(10_000)
+        yield* q.touch("t1", "t2")
+        yield* q.sweep
+      }
+      yield* q.admit("t3")
+      yield* q.sweep
+      yield* q.startFails("t3", yield* q.begin("t3"), "disrupted")
+      yield* TestClock.adjust(1_001)
+      yield* q.touch("t1", "t3")
+      yield* q.sweep
+      assert.strictEqual(yield* q.bind("t3", yield* q.begin("t3"), ["s3"]), "live")
+      assert.strictEqual(q.letter("t1"), "w")
+    }),
+  )
+
+  test(
+    "are decided by what the platform said, though it is told only when the start's time was over",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1")
+        const lease = leaseOf(q, "t1")
+        yield* TestClock.adjust(START_LEASE + 1)
+        yield* q.sweep
+        assert.deepStrictEqual([...q.state().leases.keys()], [`?${lease}`])
+        assert.deepStrictEqual(yield* q.startFails("t1", lease, "capacity"), { _tag: "stale" })
+        assert.deepStrictEqual(q.called(), ["t1"])
+      }),
   )
 
   test("are over after a while, whatever the platform says, and the ticket is called", { slots: 1 }, (q) =>

@@ -102,6 +102,17 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
+  test("what comes to a gate that does not serve the campaign says nothing about the platform", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(3)) yield* q.admit(id)
+      for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
+      yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3))
+      const told = yield* q.startFails("t1", yield* q.begin("t1"), "elsewhere", 1)
+      assert.deepInclude(told, { _tag: "waiting", position: 1, disrupted: true })
+      assert.deepStrictEqual(q.called(), [])
+    }),
+  )
+
   test("while the platform cannot be reached one newcomer at a time finds out", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")

@@ -11,6 +11,7 @@ import { LONGEST_CALL, type QueueTest } from "./harness.ts"
 
 /** The keys by name, as in `step.ts`, from 1. */
 const KEYS = {
+  meta: 1,
   tickets: 2,
   data: 3,
   waiting: 4,
@@ -22,16 +23,22 @@ const KEYS = {
   parked: 13,
 }
 type Key = keyof typeof KEYS
-const hashes: ReadonlyArray<Key> = ["tickets", "data", "sessions"]
+const hashes: ReadonlyArray<Key> = ["meta", "tickets", "data", "sessions"]
 
-/** Writes into a key of a campaign: ARGV 1 key · 2 `h` hash, or `z` sorted set · then pairs of field and value, or of member and score. */
+/** Writes into a key of a campaign: ARGV 1 key · 2 `h` hash, or `z` sorted set · then pairs of field and value, or of member and score; no score removes. */
 const write: Script = {
   name: "test.write",
   numberOfKeys: KEY_COUNT,
   lua: `-- test.write
 for i = 3, #ARGV, 2 do
   local key = KEYS[tonumber(ARGV[1])]
-  if ARGV[2] == 'h' then redis.call('HSET', key, ARGV[i], ARGV[i + 1]) else redis.call('ZADD', key, ARGV[i + 1], ARGV[i]) end
+  if ARGV[2] == 'h' then
+    redis.call('HSET', key, ARGV[i], ARGV[i + 1])
+  elseif ARGV[i + 1] == '' then
+    redis.call('ZREM', key, ARGV[i])
+  else
+    redis.call('ZADD', key, ARGV[i + 1], ARGV[i])
+  end
 end
 return 0
 `,
@@ -40,6 +47,7 @@ return 0
     for (let i = 0; i < pairs.length; i += 2) {
       const [one = "", other = ""] = pairs.slice(i, i + 2)
       if (type === "h") db.hset(key, one, other)
+      else if (other === "") db.zrem(key, one)
       else db.zadd(key, Number(other), one)
     }
     return 0
@@ -187,6 +195,103 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
+  test("a record of an older version, without network and tries, is none", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      const admitted = yield* b.admit("t1")
+      const lease = admitted._tag === "starting" ? admitted.lease : ""
+      yield* b.put("tickets", "t1", JSON.stringify(["s", "1", lease, "", "+c", "0"]))
+      const told = yield* b.result(b.queue.fail(q.at(), "t1", lease, { _tag: "answered" }))
+      assert.strictEqual(told._tag, "waiting")
+      assert.strictEqual((yield* b.attach("t1"))._tag, "waiting")
+      assert.strictEqual((yield* b.sweep).quarantined.count, 0)
+    }),
+  )
+
+  test("a ticket that waits and stands nowhere has its place again when its page is seen", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* b.admit("t2")
+      yield* b.admit("t3")
+      yield* b.put("waiting", "t2", "")
+      assert.deepInclude(yield* b.attach("t3"), { _tag: "waiting", position: 1 })
+      assert.deepInclude(yield* b.attach("t2"), { _tag: "waiting", position: 1 })
+      yield* b.sweep
+      yield* b.end("t1")
+      assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+    }),
+  )
+
+  test("a place that is not the ticket's own keeps no sweep at work", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      const admit = (id: string, network: string) =>
+        b.result(b.queue.admit(q.at(), { id, caller: "", holds: false, network, data: "" }))
+      yield* admit("h1", "n")
+      for (const id of ["h2", "h3", "h4"]) yield* admit(id, "")
+      yield* admit("w1", "n")
+      yield* admit("w2", "n")
+      yield* admit("w3", "m")
+      yield* b.put("waiting", "w1", 7)
+      yield* b.queue.withdraw(q.at(), ["h2"])
+      const swept = yield* b.sweep
+      assert.deepStrictEqual([swept.more, swept.leases], [false, 4])
+    }),
+  )
+
+  test(
+    "a removed campaign comes to its end though its counts are wrong and a record stands nowhere",
+    { slots: 3 },
+    (q) =>
+      Effect.gen(function* () {
+        const b = yield* bench(q)
+        for (const id of ["t1", "t2", "t3"]) yield* live(b, id)
+        for (const id of ["t4", "t5"]) yield* b.admit(id)
+        yield* b.sweep
+        yield* b.put("tickets", "t1", "junk", "t2", "junk")
+        yield* b.put("waiting", "t5", "")
+        yield* b.put("presence", "t5", "")
+        yield* b.queue.audit(q.at(), 0, 1)
+        yield* b.end("t3")
+        assert.strictEqual((yield* b.attach("t4"))._tag, "called")
+        for (let hours = 0; hours < 3; hours++) {
+          yield* TestClock.adjust(60 * 60_000)
+          const cleared = yield* b.result(b.queue.clear(q.at(), 60_000))
+          if (cleared._tag === "cleared") yield* b.queue.settled(q.at(), cleared.owed)
+        }
+        const last = yield* b.result(b.queue.clear(q.at(), 60_000))
+        assert.deepInclude(last, { _tag: "cleared", left: false, leases: 0, waiting: 0 })
+      }),
+  )
+
+  for (const field of [
+    "rest",
+    "avg",
+    "live",
+    "probe",
+    "swept",
+    "mercy",
+    "passed",
+    "disrupted",
+    "withdrawn",
+    "started",
+  ]) {
+    test(`what is no number in ${field} counts as nothing`, { slots: 1 }, (q) =>
+      Effect.gen(function* () {
+        const b = yield* bench(q)
+        yield* live(b, "t1")
+        yield* b.admit("t2")
+        yield* b.put("meta", field, "junk")
+        assert.strictEqual((yield* b.admit("t3"))._tag, "waiting")
+        assert.strictEqual((yield* b.attach("t2"))._tag, "waiting")
+        yield* b.sweep
+        // counts that scripts add to are refused by Redis until they are deleted
+        if (field !== "live") assert.strictEqual(yield* b.end("t1"), "released")
+      }),
+    )
+  }
+
   test("the last hundred are kept", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
@@ -203,7 +308,7 @@ export const quarantine = (test: QueueTest): void => {
       const { queue } = b
       let id = 0
       for (const junk of [...JUNK, ...MORE_JUNK]) {
-        for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS)) {
+        for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS && name !== "meta")) {
           const [held, called, waits, more] = [`t${id++}`, `t${id++}`, `t${id++}`, `t${id++}`]
           yield* live(b, held)
           yield* live(b, `${held}.2`)
