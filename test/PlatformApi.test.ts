@@ -445,6 +445,7 @@ describe("reading", () => {
 
     for (const [what, answer] of [
       ["has no such list", { status: 404, body: "" }],
+      ["does not let the key read it", { status: 403, body: "" }],
       ["answers otherwise", ok([])],
       ["begins with the oldest", ok({ items: [session(1, 600), session(2, 0)] })],
       ["does not name its callers", ok({ items: [session(1, 0, { clientIdentifier: undefined })] })],
