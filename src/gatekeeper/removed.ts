@@ -18,6 +18,8 @@ import type { Steps } from "./steps.ts"
 
 /** A campaign that no gate has served for so long is removed: longer than a gate takes to start again. */
 export const UNSERVED_MILLIS = 60_000
+/** Gates are heard of every two seconds; so long without (ms), and this one was cut off from the store. */
+const GAP_MILLIS = 10_000
 
 /** What a gate that serves a campaign leaves for those who will not. */
 const About = Schema.fromJsonString(Schema.Struct({ name: Schema.String, tag: Schema.String, slots: Schema.Int }))
@@ -61,6 +63,8 @@ export const makeRemoved = (
     const instance = (yield* PushChannel).address
     let known: ReadonlyArray<RemovedCampaign> = []
     let heardAt = 0
+    /** since when it was heard without a gap: in a gap other gates may have been cut off as this one was */
+    let heardSince = 0
     const byTag = new Map<string, RemovedCampaign>()
     /** whose end was said to have begun, and how many were sent away from each */
     const announced = new Set<string>()
@@ -95,6 +99,7 @@ export const makeRemoved = (
 
     return {
       hear: (removed, now) => {
+        if (heardAt > 0 && now - heardAt > GAP_MILLIS) heardSince = now
         heardAt = now
         byTag.clear()
         known = removed.map(({ about, key, seenAt }) => {
@@ -119,7 +124,7 @@ export const makeRemoved = (
         }),
       drain: Effect.suspend(() =>
         Effect.forEach(
-          known.filter(({ seenAt }) => heardAt - seenAt > UNSERVED_MILLIS),
+          known.filter(({ seenAt }) => heardAt - Math.max(seenAt, heardSince) > UNSERVED_MILLIS),
           (campaign) =>
             drainOne(campaign).pipe(
               Effect.catchTag("StoreUnavailable", () => Effect.void),
