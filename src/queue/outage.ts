@@ -140,9 +140,12 @@ const renew = (s: Step, id: string, t: Ticket, since: number): number => {
 /** The start window of a called ticket has passed: its turn is missed, or it waits again, present until then. */
 export const miss = (s: Step, id: string, t: Ticket, present: number): void => {
   s.free(id, t)
-  if (!s.disrupted()) return s.finish(id, t, "M", "missed")
-  s.waitAgain(id, t, present)
-  s.park(id, s.now + MISSED_PARK_MILLIS)
+  if (s.disrupted()) {
+    s.waitAgain(id, t, present)
+    s.park(id, s.now + MISSED_PARK_MILLIS)
+  } else {
+    s.finish(id, t, "M", "missed")
+  }
 }
 
 /** When the start window of a called ticket ends, which is never in the past; undefined for a turn that has passed, and is over now. */
