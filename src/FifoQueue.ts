@@ -82,7 +82,7 @@ export interface Stepped<A> {
   readonly settlements: ReadonlyArray<Settlement>
 }
 
-export type Admission =
+export type Admitted =
   | { readonly _tag: "starting"; readonly lease: string }
   | ({ readonly _tag: "waiting" } & Place)
   | { readonly _tag: "full"; readonly length: number; readonly averageMillis: number }
@@ -208,17 +208,7 @@ export class FifoQueue extends Context.Service<
   FifoQueue,
   {
     /** Admits a newcomer to a slot, to the queue, or not at all. */
-    readonly admit: (at: At, newcomer: Newcomer) => Step<Admission>
-    /** The same as what it asks of the store; whoever sends it does so by `reached`. */
-    readonly admitting: (at: At, newcomer: Newcomer, now: number) => Asked<Admission>
-    /**
-     * Takes a step of the campaign that is not one of these. The store is told first when this gate could not reach it, and when the
-     * step fails it is noted that it cannot. The step is given the store's time.
-     */
-    readonly reached: <A, E extends { readonly _tag: string }>(
-      at: At,
-      step: (now: number) => Effect.Effect<A, E>,
-    ) => Effect.Effect<A, E | StoreUnavailable>
+    readonly admit: (at: At, newcomer: Newcomer) => Step<Admitted>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
     readonly start: (at: At, id: string) => Step<Start>
     /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
@@ -295,6 +285,28 @@ export class FifoQueue extends Context.Service<
     readonly operator: OperatorQueue
   }
 >()("voicegate/FifoQueue") {}
+
+/** How an admission is asked of the store, for a step that does more with it (`Admission.ts`). */
+export interface Admitting {
+  /** What an admission asks of the store; whoever sends it does so by `reached`. */
+  readonly admitting: (at: At, newcomer: Newcomer, now: number) => Asked<Admitted>
+  /**
+   * Takes a step of the campaign. The store is told first when this gate could not reach it, and when the step fails it is noted that it
+   * cannot. The step is given the store's time.
+   */
+  readonly reached: <A, E extends { readonly _tag: string }>(
+    at: At,
+    step: (now: number) => Effect.Effect<A, E>,
+  ) => Effect.Effect<A, E | StoreUnavailable>
+}
+
+const admittings = new WeakMap<FifoQueue["Service"], Admitting & { readonly store: Store["Service"] }>()
+
+/** How the queue asks this store for an admission; undefined for a queue that is not this package's, or over another store. */
+export const admittingOf = (queue: FifoQueue["Service"], store: Store["Service"]): Admitting | undefined => {
+  const found = admittings.get(queue)
+  return found?.store === store ? found : undefined
+}
 
 /** How often an instance touches its tickets. */
 export const TICK_MILLIS = 2_000
@@ -404,7 +416,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       keys?: ReadonlyArray<string>,
     ): Step<A> => reached(at, (now) => run(asking(script, at, now, args(now), read, keys)))
 
-    const admitting = (at: At, { caller, data, holds, id, network }: Newcomer, now: number): Asked<Admission> =>
+    const admitting = (at: At, { caller, data, holds, id, network }: Newcomer, now: number): Asked<Admitted> =>
       asking(
         admit,
         at,
@@ -427,10 +439,8 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         return settlementOf(kind ?? "", ticket ?? "", caller ?? "")
       })
 
-    return FifoQueue.of({
+    const queue = FifoQueue.of({
       admit: (at, newcomer) => reached(at, (now) => run(admitting(at, newcomer, now))),
-      admitting,
-      reached,
       start: (at, id) =>
         step(
           starts.start,
@@ -604,5 +614,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         step(script, at, args, read, operatorKeysOf(at.campaign)),
       ),
     })
+    admittings.set(queue, { admitting, reached, store })
+    return queue
   }),
 )

@@ -3,6 +3,7 @@
  */
 import { Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
+import * as Admission from "./Admission.ts"
 import * as FifoQueue from "./FifoQueue.ts"
 import * as Gatekeeper from "./Gatekeeper.ts"
 import * as StartReport from "./gatekeeper/start-report.ts"
@@ -13,7 +14,10 @@ import * as RateLimiter from "./RateLimiter.ts"
 import * as Store from "./store/layer.ts"
 
 /** The gatekeeper over concerns that the caller provides; limits and queue stand on its `Store`. */
-export const layerNoDeps = Gatekeeper.layer.pipe(Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)))
+export const layerNoDeps = Gatekeeper.layer.pipe(
+  Layer.provideMerge(Admission.layerAtomic),
+  Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)),
+)
 
 /** The gatekeeper with everything that the settings name; it logs what platform and IP provider say of the settings. */
 export const layer = Layer.merge(layerNoDeps, StartReport.layer).pipe(

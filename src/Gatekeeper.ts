@@ -9,8 +9,9 @@
  * (quota, slot, place) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
 import { Context, Effect, Layer, Metric, Result } from "effect"
+import { Admission } from "./Admission.ts"
 import { CallerNames } from "./CallerNames.ts"
-import type { Admission, FifoQueue } from "./FifoQueue.ts"
+import type { Admitted, FifoQueue } from "./FifoQueue.ts"
 import { background } from "./gatekeeper/background.ts"
 import { callerGroup } from "./gatekeeper/caller-group.ts"
 import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
@@ -18,7 +19,6 @@ import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeClosing } from "./gatekeeper/closing.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
-import { makeEnter } from "./gatekeeper/enter.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
@@ -141,13 +141,13 @@ const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
 export const layer: Layer.Layer<
   Gatekeeper,
   CapacityUnknown,
-  Settings | RateLimiter | FifoQueue | IpIntel | PlatformApi | PushChannel | Store
+  Settings | RateLimiter | FifoQueue | Admission | IpIntel | PlatformApi | PushChannel | Store
 > = Layer.effect(
   Gatekeeper,
   Effect.gen(function* () {
     const settings = yield* Settings
     const limiter = yield* RateLimiter
-    const takeAndAdmit = yield* makeEnter
+    const admission = yield* Admission
     const ipIntel = yield* IpIntel
     const secret = yield* Secrets
     const campaigns = makeCampaigns(settings)
@@ -218,16 +218,16 @@ export const layer: Layer.Layer<
       /** A slot whose session may run is left to the session's end, or to the deadline of the start. */
       const notStarted = (error: PlatformUnavailable | StoreUnavailable): Effect.Effect<never, RequestError> =>
         error._tag === "StoreUnavailable" ? after(giveBack.quota(taken), error) : Effect.fail(error)
-      const decide = (admission: Admission): Effect.Effect<Started, RequestError> => {
-        switch (admission._tag) {
+      const decide = (admitted: Admitted): Effect.Effect<Started, RequestError> => {
+        switch (admitted._tag) {
           case "waiting":
-            return Effect.fail(queued(ticket, admission, where.slots))
+            return Effect.fail(queued(ticket, admitted, where.slots))
           case "full":
-            return after(giveBack.quota(taken), queueFull(admission.averageMillis, where.slots))
+            return after(giveBack.quota(taken), queueFull(admitted.averageMillis, where.slots))
           case "draining":
             return after(giveBack.quota(taken), draining())
           case "starting":
-            return Effect.matchEffect(launch(where, ticket, admission.lease, stored, giveBack.all(taken)), {
+            return Effect.matchEffect(launch(where, ticket, admitted.lease, stored, giveBack.all(taken)), {
               onFailure: notStarted,
               onSuccess: (launched) =>
                 Result.isSuccess(launched)
@@ -238,7 +238,10 @@ export const layer: Layer.Layer<
       }
       const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
       return Effect.uninterruptible(
-        Effect.matchEffect(step(where, takeAndAdmit(where, newcomer)), { onFailure: notAdmitted, onSuccess: decide }),
+        Effect.matchEffect(step(where, admission.admit(where, newcomer)), {
+          onFailure: notAdmitted,
+          onSuccess: decide,
+        }),
       )
     }
 

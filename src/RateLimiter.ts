@@ -54,11 +54,6 @@ export class RateLimiter extends Context.Service<
       token: string,
     ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
     /**
-     * What a taking asks of the store when nobody wants to know where the budgets stand; undefined where there is no limit. A
-     * refusal that is known is repeated.
-     */
-    readonly taking: (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
-    /**
      * A refusal of this caller that is known to hold still, from this instance's memory alone; undefined where nothing is
      * known, which does not say that a unit is free. Asks the store nothing and takes nothing.
      */
@@ -74,6 +69,20 @@ export class RateLimiter extends Context.Service<
     readonly missed: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
   }
 >()("voicegate/RateLimiter") {}
+
+/**
+ * What a taking asks of the store when nobody wants to know where the budgets stand; undefined where there is no limit. A refusal that is
+ * known is repeated.
+ */
+export type MakeTaking = (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
+
+const takings = new WeakMap<RateLimiter["Service"], { readonly taking: MakeTaking; readonly store: Store["Service"] }>()
+
+/** How the limiter asks this store for units; undefined for a limiter that is not this package's, or over another store. */
+export const takingOf = (limiter: RateLimiter["Service"], store: Store["Service"]): MakeTaking | undefined => {
+  const found = takings.get(limiter)
+  return found?.store === store ? found.taking : undefined
+}
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
 
@@ -188,10 +197,9 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       })
     }
 
-    return RateLimiter.of({
+    const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0,
       refusal: (caller) => Effect.map(store.now, (now) => known(keysOf(caller)[0] ?? "", now)),
-      taking: (caller, token, now) => asking(caller, token, now, "brief"),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
           const asked = asking(caller, token, now, "")
@@ -209,5 +217,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       release: settle("release"),
       missed: settle("missed"),
     })
+    takings.set(limiter, { taking: (caller, token, now) => asking(caller, token, now, "brief"), store })
+    return limiter
   }),
 )

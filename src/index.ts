@@ -43,6 +43,8 @@ export {
   type Caller,
   Gatekeeper,
   initiateWebSession,
+  /** The gatekeeper over all concerns as the host provides them, `RateLimiter`, `FifoQueue` and `Admission` too. */
+  layer as layerGatekeeperNoDeps,
   type RequestError,
   type WebSessionConfig,
 } from "./Gatekeeper.ts"
@@ -115,7 +117,14 @@ export { StoreRefused } from "./store/redis-trouble.ts"
 // Limits and queue
 
 export {
-  type Admission,
+  Admission,
+  /** Quota and place in one step of the `Store`; the default. */
+  layerAtomic as layerAdmissionAtomic,
+  /** Quota of any `RateLimiter`, then a place of any `FifoQueue`. */
+  layerSeparate as layerAdmissionSeparate,
+} from "./Admission.ts"
+export {
+  type Admitted,
   type At,
   type Cleared,
   FifoQueue,

@@ -1,5 +1,5 @@
 /** Reads what the queue's scripts answer and publish, into the types of `FifoQueue`. */
-import type { Admission, Doubt, Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
+import type { Admitted, Doubt, Place, Settlement, Signal, Standing, Touched } from "../FifoQueue.ts"
 import type { TicketState } from "../Session.ts"
 import type { Reply } from "../Store.ts"
 import { integer, text } from "../store/reply.ts"
@@ -32,7 +32,7 @@ export const placeOf = (reply: ReadonlyArray<Reply>): { readonly _tag: "waiting"
   disrupted: reply[4] === 1,
 })
 
-export const admissionOf = (reply: ReadonlyArray<Reply>): Admission => {
+export const admissionOf = (reply: ReadonlyArray<Reply>): Admitted => {
   switch (reply[0]) {
     case "starting":
       return { _tag: "starting", lease: text(reply[1]) }

@@ -1,0 +1,180 @@
+/** A host's own layer of any concern is the one that is used. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as Admission from "../src/Admission.ts"
+import * as FifoQueue from "../src/FifoQueue.ts"
+import { type Gatekeeper, layer as gatekeeper } from "../src/Gatekeeper.ts"
+import { noFacts } from "../src/IpIntel.ts"
+import type { PushChannel } from "../src/PushChannel.ts"
+import * as RateLimiter from "../src/RateLimiter.ts"
+import { RateLimited, StoreUnavailable } from "../src/Session.ts"
+import type { Settings } from "../src/Settings.ts"
+import { Store } from "../src/Store.ts"
+import * as memory from "../src/store/memory.ts"
+import {
+  ask,
+  BEGIN,
+  caller,
+  hangUp,
+  intelLayer,
+  makeWorld,
+  platformLayer,
+  recordingPush,
+  session,
+  settingsLayer,
+} from "./support/gate.ts"
+
+interface Own {
+  readonly limiter?: Layer.Layer<RateLimiter.RateLimiter, never, Store | Settings>
+  readonly queue?: Layer.Layer<FifoQueue.FifoQueue, never, Store | Settings>
+  readonly admission?: typeof Admission.layerAtomic
+  readonly store?: Layer.Layer<Store>
+}
+
+/** A gate of which some concerns are the host's. */
+const gate = (
+  world: ReturnType<typeof makeWorld>,
+  {
+    admission = Admission.layerAtomic,
+    limiter = RateLimiter.layer,
+    queue = FifoQueue.layer,
+    store = memory.layer,
+  }: Own = {},
+) =>
+  gatekeeper.pipe(
+    Layer.provideMerge(admission),
+    Layer.provideMerge(Layer.mergeAll(limiter, queue)),
+    Layer.provideMerge(Layer.mergeAll(intelLayer(world), platformLayer(world), recordingPush(world))),
+    Layer.provideMerge(store),
+    Layer.provideMerge(settingsLayer({})),
+  )
+
+const test = (
+  name: string,
+  own: Own,
+  body: (world: ReturnType<typeof makeWorld>) => Effect.Effect<void, unknown, Gatekeeper | PushChannel | Store>,
+) =>
+  it.effect(name, () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      const world = makeWorld()
+      yield* Effect.provide(body(world), gate(world, own))
+    }),
+  )
+
+const refusing = Layer.effect(
+  RateLimiter.RateLimiter,
+  Effect.map(RateLimiter.RateLimiter, (limiter) =>
+    RateLimiter.RateLimiter.of({
+      ...limiter,
+      take: () =>
+        Effect.fail(new RateLimited({ limit: "hour", retryAfterSeconds: 1, limits: [], message: "the host says no" })),
+    }),
+  ),
+).pipe(Layer.provide(RateLimiter.layer))
+
+const full = Layer.effect(
+  FifoQueue.FifoQueue,
+  Effect.map(FifoQueue.FifoQueue, (queue) =>
+    FifoQueue.FifoQueue.of({
+      ...queue,
+      admit: () =>
+        Effect.succeed({
+          result: { _tag: "full", length: 7, averageMillis: 0 },
+          signals: [],
+          settlements: [],
+        }),
+    }),
+  ),
+).pipe(Layer.provide(FifoQueue.layer))
+
+describe("a host's own", () => {
+  for (const [name, admission] of [
+    ["layerAtomic", Admission.layerAtomic],
+    ["layerSeparate", Admission.layerSeparate],
+  ] as const) {
+    describe(name, () => {
+      test("RateLimiter decides", { limiter: refusing, admission }, () =>
+        Effect.gen(function* () {
+          assert.deepInclude(yield* ask(caller(1)), { _tag: "RateLimited", message: "the host says no" })
+        }),
+      )
+      test("FifoQueue decides, and the units are given back", { queue: full, admission }, () =>
+        Effect.gen(function* () {
+          // twenty an hour are allowed, and ten refunds
+          for (let n = 0; n < 10; n++) assert.strictEqual((yield* ask(caller(1)))._tag, "QueueFull")
+        }),
+      )
+      test("neither: a request starts, and the next waits", { admission }, () =>
+        Effect.gen(function* () {
+          assert.strictEqual((yield* ask(caller(1)))._tag, "Started")
+          assert.strictEqual((yield* ask(caller(2)))._tag, "Queued")
+        }),
+      )
+    })
+  }
+
+  test(
+    "Admission decides",
+    {
+      admission: Layer.succeed(Admission.Admission, {
+        admit: () => Effect.fail(new StoreUnavailable({ message: "the host is away", unasked: true })),
+      }),
+    },
+    () =>
+      Effect.gen(function* () {
+        assert.deepInclude(yield* ask(caller(1)), { _tag: "StoreUnavailable", message: "the host is away" })
+      }),
+  )
+
+  const ran: Array<string> = []
+  test(
+    "Store is asked, once for an admission",
+    {
+      store: Layer.effect(
+        Store,
+        Effect.map(Store, (store) =>
+          Store.of({
+            ...store,
+            run: (script, keys, args) =>
+              Effect.suspend(() => {
+                ran.push(script.name)
+                return store.run(script, keys, args)
+              }),
+          }),
+        ),
+      ).pipe(Layer.provide(memory.layer)),
+    },
+    () =>
+      Effect.gen(function* () {
+        ran.length = 0
+        yield* ask(caller(1))
+        assert.deepStrictEqual(
+          ran.filter((name) => name.startsWith("limit.") || name.includes("admit")),
+          ["limit.take+queue.admit"],
+        )
+      }),
+  )
+
+  test("IpIntel decides", {}, (world) =>
+    Effect.gen(function* () {
+      world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
+      assert.deepInclude(yield* ask(caller(1)), { _tag: "Blocked", reason: "tor" })
+    }),
+  )
+
+  test("PlatformApi starts the session, and PushChannel is told who is called", {}, (world) =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* ask(caller(1)), { _tag: "Started", webSocketUrl: session(1).webSocketUrl })
+      const waits = yield* ask(caller(2))
+      yield* hangUp("web-1")
+      const ticket = "uniqueRequestId" in waits ? waits.uniqueRequestId : ""
+      const calls = world.pushed.filter(([, { type }]) => type === "start_call")
+      assert.deepStrictEqual(
+        calls.map(([to]) => to),
+        [ticket],
+      )
+    }),
+  )
+})
