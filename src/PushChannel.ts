@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto"
 import { Context, DateTime, Effect, Latch, Layer, Random, Schema } from "effect"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
+import * as messages from "./messages.ts"
 import { readSignal } from "./queue/replies.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
@@ -80,28 +81,18 @@ export class PushChannel extends Context.Service<
   }
 >()("voicegate/PushChannel") {}
 
-const endings: Partial<Record<TicketState, string>> = {
-  ended: "The call has ended.",
-  left: "You have left the queue.",
-  abandoned: "You were away too long, so your place was given up.",
-  missed: "Your turn has passed because the call was not started in time.",
-  failed: "The call could not be started.",
-  reclaimed: "The call has reached the longest time allowed.",
-  removed: "This service has ended your request. You may ask again.",
-}
-
 /** The event that says a ticket is over. */
 export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
   type: "ended",
   reason: state,
-  message: endings[state] ?? "This request is over.",
+  message: messages.ended(state),
 })
 
 /** The event that says the store no longer knows the ticket, as after a restart without persistence. */
 export const lostEvent: PushEvent = {
   type: "ended",
   reason: "unknown",
-  message: "Your place in the queue was lost. Please ask again.",
+  message: messages.placeLost,
 }
 
 /** The event that says a slot is reserved until `startBefore` (ms since 1970). */
@@ -114,7 +105,7 @@ export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: 
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
 
-const reconnectEvent: PushEvent = { type: "reconnect", message: "This server cannot serve you now; connect again." }
+const reconnectEvent: PushEvent = { type: "reconnect", message: messages.reconnect }
 const reconnectText = JSON.stringify(reconnectEvent)
 
 interface Entry {
@@ -209,7 +200,7 @@ const serve = (
         Effect.suspend(() => {
           const opened = table.open(ticket, caller, connection)
           return opened === undefined
-            ? Effect.fail(new TooManyConnections({ message: "Too many open connections from this address." }))
+            ? Effect.fail(new TooManyConnections({ message: messages.tooManyConnections }))
             : Effect.succeed(opened)
         }),
       drain: Effect.sync(table.drain),

@@ -8,6 +8,7 @@ import type { Settlement, SettlementKind } from "./FifoQueue.ts"
 import { giveBack } from "./limits/give-back.ts"
 import { take } from "./limits/take.ts"
 import { DAY, HOUR, keysOf } from "./limits/units.ts"
+import * as messages from "./messages.ts"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { type Reply, type Script, Store } from "./Store.ts"
@@ -131,10 +132,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
             limit,
             retryAfterSeconds: Math.max(1, resetSeconds),
             limits,
-            message:
-              limit === "concurrent"
-                ? "You already have as many calls open, waiting ones included, as are allowed at once."
-                : `You have used all your calls of this ${limit}.`,
+            message: messages.rateLimited(limit),
           }),
       )
     }

@@ -2,7 +2,9 @@
  * What a host without Effect is answered: every expected outcome as a plain object, told apart by `status`. The codes are
  * those of the gate's answers over HTTP.
  */
+
 import type { RequestError } from "../Gatekeeper.ts"
+import * as messages from "../messages.ts"
 import type {
   Blocked,
   Draining,
@@ -104,7 +106,7 @@ export const noClientAddress = (): RefusedResult<"no_client_address"> =>
   refused("no_client_address", "address: Expected an IPv4 or IPv6 address.")
 
 export const storeUnavailable = (_: StoreUnavailable): RefusedResult<"store_unavailable"> =>
-  refused("store_unavailable", "The service is not available right now. Try again.", { retryAfterSeconds: 5 })
+  refused("store_unavailable", messages.storeUnavailable, { retryAfterSeconds: 5 })
 
 const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   status: "queued",

@@ -12,6 +12,7 @@ import {
   START_LEASE_MILLIS,
   type StartFailure,
 } from "../FifoQueue.ts"
+import * as messages from "../messages.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
 import { DOUBT_MILLIS } from "../queue/step.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
@@ -58,14 +59,11 @@ export type Launch = (
   unplaced?: Effect.Effect<void>,
 ) => Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable | StoreUnavailable>
 
-const tooSlow = (): PlatformUnavailable =>
-  platformUnavailable("unavailable", "The call took too long to start. Try again.")
+const tooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
 
-export const ownFailure = (): PlatformUnavailable =>
-  platformUnavailable("unavailable", "The call could not be started. Try again in a moment.")
+export const ownFailure = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
 
-const misconfigured = (): PlatformUnavailable =>
-  platformUnavailable("rejected", "The voice agent cannot be reached because of its configuration.", 60)
+const misconfigured = (): PlatformUnavailable => platformUnavailable("rejected", messages.platformRejected, 60)
 
 /** What the queue makes of a platform that gave no usable answer: whether a session may run, and whether a caller can be the reason. */
 const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): StartFailure => {
@@ -125,9 +123,7 @@ export const makeLaunch = (
               : Effect.as(Effect.forkIn(ids.learn(at, campaign, sessionId), scope), started)
           }
           return Effect.fail(
-            result === "stale"
-              ? tooSlow()
-              : platformUnavailable("unavailable", "The call ended before it could begin. Try again."),
+            result === "stale" ? tooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
           )
         }),
       )
@@ -187,10 +183,7 @@ export const makeLaunch = (
           // what one caller sent: his budget pays for it, and nothing is wrong with the gate or the platform
           return Effect.andThen(
             Effect.logInfo(`The platform refused what a caller sent: ${reason.message}`),
-            over(
-              { _tag: "refused" },
-              platformUnavailable("refused", "The voice agent does not accept what this request says.", 0),
-            ),
+            over({ _tag: "refused" }, platformUnavailable("refused", messages.requestRefused, 0)),
           )
         case "Refused":
           return Effect.andThen(

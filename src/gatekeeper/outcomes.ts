@@ -1,5 +1,6 @@
 /** What callers are told: every outcome of the gate with its words, in one place. None carries a stack. */
 import type { Place } from "../FifoQueue.ts"
+import * as messages from "../messages.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
   Blocked,
@@ -15,16 +16,8 @@ import {
   TicketUnknown,
 } from "../Session.ts"
 
-const blockMessages: Record<Blocked["reason"], string> = {
-  tor: "Calls through the Tor network are not accepted here.",
-  vpn: "Calls through a VPN are not accepted here. Turn it off and try again.",
-  proxy: "Calls through a proxy are not accepted here. Turn it off and try again.",
-  datacenter: "Calls from a data centre's address are not accepted here.",
-  ip_check_failed: "Your address could not be checked. Try again in a minute.",
-}
-
 export const blocked = (reason: Blocked["reason"]): Blocked =>
-  stackless(() => new Blocked({ reason, message: blockMessages[reason] }))
+  stackless(() => new Blocked({ reason, message: messages.blocked[reason] }))
 
 /**
  * The expected wait in seconds: the places up to this one, served by all slots at the measured pace; null before any call
@@ -53,7 +46,7 @@ export const queueFull = (averageMillis: number, slots: number): QueueFull =>
     () =>
       new QueueFull({
         retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
-        message: "The queue is full. Try again later.",
+        message: messages.queueFull,
       }),
   )
 
@@ -65,7 +58,7 @@ export const draining = (): Draining =>
     () =>
       new Draining({
         retryAfterSeconds: DRAINING_RETRY_SECONDS,
-        message: "No new calls are taken at the moment. Try again later.",
+        message: messages.draining,
       }),
   )
 
@@ -77,7 +70,7 @@ export const goingAway = (): Draining =>
     () =>
       new Draining({
         retryAfterSeconds: GOING_AWAY_RETRY_SECONDS,
-        message: "This server is going away. Ask again.",
+        message: messages.closing,
       }),
   )
 
@@ -88,13 +81,13 @@ export const platformUnavailable = (
 ): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
 
 export const ticketUnknown = (): TicketUnknown =>
-  stackless(() => new TicketUnknown({ message: "No request has this id, or it was over long ago." }))
+  stackless(() => new TicketUnknown({ message: messages.ticketUnknown }))
 
 export const ticketOver = (state: TicketState): TicketOver =>
   stackless(() => new TicketOver({ state, message: endedEvent(state).message }))
 
 export const startInProgress = (): NotYourTurn =>
-  stackless(() => new NotYourTurn({ code: "start_in_progress", message: "The call is being started already." }))
+  stackless(() => new NotYourTurn({ code: "start_in_progress", message: messages.startInProgress }))
 
 export const notYourTurn = (queuePosition: number): NotYourTurn =>
   stackless(
@@ -102,7 +95,7 @@ export const notYourTurn = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "not_your_turn",
         queuePosition,
-        message: `It is not your turn yet: you are number ${queuePosition}.`,
+        message: messages.notYourTurn(queuePosition),
       }),
   )
 
@@ -112,7 +105,7 @@ export const agentBusy = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "agent_busy",
         queuePosition,
-        message: "The agent is busy after all. You keep your place and are called again.",
+        message: messages.agentBusy,
       }),
   )
 
@@ -122,7 +115,7 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
       new NotYourTurn({
         code: "agent_unavailable",
         queuePosition,
-        message: "The voice agent cannot be reached at the moment. You keep your place and are called again.",
+        message: messages.agentUnavailable,
       }),
   )
 

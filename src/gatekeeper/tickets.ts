@@ -1,6 +1,7 @@
 /** What a ticket's holder can do with it, and what the end of a session does: the life of a ticket after its admission. */
 import { Effect, Metric, Result } from "effect"
 import { type At, FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
+import * as messages from "../messages.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
 import type {
   NotYourTurn,
@@ -144,7 +145,7 @@ export const makeTickets = (
         (rested): Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable> =>
           rested._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...rested, busy: true }))
-            : Effect.fail(outcomes.platformUnavailable("unavailable", "The call cannot be started. Try again.")),
+            : Effect.fail(outcomes.platformUnavailable("unavailable", messages.startElsewhere)),
       )
     const begin = Effect.fnUntraced(function* (ticket: string) {
       const campaign = campaigns.ofTicket(ticket)

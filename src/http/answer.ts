@@ -3,6 +3,7 @@
  * problem documents with a stable `code` and, for the existing widget, a `message`.
  */
 import type { RequestError } from "../Gatekeeper.ts"
+import * as messages from "../messages.ts"
 import type { TooManyConnections } from "../PushChannel.ts"
 import type { NotYourTurn, RateLimited, Started, TicketOver, TicketUnknown } from "../Session.ts"
 
@@ -154,7 +155,7 @@ export const failed = (
         retryAfter(error.retryAfterSeconds),
       )
     case "StoreUnavailable":
-      return problem(503, "store_unavailable", "The service is not available right now. Try again.", retryAfter(5))
+      return problem(503, "store_unavailable", messages.storeUnavailable, retryAfter(5))
     case "TicketUnknown":
       return problem(404, "ticket_unknown", error.message)
     case "NotYourTurn":
@@ -168,7 +169,7 @@ export const failed = (
 
 /** An address has asked for tickets too often (`Security.StatusPerMinute`); nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
-  problem(429, "rate_limited", `This address asks too often. Try again in ${seconds} s.`, retryAfter(seconds))
+  problem(429, "rate_limited", messages.askedTooOften(seconds), retryAfter(seconds))
 
 /** Something that should not happen did; the log has the rest. */
 export const internalError = problem(500, "internal_error", "Something went wrong here.")

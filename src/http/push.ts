@@ -8,6 +8,7 @@ import { Effect, Exit } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { limitKey } from "../ip-intel/address.ts"
+import * as messages from "../messages.ts"
 import { type CloseReason, type Connection, type Opened, PushChannel } from "../PushChannel.ts"
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
@@ -218,7 +219,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       if (message === "leave") {
         return Effect.matchEffect(gatekeeper.leave(ticket), {
           onFailure: (error) => refuse("store_unavailable", error.message),
-          onSuccess: () => answer({ type: "ended", reason: "left", message: "You have left the queue." }),
+          onSuccess: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
         })
       }
       return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')

@@ -9,6 +9,7 @@ import { Clock, Effect, Schedule, type Scope } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
+import * as messages from "../../messages.ts"
 import {
   CONNECTIONS_PER_CALLER,
   type Connection,
@@ -308,7 +309,7 @@ export const makeHub = (
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
       if (!perCaller.enter(caller)) {
-        return failed(new TooManyConnections({ message: "Too many open connections from this address." }), basePath)
+        return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
       }
       // a handshake that ws refuses ends with the socket and never reaches the callback
       socket.once("close", () => perCaller.leave(caller))
