@@ -8,36 +8,33 @@
  * A request succeeds with a started session and fails with whatever else can happen, `Queued` included. What was taken
  * (quota, slot, place) is given back when a later step fails; what a dying process could not give back, the deadlines do.
  */
-import { Context, Effect, Layer, Metric, Result } from "effect"
-import { Admission } from "./Admission.ts"
+import { Context, Effect, Layer } from "effect"
+import type { Admission } from "./Admission.ts"
 import { CallerNames } from "./CallerNames.ts"
-import type { Admitted, FifoQueue } from "./FifoQueue.ts"
+import type { FifoQueue } from "./FifoQueue.ts"
+import { makeEntrance } from "./gatekeeper/admit.ts"
 import { background } from "./gatekeeper/background.ts"
-import { callerGroup } from "./gatekeeper/caller-group.ts"
-import { makeCampaigns, Secrets } from "./gatekeeper/campaigns.ts"
+import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
+import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeClosing } from "./gatekeeper/closing.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
-import { makeGiveBack, type Taken } from "./gatekeeper/give-back.ts"
+import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
-import { makeLaunch, type StoredConfig } from "./gatekeeper/launch.ts"
+import { makeLaunch } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
-import { blocked, draining, queued, queueFull } from "./gatekeeper/outcomes.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
-import { makeUnchecked } from "./gatekeeper/unchecked.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
 import { requestOf, type WebSessionConfig } from "./gatekeeper/web-session.ts"
-import { type IpFacts, IpIntel, type IpIntelFailed } from "./IpIntel.ts"
-import { limitKey, networkKey } from "./ip-intel/address.ts"
-import { BLOCKABLE } from "./ip-intel/facts.ts"
+import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
-import { RateLimiter } from "./RateLimiter.ts"
+import type { RateLimiter } from "./RateLimiter.ts"
 import type {
   Blocked,
   Draining,
@@ -146,14 +143,9 @@ export const layer: Layer.Layer<
   Gatekeeper,
   Effect.gen(function* () {
     const settings = yield* Settings
-    const limiter = yield* RateLimiter
-    const admission = yield* Admission
-    const ipIntel = yield* IpIntel
-    const secret = yield* Secrets
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
     const steps = yield* makeSteps(campaigns, capacity)
-    const { at, step } = steps
     const giveBack = yield* makeGiveBack(steps)
     const sessionIds = yield* makeSessionIds(steps)
     const closing = makeClosing()
@@ -163,101 +155,23 @@ export const layer: Layer.Layer<
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
     const tickets = yield* makeTickets(campaigns, steps, launch, gates.removed)
     const names = yield* CallerNames
+    const checkAddress = yield* makeCheckAddress(names)
+    const entrance = yield* makeEntrance(campaigns, names, steps, giveBack, launch)
 
-    const refuse = (reason: Blocked["reason"]): Effect.Effect<never, Blocked> =>
-      Effect.andThen(Metric.update(metrics.blocked[reason], 1), Effect.fail(blocked(reason)))
-
-    const { BlockDatacenter, BlockProxy, BlockTor, BlockVpn } = settings.Security
-    const blocks = { vpn: BlockVpn, proxy: BlockProxy, tor: BlockTor, datacenter: BlockDatacenter }
-    const forbidden = BLOCKABLE.filter((fact) => blocks[fact])
-    const unchecked = yield* makeUnchecked(settings.IpIntel.OnError)
-    const judged = {
-      onSuccess: (facts: IpFacts): Effect.Effect<void, Blocked> => {
-        const reason = forbidden.find((fact) => facts[fact] === true)
-        if (reason !== undefined) return refuse(reason)
-        const open = forbidden.find((fact) => facts[fact] === null)
-        return open === undefined
-          ? Effect.void
-          : unchecked("unknown_fact", `${ipIntel.provider} does not say whether the address is ${open}`)
-      },
-      onFailure: ({ message, reason }: IpIntelFailed) => unchecked(reason, message),
-    }
-    /** Whoever is refused anyway is not looked up: a lookup costs money, and others wait for the provider's budget. */
-    const checkAddress = (address: string): Effect.Effect<void, Blocked | RateLimited> =>
-      forbidden.length === 0
-        ? Effect.void
-        : Effect.flatMap(
-            limiter.refusal(names.of(limitKey(address))),
-            (refused): Effect.Effect<void, Blocked | RateLimited> =>
-              refused === undefined ? Effect.matchEffect(ipIntel.lookup(address), judged) : Effect.fail(refused),
-          )
-
-    const namesOf = (address: string): Pick<Taken, "caller" | "network"> => {
-      // without its `.0/24` or `::/48`, which would be stored with every ticket
-      const short = networkKey(address).slice(0, -5)
-      return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
-    }
-
-    /**
-     * Limits, then slot or queue, then the platform. What is held from here on must not be left half taken by a caller who hangs
-     * up, nor by a store that did what it was asked and could not say so.
-     */
-    const enter = ({ campaign, config }: Validated, address: string): Effect.Effect<Started, RequestError> => {
-      const where = at(campaign)
-      const { caller, network } = namesOf(address)
-      const ticket = campaigns.newTicket(campaign, secret())
-      const stored: StoredConfig = { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) }
-      const taken: Taken = { ticket, caller, network, campaign }
-      const after = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never, E> =>
-        Effect.andThen(given, Effect.fail(error))
-      /** Whether the ticket was admitted is not known, unless the store was not even asked. */
-      const notAdmitted = (error: RateLimited | StoreUnavailable): Effect.Effect<never, RequestError> =>
-        error._tag === "StoreUnavailable" && error.unasked !== true
-          ? after(giveBack.all(taken), error)
-          : Effect.fail(error)
-      /** A slot whose session may run is left to the session's end, or to the deadline of the start. */
-      const notStarted = (error: PlatformUnavailable | StoreUnavailable): Effect.Effect<never, RequestError> =>
-        error._tag === "StoreUnavailable" ? after(giveBack.quota(taken), error) : Effect.fail(error)
-      const decide = (admitted: Admitted): Effect.Effect<Started, RequestError> => {
-        switch (admitted._tag) {
-          case "waiting":
-            return Effect.fail(queued(ticket, admitted, where.slots))
-          case "full":
-            return after(giveBack.quota(taken), queueFull(admitted.averageMillis, where.slots))
-          case "draining":
-            return after(giveBack.quota(taken), draining())
-          case "starting":
-            return Effect.matchEffect(launch(where, ticket, admitted.lease, stored, giveBack.all(taken)), {
-              onFailure: notStarted,
-              onSuccess: (launched) =>
-                Result.isSuccess(launched)
-                  ? Effect.succeed(launched.success)
-                  : Effect.fail(queued(ticket, launched.failure, where.slots)),
-            })
-        }
-      }
-      const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
-      return Effect.uninterruptible(
-        Effect.matchEffect(step(where, admission.admit(where, newcomer)), {
-          onFailure: notAdmitted,
-          onSuccess: decide,
-        }),
+    /** The order of the checks. Each fails with its refusal; what is taken is taken in the last two, which a hang-up does not interrupt. */
+    const check = Effect.fnUntraced(function* (asked: Validated, address: string) {
+      if (names.ready !== undefined) yield* names.ready
+      yield* checkAddress(address)
+      const entrant = entrance.newTicket(asked, address)
+      return yield* Effect.uninterruptible(
+        Effect.flatMap(entrance.admit(entrant), (lease) => entrance.start(entrant, lease)),
       )
-    }
-
-    const request = (body: unknown, { address }: Caller): Effect.Effect<Started, RequestError> =>
-      Effect.suspend(() => {
-        const validated = validate(campaigns, settings.Queue, body)
-        if (Result.isFailure(validated)) return Effect.fail(validated.failure)
-        const asked = validated.success
-        const named = Effect.flatMap(checkAddress(address), () => enter(asked, address))
-        const checked = closing.underWay(names.ready === undefined ? named : Effect.andThen(names.ready, named))
-        return asked.ticket === undefined
-          ? checked
-          : Effect.flatMap(tickets.rejoin(asked.ticket), (again) =>
-              again === undefined ? checked : Effect.succeed(again),
-            )
-      })
+    })
+    const request = Effect.fnUntraced(function* (body: unknown, { address }: Caller) {
+      const asked = yield* Effect.fromResult(validate(campaigns, settings.Queue, body))
+      const again = asked.ticket === undefined ? undefined : yield* tickets.rejoin(asked.ticket)
+      return again ?? (yield* closing.underWay(check(asked, address)))
+    })
 
     const context = yield* Effect.context<never>()
     const count = (outcome: metrics.RequestOutcome): void => metrics.requests[outcome].updateUnsafe(1, context)
@@ -285,7 +199,7 @@ export const layer: Layer.Layer<
       leave: tickets.leave,
       withdraw: (ticket, { address }) => {
         const campaign = campaigns.ofTicket(ticket)
-        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...namesOf(address) })
+        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...entrance.keysOf(address) })
       },
       status: tickets.status,
       attach: tickets.attach,
