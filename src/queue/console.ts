@@ -233,6 +233,14 @@ return reply({'removed', hash(id)})
   },
 )
 
+/** What the trail says of an ended lease, by the state that it was in. */
+const ENDED: Readonly<Record<string, string>> = {
+  c: "ended_called",
+  s: "ended_starting",
+  l: "ended_live",
+  u: "ended_in_doubt",
+}
+
 /**
  * Ends a lease: its slot is free, its holder is told, and a start that is still under way finds it stale. A session that the
  * platform has started may run on there.
@@ -255,7 +263,7 @@ for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, deadline, deadline)) do
       free(id, t)
       finish(id, t, 'X')
     end
-    note(who, 'end', whose, 'ended_' .. was)
+    note(who, 'end', whose, ({c = 'ended_called', s = 'ended_starting', l = 'ended_live', u = 'ended_in_doubt'})[was])
     call_next()
     return reply({'ended', whose})
   end
@@ -278,7 +286,7 @@ return reply({'gone', '-'})
         s.free(id, t)
         s.finish(id, t, "X")
       }
-      s.note(who, "end", whose, `ended_${was}`)
+      s.note(who, "end", whose, ENDED[was] ?? "ended")
       s.callNext()
       return s.reply(["ended", whose])
     }

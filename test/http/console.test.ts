@@ -334,7 +334,7 @@ describe("an operator", () => {
         total: 7,
         lines: [
           ["end", "gone"],
-          ["end", "ended_c"],
+          ["end", "ended_called"],
           ["remove", "removed"],
           ["resume", "done"],
           ["call", "no_slot"],

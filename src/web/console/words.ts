@@ -166,10 +166,10 @@ const results: Readonly<Record<string, string>> = {
   nobody: "Nobody present",
   more: "Cleared absent ones",
   removed: "Removed",
-  ended_c: "Ended while called",
-  ended_s: "Ended while starting",
-  ended_u: "Freed, start not confirmed",
-  ended_l: "Ended in call",
+  ended_called: "Ended while called",
+  ended_starting: "Ended while starting",
+  ended_in_doubt: "Freed, start not confirmed",
+  ended_live: "Ended in call",
   gone: "Was over already",
 }
 

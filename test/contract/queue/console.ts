@@ -339,7 +339,7 @@ export const operator = (test: QueueTest): void => {
         result,
       })
       const all = [
-        line(6, now + 5, "end", hash("t1"), "ended_l"),
+        line(6, now + 5, "end", hash("t1"), "ended_live"),
         line(5, now, "remove", "#2", "gone"),
         line(4, now, "remove", hash("t2"), "removed"),
         line(3, now, "call", "-", "no_slot"),
