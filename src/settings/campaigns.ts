@@ -5,7 +5,7 @@
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "./flat.ts"
-import { CampaignSettings, NOT_INHERITED } from "./groups/campaign.ts"
+import { CampaignName, CampaignSettings, NOT_INHERITED } from "./groups/campaign.ts"
 import type { GroupRead, Reader } from "./reader.ts"
 
 const ROOT = "VoiceAiPlatform"
@@ -14,6 +14,8 @@ const ROOT = "VoiceAiPlatform"
 const DraftCampaign = CampaignSettings.mapFields(
   Struct.pick(["BusinessId", "WebCampaignId", "DefaultRegionId", "AllowedRegionIds"]),
 ).mapFields(Struct.map(Schema.optionalKey))
+
+const isName = Schema.is(CampaignName)
 
 type CampaignRead = GroupRead<typeof CampaignSettings.Type, typeof DraftCampaign.Type>
 
@@ -25,7 +27,7 @@ const readCampaign = (read: Reader, base: string): CampaignRead => {
     own: NOT_INHERITED,
     inheritFrom: base === ROOT ? undefined : `${ROOT}.`,
   })
-  const { AllowedRegionIds: allowed, DefaultRegionId } = campaign.draft
+  const { AllowedRegionIds: allowed, DefaultRegionId } = campaign.draft ?? {}
   if (allowed !== undefined && DefaultRegionId !== undefined && !allowed.includes(DefaultRegionId)) {
     read.wrong(`${base}.DefaultRegionId`, `one of the regions in ${base}.AllowedRegionIds, or one that it inherits`)
   }
@@ -36,7 +38,7 @@ const campaignOf = (name: string, { valid }: CampaignRead): Campaign | undefined
   valid && { name, ...valid, AllowedRegionIds: valid.AllowedRegionIds ?? [valid.DefaultRegionId] }
 
 /** Which web campaign it is; undefined where that is not known. */
-const identityOf = ({ draft: { BusinessId, WebCampaignId } }: CampaignRead): string | undefined =>
+const identityOf = ({ draft: { BusinessId, WebCampaignId } = {} }: CampaignRead): string | undefined =>
   BusinessId === undefined || WebCampaignId === undefined ? undefined : JSON.stringify([BusinessId, WebCampaignId])
 
 /** The names below `VoiceAiPlatform.Campaigns`, as first written. */
@@ -59,8 +61,8 @@ export const readCampaigns = (
   const seen = new Map([[identityOf(defaults), ROOT]])
   const further = namesIn(flat).map((name) => {
     const base = `${ROOT}.Campaigns.${name}`
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-      read.missing(base, "a name of 1 to 64 letters, digits, - and _")
+    if (!isName(name)) {
+      read.missing(base, Schema.resolveAnnotations(CampaignName)?.expected ?? "")
     } else if (name.toLowerCase() === "default") {
       read.missing(base, "another name: default is the campaign below VoiceAiPlatform itself")
     }

@@ -4,21 +4,15 @@
  */
 import { Schema, SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
-import { NOT_INHERITED } from "./groups/campaign.ts"
 import { annotationsOf, type Field, fieldsOf, plainWords } from "./table.ts"
 
-const absentOf = ([name, ast]: Field, inherits: boolean): string | undefined => {
-  if (inherits && !NOT_INHERITED.includes(name)) return "that of VoiceAiPlatform"
-  const { otherwise, required } = annotationsOf(ast)
-  return required === true ? "required, here or in the environment" : otherwise
-}
-
-const wordsOf = (field: Field, inherits: boolean) => {
-  const { description = "", fallback } = annotationsOf(field[1])
-  const absent = absentOf(field, inherits)
+const wordsOf = (ast: SchemaAST.AST, inherits: boolean) => {
+  const { description, fallback, otherwise, own, required } = annotationsOf(ast)
+  const inherited = inherits && !own
+  const absent = inherited ? "that of VoiceAiPlatform" : required ? "required, here or in the environment" : otherwise
   return {
     description: plainWords(absent === undefined ? description : `${description}. When absent: ${absent}`),
-    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(fallback === undefined || inherited ? {} : { default: fallback }),
   }
 }
 
@@ -38,10 +32,9 @@ const writtenOf = (ast: SchemaAST.AST): Schema.Top => {
 const groupOf = (fields: ReadonlyArray<Field>, inherits: boolean): Schema.Struct<Schema.Struct.Fields> =>
   Schema.Struct(
     Object.fromEntries(
-      fields.map((field) => {
-        const [name, ast] = field
+      fields.map(([name, ast]) => {
         const group = fieldsOf(ast)
-        const value = group === undefined ? writtenOf(ast).annotate(wordsOf(field, inherits)) : groupOf(group, inherits)
+        const value = group === undefined ? writtenOf(ast).annotate(wordsOf(ast, inherits)) : groupOf(group, inherits)
         return [name, Schema.optionalKey(value)]
       }),
     ),

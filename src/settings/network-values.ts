@@ -2,7 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
 import { parseRange } from "../ip-intel/ranges.ts"
-import { list, notesOf, parsed, type Text, unique } from "./values.ts"
+import { list, parsed, type Text, unique, withNotes } from "./values.ts"
 
 const NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/
 
@@ -71,5 +71,5 @@ export const proxies: Schema.Codec<ReadonlyArray<string>, string | ReadonlyArray
       encode: (ranges) => ranges.map((range) => [range]),
     }),
   ),
-  Schema.annotate({ ...notesOf(proxy), list: true }),
+  Schema.annotate(withNotes(proxy, { list: true })),
 )

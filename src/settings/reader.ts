@@ -2,7 +2,7 @@
  * Decodes the groups of the schema out of the flat list and notes what is wrong on the way, so that reading goes on and all problems
  * come out together.
  */
-import { Result, Schema, type SchemaAST, SchemaIssue } from "effect"
+import { Option, Result, Schema, type SchemaAST, SchemaIssue } from "effect"
 import type { Flat, Given } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
 import { fieldsOf, plainWords, settingAt, settingRows } from "./table.ts"
@@ -35,8 +35,8 @@ export interface Group<A, B> {
 export interface GroupRead<A, B> {
   /** undefined where there is any problem */
   readonly valid: A | undefined
-  /** all that fits, for rules that concern more than one setting */
-  readonly draft: B
+  /** all that fits, for rules that concern more than one setting; undefined where that is not enough for the draft */
+  readonly draft: B | undefined
 }
 
 /** The text, and what in it may be the secret itself: the key after `Token`, the password in a connection string. */
@@ -97,6 +97,8 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       .map(([, given]) => given)
   }
 
+  const has = (path: string): boolean => flat.has(path.toLowerCase()) || items(path).length > 0
+
   const valuesAt = (path: string): Values | undefined => {
     const single = flat.get(path.toLowerCase())
     if (single !== undefined) return refused.has(single) ? undefined : single
@@ -135,8 +137,8 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       const values = valuesOf(name)
       const given = values === undefined || "text" in values ? values : values[index]
       if (given === undefined) {
-        // where it is inherited, the other group misses it
-        if (!inherits(name))
+        // an inherited one is missed by the other group; a list of what is none is a problem of names
+        if (!inherits(name) && !has(base + name))
           problems.push({ path: base + name, expected: plainWords(setting?.description ?? ""), found: "nothing" })
         continue
       }
@@ -148,13 +150,14 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       refused.add(given)
       problems.push(problem)
     }
-    return { valid: undefined, draft: Schema.decodeUnknownSync(draft)(texts(schema.ast, "")) }
+    const rest = Schema.decodeUnknownOption(draft)(texts(schema.ast, ""))
+    return { valid: undefined, draft: Option.getOrUndefined(rest) }
   }
 
   return {
     problems,
     warnings: [],
-    has: (path) => flat.has(path.toLowerCase()) || items(path).length > 0,
+    has,
     group,
     missing: (path, expected) => problems.push({ path, expected, found: "nothing" }),
     wrong: (path, expected) => {

@@ -143,6 +143,8 @@ const checkWebhookProof = (read: Reader, { Server }: General, place: Place): voi
 const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | undefined => {
   const Campaigns = readCampaigns(flat, read)
   const { draft: general } = read.group({ base: "", schema: GeneralSettings, draft: GeneralSettings })
+  // something that is required is missing
+  if (general === undefined) return undefined
   const { IpIntel, Server } = general
   checkWebhookProof(read, general, place)
   if (place.embedded !== true) checkPrivatePort(read, Server)

@@ -4,7 +4,7 @@ import { parseConnectionString } from "./connection-string.ts"
 import { pattern, type Text } from "./values.ts"
 
 const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<string>> =>
-  Schema.RedactedFromValue(schema).annotate({ expected, secret: true })
+  Schema.RedactedFromValue(schema).annotate({ expected, voicegate: { secret: true } })
 
 /** The platform's key is one header value; whoever pastes `Token …` gets told. */
 export const platformKey = secret("the platform's API key alone, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))

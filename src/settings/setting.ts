@@ -3,34 +3,26 @@
  * README, `settings.schema.json` and the example are made of these annotations.
  */
 import { Effect, Schema } from "effect"
-import { notesOf } from "./values.ts"
-
-declare module "effect/Schema" {
-  namespace Annotations {
-    interface Annotations {
-      /** there is no default, and nothing works without it */
-      readonly required?: boolean | undefined
-      /** the default, as a file would have it */
-      readonly fallback?: unknown
-      /** what the example shows of a required setting */
-      readonly example?: string | undefined
-      /** the default in words, where it is not one value */
-      readonly otherwise?: string | undefined
-    }
-  }
-}
+import { type Notes, withNotes } from "./values.ts"
 
 /** What explains a setting; Markdown, of which only code spans are used. */
 interface Words {
   /** one line, without a full stop */
   readonly description: string
-  /** sentences that only the README has */
+  /** sentences that only the README has, without the last full stop */
   readonly documentation?: string
+  /** of a campaign's setting: each campaign has its own, and inherits none */
+  readonly own?: boolean
 }
 
+const explained = (value: Schema.Top, { own = false, ...words }: Words, notes: Notes) => ({
+  ...words,
+  ...withNotes(value, { ...notes, own }),
+})
+
 /** Must be given. The example shows `example`. */
-export const required = <A, E>(value: Schema.Codec<A, E>, example: string, words: Words): Schema.Codec<A, E> =>
-  value.pipe(Schema.annotateKey({ ...notesOf(value), ...words, required: true, example }))
+export const required = <A, E>(value: Schema.Codec<A, E>, example: string, words: Words) =>
+  value.pipe(Schema.annotateKey(explained(value, words, { required: true, example })))
 
 /** Is `fallback` when it is absent, as a file would have it. */
 export const withDefault = <A, E, const F extends E & (boolean | number | string)>(
@@ -40,17 +32,17 @@ export const withDefault = <A, E, const F extends E & (boolean | number | string
 ) =>
   value.pipe(
     Schema.withDecodingDefaultKey(Effect.succeed(fallback)),
-    Schema.annotateKey({ ...notesOf(value), ...words, fallback }),
+    Schema.annotateKey(explained(value, words, { fallback })),
   )
 
-/** Is undefined when it is absent, and then what `otherwise` says. */
+/** Is undefined when it is absent, which means what `otherwise` says. */
 export const optional = <A, E>(value: Schema.Codec<A, E>, otherwise: string, words: Words) =>
   Schema.UndefinedOr(value).pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(undefined)),
-    Schema.annotateKey({ ...notesOf(value), ...words, otherwise }),
+    Schema.annotateKey(explained(value, words, { otherwise })),
   )
 
-/** A list that is empty when it is absent, or what `otherwise` says. */
+/** A list that is `fallback` when it is absent, which `otherwise` says in words. */
 export const listWithDefault = <A, E>(
   value: Schema.Codec<ReadonlyArray<A>, E>,
   fallback: NoInfer<ReadonlyArray<A>>,
@@ -59,5 +51,5 @@ export const listWithDefault = <A, E>(
 ) =>
   value.pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(fallback)),
-    Schema.annotateKey({ ...notesOf(value), ...words, fallback, otherwise }),
+    Schema.annotateKey(explained(value, words, { fallback, otherwise })),
   )

@@ -31,21 +31,30 @@ export const fieldsOf = (ast: SchemaAST.AST): ReadonlyArray<Field> | undefined =
     : undefined
 
 /** What a setting is annotated with. */
-export const annotationsOf = (ast: SchemaAST.AST): Schema.Annotations.Key<unknown> => ast.context?.annotations ?? {}
+export const annotationsOf = (ast: SchemaAST.AST) => {
+  const {
+    description = "",
+    documentation,
+    expected = "",
+    voicegate,
+  }: Schema.Annotations.Key<unknown> = ast.context?.annotations ?? {}
+  return { description, documentation, expected, ...voicegate }
+}
 
 const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
   (fieldsOf(ast) ?? []).flatMap(([name, field]) => {
     if (fieldsOf(field) !== undefined) return rowsOf(field, `${base}${name}.`)
-    const { description, documentation, expected, fallback, list, otherwise, required, secret } = annotationsOf(field)
+    const words = annotationsOf(field)
+    const { description, documentation, expected, fallback, list = false, otherwise, required, secret = false } = words
     return {
       // a record of campaigns
       path: base + (SchemaAST.isObjects(field) ? `${name}.{name}.*` : name),
-      default: required === true ? "required" : (otherwise ?? String(fallback)),
-      description: description ?? "",
+      default: required ? "required" : (otherwise ?? String(fallback)),
+      description,
       documentation,
-      expected: expected ?? "",
-      secret: secret === true,
-      list: list === true,
+      expected,
+      secret,
+      list,
     }
   })
 

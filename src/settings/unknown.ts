@@ -8,7 +8,9 @@ import type { SettingProblem } from "./problems.ts"
 import { generalPath, settingAt, settingRows } from "./table.ts"
 
 /** Canonical paths by their lower-case form. */
-const known = new Map(settingRows.map(({ path }) => [path.toLowerCase(), path] as const))
+const known = new Map(
+  settingRows.flatMap(({ path }) => (path.includes("{name}") ? [] : [[path.toLowerCase(), path] as const])),
+)
 const paths = [...known.keys()]
 const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 const leaves = paths.map(leafOf)
@@ -31,7 +33,9 @@ const problemOf = (key: string, { path, where }: Given): SettingProblem | undefi
   })
 
   if (settingAt(item) !== undefined) return problem("one value instead of a list")
-  if (paths.some((each) => each.startsWith(`${setting}.`))) return problem("a group of settings instead of a value")
+  if (settingRows.some((row) => row.path.toLowerCase().startsWith(`${setting}.`))) {
+    return problem("a group of settings instead of a value")
+  }
   const near = suggestion(item)
   // for a named campaign the path below it
   const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))

@@ -1,16 +1,31 @@
 /**
  * The kinds of values that settings have, as schemas from what a file or the environment holds. Each is annotated with what is
- * `expected`, in words that complete "expected …", and with `secret` where the value must never be shown.
+ * `expected`, in words that complete "expected …"; what else is known of it stands under `voicegate`.
  */
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+
+/** What a value or a setting is annotated with beside Effect's own annotations. */
+export interface Notes {
+  /** the value is never shown */
+  readonly secret?: boolean
+  /** one value or several, of which each is what is `expected` */
+  readonly list?: boolean
+  /** there is no default, and nothing works without it */
+  readonly required?: boolean
+  /** the default, as a file would have it */
+  readonly fallback?: unknown
+  /** the default in words, where it is not one value */
+  readonly otherwise?: string
+  /** what the example shows of a required setting */
+  readonly example?: string
+  /** each campaign has its own */
+  readonly own?: boolean
+}
 
 declare module "effect/Schema" {
   namespace Annotations {
     interface Annotations {
-      /** the value is never shown */
-      readonly secret?: boolean | undefined
-      /** one value or several, each with the other annotations */
-      readonly list?: boolean | undefined
+      readonly voicegate?: Notes | undefined
     }
   }
 }
@@ -118,10 +133,10 @@ export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).anno
   expected: "an id without spaces and slashes",
 })
 
-/** What a value is annotated with, for what is made of it. */
-export const notesOf = (value: Schema.Top) => {
-  const { expected, list, secret } = Schema.resolveAnnotations(value) ?? {}
-  return { expected, list, secret }
+/** What a value is annotated with, and more, for what is made of it. */
+export const withNotes = (value: Schema.Top, notes: Notes) => {
+  const { expected, voicegate } = Schema.resolveAnnotations(value) ?? {}
+  return { expected, voicegate: { ...voicegate, ...notes } }
 }
 
 export const unique = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(items)]
@@ -141,6 +156,6 @@ export const list = <A>(item: Text<A>): Schema.Codec<ReadonlyArray<A>, string | 
       Schema.Array(Schema.toType(item)),
       SchemaTransformation.transform({ decode: unique, encode: unique }),
     ),
-    Schema.annotate({ ...notesOf(item), list: true }),
+    Schema.annotate(withNotes(item, { list: true })),
   )
 }

@@ -12,13 +12,14 @@ export type Transport = (typeof TRANSPORTS)[number]
 export const CampaignSettings = Schema.Struct({
   ApiSecretToken: required(platformKey, "<required>", { description: "the platform's API key" }),
   BaseUrl: required(baseUrl, "https://required.example/api/v1", {
-    description:
-      "address of the platform's API, such as `https://platform.example/api/v1`, with or without a slash at its end",
+    description: "address of the platform's API, such as `https://platform.example/api/v1`",
+    documentation: "With or without a slash at its end",
   }),
   BusinessId: required(identifier, "<required>", { description: "business of the campaign" }),
-  WebCampaignId: required(identifier, "<required>", { description: "the web campaign" }),
+  WebCampaignId: required(identifier, "<required>", { description: "the web campaign", own: true }),
   DefaultRegionId: required(identifier, "<required>", { description: "region of a request that names none" }),
   MaxConcurrency: optional(wholeNumber(1, 1_000_000), "from the platform", {
+    own: true,
     description: "slots: how many calls at once",
     documentation:
       "Without it the key must be allowed user management, since only then the platform tells; one instance asks for all every 10 s, and while the figure is not known `/health/ready` says why",
@@ -33,10 +34,10 @@ export const CampaignSettings = Schema.Struct({
   }),
 })
 
-/** What a further campaign does not inherit from the one below `VoiceAiPlatform`. */
-export const NOT_INHERITED: ReadonlyArray<string> = ["WebCampaignId", "MaxConcurrency"] satisfies ReadonlyArray<
-  keyof typeof CampaignSettings.Type
->
+/** By name, what a further campaign does not inherit from the one below `VoiceAiPlatform`. */
+export const NOT_INHERITED: ReadonlyArray<string> = Object.entries(CampaignSettings.fields).flatMap(([name, field]) =>
+  Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
+)
 
 export const CampaignName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
@@ -47,7 +48,6 @@ export const FurtherCampaigns = Schema.Record(CampaignName, CampaignSettings).pi
   Schema.optionalKey,
   Schema.annotateKey({
     description: `further campaigns, the same settings; all but ${NOT_INHERITED.map((name) => `\`${name}\``).join(" and ")} are inherited`,
-    fallback: {},
-    otherwise: "none",
+    voicegate: { fallback: {}, otherwise: "none" },
   }),
 )
