@@ -23,7 +23,7 @@ export const withSettingsTable = (readme: string): string => {
   return `${readme.slice(0, start)}${head}${settingRows.map(row).join("\n")}${readme.slice(end)}`
 }
 
-if (import.meta.main) {
+if (process.argv[1] === import.meta.filename) {
   const file = join(import.meta.dirname, "../README.md")
   writeFileSync(file, withSettingsTable(readFileSync(file, "utf8")))
 }
