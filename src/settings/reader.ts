@@ -89,13 +89,14 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       ? `a value that is not shown, ${where}`
       : `${JSON.stringify(withoutCredentials(text))} ${where}`
 
-  const items = (path: string): ReadonlyArray<Given> => {
-    const prefix = `${path.toLowerCase()}.`
-    return [...flat]
-      .filter(([key]) => key.startsWith(prefix) && /^\d+$/.test(key.slice(prefix.length)))
-      .sort(([a], [b]) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
-      .map(([, given]) => given)
+  const lists = new Map<string, Array<Given>>()
+  for (const [key, given] of flat) {
+    const [, path] = /^(.*)\.\d+$/.exec(key) ?? []
+    if (path !== undefined) lists.set(path, [...(lists.get(path) ?? []), given])
   }
+  const indexOf = ({ path }: Given): number => Number(path.at(-1))
+  const items = (path: string): ReadonlyArray<Given> =>
+    (lists.get(path.toLowerCase()) ?? []).toSorted((a, b) => indexOf(a) - indexOf(b))
 
   const has = (path: string): boolean => flat.has(path.toLowerCase()) || items(path).length > 0
 
