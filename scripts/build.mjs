@@ -1,13 +1,13 @@
 /**
- * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the command line and the pages of `src/web` with
- * Vite.
+ * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the JSON Schema of the settings, the command line and
+ * the pages of `src/web` with Vite.
  * With `--if-needed` only when something of it changed since the last build.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, extname, join, relative, sep } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, "src")
@@ -63,6 +63,9 @@ run("tsc", "-p", "scripts/tsconfig.build.json")
 for (const file of files) {
   if (extname(file) !== ".ts" && !file.startsWith(web + sep)) cpSync(file, join(output, relative(source, file)))
 }
+
+const { jsonSchema } = await import(pathToFileURL(join(output, "settings/json-schema.js")).href)
+writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(jsonSchema(), null, 2)}\n`)
 
 const main = join(output, "main.js")
 if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)

@@ -1,120 +1,62 @@
 /**
- * The settings tree, as every layer reads it: validated, resolved, with defaults filled in. Names are those the operator
- * writes. How it is read from a file and the environment is `settings/`.
+ * The settings: one annotated schema, a group a file in `settings/groups`. Each setting is declared once, with its type, default,
+ * check and description; the tree that every layer reads, the type of `createGate`, `--help`, the README's table, the JSON Schema
+ * and the example come from it. How it is read from a file and the environment is `settings/`.
  */
-import { Context, type Redacted } from "effect"
+import { Context, Schema, Struct } from "effect"
+import { CampaignSettings, FurtherCampaigns } from "./settings/groups/campaign.ts"
+import { IpIntelSettings } from "./settings/groups/ip-intel.ts"
+import { QueueSettings } from "./settings/groups/queue.ts"
+import { SecuritySettings } from "./settings/groups/security.ts"
+import { ServerSettings } from "./settings/groups/server.ts"
+import { connectionString } from "./settings/secret-values.ts"
+import { withDefault } from "./settings/setting.ts"
+import { oneOf } from "./settings/values.ts"
 
-/** How a browser talks to the agent; each transport's place in this list is its `transportType` on the wire. */
-export const TRANSPORTS = ["websocket", "webrtc"] as const
-export type Transport = (typeof TRANSPORTS)[number]
+export { TRANSPORTS, type Transport } from "./settings/groups/campaign.ts"
+export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
+
+/** The settings, in the shape of the settings file. What the environment gives is laid over it first. */
+export const SettingsFile = Schema.Struct({
+  StoreConnectionString: withDefault(connectionString, "memory:", {
+    description:
+      "`redis://`, `rediss://`, `redis+sentinel://h1:p1,h2:p2/master`, `redis+cluster://h1:p1,h2:p2`, `host:port,password=…` as .NET writes it, or `memory:`",
+    documentation:
+      "`rediss+…` is with TLS, of the Sentinels too. Several hosts as .NET writes them are a primary with its replicas or a Cluster: the servers are asked which, and only the primary is written to. In a URL `/ ? # @` of a password are percent-encoded; a password with a comma needs a URL",
+  }),
+  VoiceAiPlatform: Schema.Struct({ ...CampaignSettings.fields, Campaigns: FurtherCampaigns }),
+  IpIntel: IpIntelSettings,
+  Security: SecuritySettings,
+  Queue: QueueSettings,
+  Privacy: Schema.Struct({
+    Addresses: withDefault(oneOf(["plain", "hashed"]), "plain", {
+      description:
+        "how callers' addresses are stored, logged and shown: `plain`, or `hashed` with a key that changes every week",
+      documentation: "See Addresses of callers",
+    }),
+  }),
+  Server: ServerSettings,
+})
+
+/** All settings but those of campaigns, each of which inherits from another. */
+export const GeneralSettings = SettingsFile.mapFields(Struct.omit(["VoiceAiPlatform"]))
+
+/** With a value for what is absent from the settings and follows from others. */
+type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
 /** One web campaign of the platform: what has slots and a queue. */
-export interface Campaign {
+export interface Campaign extends Resolved<typeof CampaignSettings.Type, "AllowedRegionIds"> {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
-  readonly ApiSecretToken: Redacted.Redacted<string>
-  /** ends in exactly one slash */
-  readonly BaseUrl: string
-  readonly BusinessId: string
-  readonly WebCampaignId: string
-  readonly DefaultRegionId: string
-  /** never empty, contains the default region */
-  readonly AllowedRegionIds: ReadonlyArray<string>
-  /** never empty; the first is that of a request which names none */
-  readonly AllowedTransportTypes: ReadonlyArray<Transport>
-  /** slots; undefined: from the platform's figures */
-  readonly MaxConcurrency: number | undefined
 }
 
-export const IP_PROVIDERS = [
-  "ipapi.is",
-  "proxycheck.io",
-  "vpnapi.io",
-  "ip2location.io",
-  "ipinfo.io",
-  "maxmind",
-  "lists",
-  "none",
-] as const
-export type IpProvider = (typeof IP_PROVIDERS)[number]
-
-export interface SettingsTree {
-  readonly StoreConnectionString: Redacted.Redacted<string>
+/** The settings as every layer reads them: validated, with defaults filled in. Names are those the operator writes. */
+export interface SettingsTree extends Omit<typeof GeneralSettings.Type, "IpIntel" | "Server"> {
   /** the default campaign first; names are unique */
   readonly Campaigns: readonly [Campaign, ...ReadonlyArray<Campaign>]
-  readonly IpIntel: {
-    readonly Provider: IpProvider
-    readonly ApiKey: Redacted.Redacted<string> | undefined
-    /** replaces the provider's own address; for maxmind the path of the .mmdb file */
-    readonly BaseUrl: string | undefined
-    readonly OnError: "allow" | "block"
-    readonly CacheDays: number
-    readonly LookupsPerMinute: number
-    /** of them for one network, the /24 of IPv4 or the /48 of IPv6 */
-    readonly NetworkLookupsPerMinute: number
-    readonly TimeoutMillis: number
-    /** the offline lists: files (or http addresses, refreshed on a schedule) of CIDRs and addresses, one a line */
-    readonly Lists: {
-      readonly Vpn: ReadonlyArray<string>
-      readonly Datacenter: ReadonlyArray<string>
-      readonly Tor: ReadonlyArray<string>
-      readonly Relay: ReadonlyArray<string>
-      readonly RefreshHours: number
-    }
-  }
-  readonly Security: {
-    readonly RateLimitHourly: number
-    readonly RateLimitDaily: number
-    /** tickets of one address that are open at once; 0 is no limit, here and in the two above */
-    readonly RateLimitConcurrency: number
-    /** units that are given back to one address within any hour, at most */
-    readonly RefundsPerHour: number
-    /** units of the hour and the day that a missed turn costs in all */
-    readonly MissedTurnCost: number
-    /** how often one address may ask for the state of tickets in a minute, and its network five times as often; 0 is no limit */
-    readonly StatusPerMinute: number
-    readonly BlockVpn: boolean
-    readonly BlockProxy: boolean
-    readonly BlockTor: boolean
-    readonly BlockDatacenter: boolean
-    /** any of them passes: two at once for rotation */
-    readonly WebhookApiToken: ReadonlyArray<Redacted.Redacted<string>>
-    /** Standard Webhooks secrets, `whsec_` and base64; any of them passes */
-    readonly WebhookSigningSecret: ReadonlyArray<Redacted.Redacted<string>>
-    /** opens the operator's console; undefined: there is none */
-    readonly ConsoleToken: Redacted.Redacted<string> | undefined
-    /** exact origins such as `https://shop.example`, or `*` */
-    readonly AllowedOrigins: ReadonlyArray<string>
-    /** addresses and CIDRs */
-    readonly TrustedProxies: ReadonlyArray<string>
-  }
-  readonly Queue: {
-    readonly MaxLength: number
-    /** of the slots, and of the free places of a queue that is half full, for one network; above 0, 1 is no limit */
-    readonly NetworkShare: number
-    readonly DisconnectGraceSeconds: number
-    readonly StartWindowSeconds: number
-    readonly MaxCallMinutes: number
-    /** bytes of UTF-8: the most text that a caller may choose for one ticket */
-    readonly MaxTicketBytes: number
-  }
-  readonly Privacy: {
-    /** how callers' addresses are stored, logged and shown */
-    readonly Addresses: "plain" | "hashed"
-  }
-  readonly Server: {
-    readonly Host: string
-    readonly Port: number
-    /** names that `Host` may have, in lower case and without port; undefined is any */
-    readonly AllowedHosts: ReadonlyArray<string> | undefined
-    /** open connections of an address (IPv6 by /64), trusted proxies apart; 0 is no limit */
-    readonly MaxConnectionsPerAddress: number
-    /** where the documents that describe the wire are served */
-    readonly Docs: "public" | "private" | "off"
-    readonly Metrics: "public" | "private" | "off"
-    /** where what is private is served */
-    readonly PrivateHost: string
-    readonly PrivatePort: number
+  readonly IpIntel: Resolved<typeof IpIntelSettings.Type, "Provider" | "NetworkLookupsPerMinute">
+  /** where `AllowedHosts` is undefined, a request's `Host` may be anything */
+  readonly Server: typeof ServerSettings.Type & {
     /** as AllowedHosts, for the private port */
     readonly PrivateHosts: ReadonlyArray<string> | undefined
   }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { OpenApi } from "effect/http-api"
+import { withSettingsTable } from "../scripts/readme-settings.ts"
 import { Documented } from "../src/http/Api.ts"
 import { settingRows } from "../src/settings/table.ts"
 
@@ -41,6 +42,10 @@ const listed = (): ReadonlyMap<string, string> => {
 }
 
 describe("the README", () => {
+  it("has the table of settings that `node scripts/readme-settings.ts` writes", () => {
+    assert.strictEqual(withSettingsTable(readme), readme)
+  })
+
   it("lists every setting, and nothing else", () => {
     assert.sameMembers(
       [...listed().keys()],

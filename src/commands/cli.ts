@@ -1,5 +1,5 @@
 /**
- * The command line: `serve` (the default), `demo`, `check`, `platform`. Wiring only; what only one command needs is loaded when
+ * The command line: `serve` (the default), `demo`, `check`, `settings`, `platform`. Wiring only; what only one command needs is loaded when
  * it runs, so that serving starts without it.
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -13,6 +13,7 @@ import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import { platform } from "./platform.ts"
 import { asOneOfSeveral, isOneOfSeveral, serveWith } from "./processes.ts"
 import { serve } from "./serve.ts"
+import { settings } from "./settings.ts"
 
 /** What `Runtime.defaultTeardown` makes of SIGINT and SIGTERM. */
 const INTERRUPTED = 130
@@ -21,7 +22,9 @@ const { version }: { version: string } = createRequire(import.meta.url)("../../p
 
 const config = Flag.File("config").pipe(
   Flag.withAlias("c"),
-  Flag.withDescription("JSON file of settings; settings.json beside the process when absent"),
+  Flag.withDescription(
+    "JSON file of settings, as voicegate settings prints; settings.json beside the process when absent",
+  ),
   Flag.optional,
 )
 
@@ -57,7 +60,7 @@ const serving = Effect.fnUntraced(
     Effect.andThen(
       Effect.logFatal(
         error._tag === "SettingsInvalid"
-          ? `${error.message}\n\nEvery setting is described in the README. To try voicegate without any: voicegate demo`
+          ? `${error.message}\n\nvoicegate settings --help lists every setting, and the README says more of them. To try voicegate without any: voicegate demo`
           : error.message,
       ),
       exitWith(1),
@@ -100,6 +103,7 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
         "Say what works, and what was not checked: settings, store, platform, campaign, region, slots, IP provider; exit code 1 when something fails",
       ),
     ),
+    settings,
     platform,
   ]),
 )

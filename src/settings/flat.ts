@@ -3,7 +3,9 @@
  * case, `__` between levels in the environment, list items by index, and the environment over the file, item by item.
  */
 import { Redacted } from "effect"
+import { SettingsFile } from "../Settings.ts"
 import type { SettingProblem } from "./problems.ts"
+import { settingAt } from "./table.ts"
 
 /** One value as it was given. */
 export interface Given {
@@ -18,7 +20,7 @@ export interface Given {
 export type Flat = ReadonlyMap<string, Given>
 
 /** The environment variables below these are the gate's; a name there that is no setting is a mistake. */
-const ROOTS = ["voiceaiplatform", "ipintel", "security", "queue", "privacy", "server", "storeconnectionstring"]
+const ROOTS = Object.keys(SettingsFile.fields).map((name) => name.toLowerCase())
 
 const keyOf = (path: ReadonlyArray<string>): string => path.join(".").toLowerCase()
 
@@ -69,7 +71,7 @@ export const isGates = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.in
 
 /** A variable such as `SERVER` or `QUEUE` without levels is somebody else's. */
 const isBareGroup = (path: ReadonlyArray<string>): boolean =>
-  path.length === 1 && path[0]?.toLowerCase() !== "storeconnectionstring"
+  path.length === 1 && settingAt(path.join(".")) === undefined
 
 const parentOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf(".")))
 const isItem = (key: string): boolean => /\.\d+$/.test(key)

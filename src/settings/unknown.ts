@@ -5,21 +5,12 @@
 import { closestMatch } from "leven"
 import { type Flat, type Given, isGates } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
-import { CAMPAIGN_SETTINGS, SETTINGS } from "./table.ts"
-
-const CAMPAIGNS = "voiceaiplatform.campaigns."
+import { generalPath, settingAt, settingRows } from "./table.ts"
 
 /** Canonical paths by their lower-case form. */
-const known = new Map<string, string>()
-/** Those of lists, in lower case. */
-const lists = new Set<string>()
-for (const [path, { presence }] of [
-  ...Object.entries(SETTINGS),
-  ...Object.entries(CAMPAIGN_SETTINGS).map(([name, setting]) => [`VoiceAiPlatform.${name}`, setting] as const),
-]) {
-  known.set(path.toLowerCase(), path)
-  if (presence === "list") lists.add(path.toLowerCase())
-}
+const known = new Map(
+  settingRows.flatMap(({ path }) => (path.includes("{name}") ? [] : [[path.toLowerCase(), path] as const])),
+)
 const paths = [...known.keys()]
 const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 const leaves = paths.map(leafOf)
@@ -31,25 +22,21 @@ const suggestion = (key: string): string | undefined => {
   return meant === undefined ? undefined : known.get(meant)
 }
 
-/** The same setting of the default campaign for one of a named campaign, else the key itself. */
-const general = (key: string): string =>
-  key.startsWith(CAMPAIGNS) ? key.replace(/^(voiceaiplatform)\.campaigns\.[^.]+\./, "$1.") : key
-
 const problemOf = (key: string, { path, where }: Given): SettingProblem | undefined => {
-  const setting = general(key)
-  const list = setting.replace(/\.\d+$/, "")
-  if (known.has(setting) || lists.has(list) || key === "$schema") return undefined
+  const setting = generalPath(key)
+  const item = setting.replace(/\.\d+$/, "")
+  if (settingAt(key) !== undefined || settingAt(item)?.list === true || key === "$schema") return undefined
   const problem = (expected: string) => ({
     path: path.join("."),
     expected,
     found: `a value that is not shown, ${where}`,
   })
 
-  if (known.has(list)) return problem("one value instead of a list")
-  if (paths.some((each) => each.startsWith(`${setting}.`)) || `${setting}.` === CAMPAIGNS) {
+  if (settingAt(item) !== undefined) return problem("one value instead of a list")
+  if (settingRows.some((row) => row.path.toLowerCase().startsWith(`${setting}.`))) {
     return problem("a group of settings instead of a value")
   }
-  const near = suggestion(list)
+  const near = suggestion(item)
   // for a named campaign the path below it
   const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))
   return problem(`a setting: there is none of this name${meant === undefined ? "" : `, did you mean ${meant}?`}`)

@@ -1,9 +1,14 @@
 /** The command line of the built program: what it says, and with which exit code. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Effect, ManagedRuntime, Redacted } from "effect"
+import { type Effect, ManagedRuntime, Redacted, Result } from "effect"
 import packageJson from "../../package.json" with { type: "json" }
 import { mintSecret } from "../../src/platform/KeySecret.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { jsonSchema } from "../../src/settings/json-schema.ts"
+import { settingsFrom } from "../../src/settings/load.ts"
+import { settingRows } from "../../src/settings/table.ts"
 import { prepare } from "../platform/support.ts"
 import { eventually, freePort } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
@@ -28,6 +33,26 @@ describe("voicegate", () => {
     assert.strictEqual(help.code, 0)
     for (const word of ["serve", "demo", "check", "--config"]) assert.include(help.output, word)
     assert.notStrictEqual((await run(["dance"])).code, 0)
+  })
+
+  it("prints an example of the settings that it serves with, its JSON Schema, and a list of all", async () => {
+    const example = await run(["settings"])
+    assert.strictEqual(example.code, 0)
+    const written = JSON.parse(example.output)
+    assert.isTrue(Result.isSuccess(settingsFrom(written)))
+    // nobody knows the token of somebody else's example
+    assert.notStrictEqual(
+      JSON.parse((await run(["settings"])).output).Security.WebhookApiToken,
+      written.Security.WebhookApiToken,
+    )
+    const schema = await run(["settings", "--schema"])
+    assert.deepStrictEqual(JSON.parse(schema.output), jsonSchema())
+    assert.strictEqual(
+      schema.output,
+      readFileSync(join(import.meta.dirname, "../../dist/settings.schema.json"), "utf8"),
+    )
+    const help = await run(["settings", "--help"])
+    for (const { path } of settingRows) assert.include(help.output, path)
   })
 
   it("says which Node it needs where it is started by an older one", async () => {

@@ -4,71 +4,22 @@ import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
-import { SERVER } from "../support/settings.ts"
+import { DEFAULTS } from "../support/settings.ts"
 
 export const KEY = "k3y-that-must-not-leak"
 
 export type IpSettings = SettingsTree["IpIntel"]
 
 export const ipSettings = (overrides: Partial<IpSettings> = {}): IpSettings => ({
+  ...DEFAULTS.IpIntel,
   Provider: "ipapi.is",
   ApiKey: Redacted.make(KEY),
-  BaseUrl: undefined,
-  OnError: "allow",
-  CacheDays: 14,
-  LookupsPerMinute: 600,
-  NetworkLookupsPerMinute: 60,
-  TimeoutMillis: 2_000,
-  Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
   ...overrides,
 })
 
 /** The settings service with these for IpIntel; the rest is not read by it. */
 export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<Settings> =>
-  Layer.succeed(Settings, {
-    StoreConnectionString: Redacted.make("memory:"),
-    Campaigns: [
-      {
-        name: "default",
-        ApiSecretToken: Redacted.make("secret"),
-        BaseUrl: "https://platform.example/",
-        BusinessId: "b",
-        WebCampaignId: "w",
-        DefaultRegionId: "r",
-        AllowedRegionIds: ["r"],
-        AllowedTransportTypes: ["websocket"],
-        MaxConcurrency: 1,
-      },
-    ],
-    IpIntel: ipSettings(overrides),
-    Security: {
-      RateLimitHourly: 0,
-      RateLimitDaily: 0,
-      RateLimitConcurrency: 0,
-      RefundsPerHour: 10,
-      MissedTurnCost: 3,
-      StatusPerMinute: 120,
-      BlockVpn: true,
-      BlockProxy: true,
-      BlockTor: true,
-      BlockDatacenter: false,
-      WebhookApiToken: [],
-      WebhookSigningSecret: [],
-      ConsoleToken: undefined,
-      AllowedOrigins: [],
-      TrustedProxies: [],
-    },
-    Queue: {
-      MaxLength: 1,
-      NetworkShare: 0.25,
-      DisconnectGraceSeconds: 1,
-      StartWindowSeconds: 1,
-      MaxCallMinutes: 1,
-      MaxTicketBytes: 8192,
-    },
-    Privacy: { Addresses: "plain" },
-    Server: SERVER,
-  })
+  Layer.succeed(Settings, { ...DEFAULTS, IpIntel: ipSettings(overrides) })
 
 /** A store of values only; `isDown` makes every call fail. */
 export class FakeStore {

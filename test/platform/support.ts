@@ -8,8 +8,8 @@ import { Businesses } from "../../src/platform/Businesses.ts"
 import { PERMISSIONS, type WebhookTarget } from "../../src/platform/model.ts"
 import { Users } from "../../src/platform/Users.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
-import { type Campaign, Settings, type SettingsTree } from "../../src/Settings.ts"
-import { SERVER } from "../support/settings.ts"
+import { type Campaign, Settings } from "../../src/Settings.ts"
+import { DEFAULTS } from "../support/settings.ts"
 
 export const campaign = (fields: Partial<Campaign>): Campaign => ({
   name: "default",
@@ -24,51 +24,8 @@ export const campaign = (fields: Partial<Campaign>): Campaign => ({
   ...fields,
 })
 
-export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): Layer.Layer<Settings> => {
-  const tree: SettingsTree = {
-    StoreConnectionString: Redacted.make("memory:"),
-    Campaigns: campaigns,
-    IpIntel: {
-      Provider: "none",
-      ApiKey: undefined,
-      BaseUrl: undefined,
-      OnError: "allow",
-      CacheDays: 14,
-      LookupsPerMinute: 600,
-      NetworkLookupsPerMinute: 60,
-      TimeoutMillis: 1000,
-      Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 24 },
-    },
-    Security: {
-      RateLimitHourly: 20,
-      RateLimitDaily: 100,
-      RateLimitConcurrency: 0,
-      RefundsPerHour: 10,
-      MissedTurnCost: 3,
-      StatusPerMinute: 120,
-      BlockVpn: true,
-      BlockProxy: true,
-      BlockTor: true,
-      BlockDatacenter: false,
-      WebhookApiToken: [],
-      WebhookSigningSecret: [],
-      ConsoleToken: undefined,
-      AllowedOrigins: [],
-      TrustedProxies: [],
-    },
-    Queue: {
-      MaxLength: 10,
-      NetworkShare: 0.25,
-      DisconnectGraceSeconds: 30,
-      StartWindowSeconds: 30,
-      MaxCallMinutes: 120,
-      MaxTicketBytes: 8192,
-    },
-    Privacy: { Addresses: "plain" },
-    Server: SERVER,
-  }
-  return Layer.succeed(Settings, tree)
-}
+export const settings = (...campaigns: [Campaign, ...ReadonlyArray<Campaign>]): Layer.Layer<Settings> =>
+  Layer.succeed(Settings, { ...DEFAULTS, Campaigns: campaigns })
 
 export const sessionConfig = (fields: Partial<StartConfig> = {}): StartConfig => ({
   campaign: "default",

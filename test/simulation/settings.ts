@@ -1,7 +1,7 @@
 /** The settings of the gates of a history. */
 import { Redacted } from "effect"
 import type { Campaign, SettingsTree } from "../../src/Settings.ts"
-import { SERVER } from "../support/settings.ts"
+import { DEFAULTS, SERVER } from "../support/settings.ts"
 import type { Plan } from "./plan.ts"
 
 /** What callers ask for. The other campaign stands before it and has no callers: ends are told to both. */
@@ -26,43 +26,28 @@ export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
     campaign("other", 1),
     ...(serves ? [campaign(CAMPAIGN, plan.slotsFromPlatform ? undefined : plan.slots)] : []),
   ],
-  IpIntel: {
-    Provider: "none",
-    ApiKey: undefined,
-    BaseUrl: undefined,
-    OnError: "allow",
-    CacheDays: 1,
-    LookupsPerMinute: 1,
-    NetworkLookupsPerMinute: 1,
-    TimeoutMillis: 1,
-    Lists: { Vpn: [], Datacenter: [], Tor: [], Relay: [], RefreshHours: 1 },
-  },
+  // without a provider
+  IpIntel: DEFAULTS.IpIntel,
   Security: {
+    ...DEFAULTS.Security,
     RateLimitHourly: plan.hourly,
     RateLimitDaily: 0,
     RateLimitConcurrency: plan.concurrent,
     // what each ticket costs is judged apart from what others gave back
     RefundsPerHour: 1_000,
-    MissedTurnCost: 3,
     StatusPerMinute: 0,
     BlockVpn: false,
     BlockProxy: false,
     BlockTor: false,
-    BlockDatacenter: false,
-    WebhookApiToken: [],
-    WebhookSigningSecret: [],
-    AllowedOrigins: [],
-    ConsoleToken: undefined,
-    TrustedProxies: [],
   },
   Queue: {
+    ...DEFAULTS.Queue,
     MaxLength: plan.maxLength,
     NetworkShare: plan.networkShare,
     DisconnectGraceSeconds: plan.graceSeconds,
     StartWindowSeconds: plan.windowSeconds,
     MaxCallMinutes: plan.callMinutes,
-    MaxTicketBytes: 8192,
   },
-  Privacy: { Addresses: "plain" },
+  Privacy: DEFAULTS.Privacy,
   Server: SERVER,
 })

@@ -1,5 +1,5 @@
 /** Settings for tests of a concern: a complete tree with these parts in it, checked as an operator's would be. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 
@@ -16,6 +16,22 @@ export const SERVER: SettingsTree["Server"] = {
   PrivateHosts: undefined,
 }
 
+const MINIMAL = {
+  StoreConnectionString: "memory:",
+  VoiceAiPlatform: {
+    ApiSecretToken: "key",
+    BaseUrl: "https://platform.example/",
+    BusinessId: "business",
+    WebCampaignId: "campaign",
+    DefaultRegionId: "region",
+    MaxConcurrency: 1,
+  },
+  Server: { Host: "127.0.0.1" },
+}
+
+/** A whole tree with the defaults. A test spreads it and sets what it is about. */
+export const DEFAULTS: SettingsTree = Result.getOrThrow(settingsFrom(MINIMAL)).tree
+
 export interface Parts {
   readonly Security?: Readonly<Record<string, unknown>>
   readonly Queue?: Readonly<Record<string, unknown>>
@@ -25,23 +41,7 @@ export interface Parts {
 export const settingsWith = ({ Privacy = {}, Queue = {}, Security = {} }: Parts = {}): Layer.Layer<Settings> =>
   Layer.effect(
     Settings,
-    Effect.fromResult(
-      settingsFrom({
-        StoreConnectionString: "memory:",
-        VoiceAiPlatform: {
-          ApiSecretToken: "key",
-          BaseUrl: "https://platform.example/",
-          BusinessId: "business",
-          WebCampaignId: "campaign",
-          DefaultRegionId: "region",
-          MaxConcurrency: 1,
-        },
-        Server: { Host: "127.0.0.1" },
-        Privacy,
-        Queue,
-        Security,
-      }),
-    ).pipe(
+    Effect.fromResult(settingsFrom({ ...MINIMAL, Privacy, Queue, Security })).pipe(
       Effect.map(({ tree }) => tree),
       Effect.orDie,
     ),

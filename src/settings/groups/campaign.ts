@@ -1,0 +1,53 @@
+/** The settings of a campaign, below `VoiceAiPlatform` and below `VoiceAiPlatform.Campaigns.{name}`. */
+import { Schema } from "effect"
+import { baseUrl } from "../network-values.ts"
+import { platformKey } from "../secret-values.ts"
+import { listWithDefault, optional, required } from "../setting.ts"
+import { identifier, list, oneOf, wholeNumber } from "../values.ts"
+
+/** How a browser talks to the agent; each transport's place in this list is its `transportType` on the wire. */
+export const TRANSPORTS = ["websocket", "webrtc"] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
+export const CampaignSettings = Schema.Struct({
+  ApiSecretToken: required(platformKey, "<required>", { description: "the platform's API key" }),
+  BaseUrl: required(baseUrl, "https://required.example/api/v1", {
+    description: "address of the platform's API, such as `https://platform.example/api/v1`",
+    documentation: "With or without a slash at its end",
+  }),
+  BusinessId: required(identifier, "<required>", { description: "business of the campaign" }),
+  WebCampaignId: required(identifier, "<required>", { description: "the web campaign", own: true }),
+  DefaultRegionId: required(identifier, "<required>", { description: "region of a request that names none" }),
+  MaxConcurrency: optional(wholeNumber(1, 1_000_000), "from the platform", {
+    own: true,
+    description: "slots: how many calls at once",
+    documentation:
+      "Without it the key must be allowed user management, since only then the platform tells; one instance asks for all every 10 s, and while the figure is not known `/health/ready` says why",
+  }),
+  AllowedRegionIds: optional(list(identifier), "the default region", {
+    description: "regions that a request may name",
+  }),
+  AllowedTransportTypes: listWithDefault(list(oneOf(TRANSPORTS)), ["websocket"], "websocket", {
+    description: "transports that a request may name: `websocket` (0), `webrtc` (1)",
+    documentation:
+      "The first is that of a request which names none. List only what your platform has: each start that it refuses costs the key one of its requests",
+  }),
+})
+
+/** By name, what a further campaign does not inherit from the one below `VoiceAiPlatform`. */
+export const NOT_INHERITED: ReadonlyArray<string> = Object.entries(CampaignSettings.fields).flatMap(([name, field]) =>
+  Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
+)
+
+export const CampaignName = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
+)
+
+/** By name, which a request may give as its `campaignId`. */
+export const FurtherCampaigns = Schema.Record(CampaignName, CampaignSettings).pipe(
+  Schema.optionalKey,
+  Schema.annotateKey({
+    description: `further campaigns, the same settings; all but ${NOT_INHERITED.map((name) => `\`${name}\``).join(" and ")} are inherited`,
+    voicegate: { fallback: {}, otherwise: "none" },
+  }),
+)

@@ -1,0 +1,24 @@
+/** The settings of the queue. */
+import { Schema } from "effect"
+import { withDefault } from "../setting.ts"
+import { fraction, wholeNumber } from "../values.ts"
+
+const seconds = wholeNumber(1, 3600)
+
+export const QueueSettings = Schema.Struct({
+  MaxLength: withDefault(wholeNumber(0, 10_000_000), 10_000, { description: "tickets that may wait in a campaign" }),
+  NetworkShare: withDefault(fraction(0.01), 0.25, {
+    description:
+      "of the slots, and of scarce places, for one network (IPv6 /48, IPv4 /24) while others want them: 0.01 to 1, where 1 is no limit",
+  }),
+  DisconnectGraceSeconds: withDefault(seconds, 30, { description: "how long a place outlives its connection" }),
+  StartWindowSeconds: withDefault(seconds, 30, { description: "how long a called caller may take to start" }),
+  MaxCallMinutes: withDefault(wholeNumber(1, 1440), 120, {
+    description: "the longest call; its slot is reclaimed then",
+  }),
+  MaxTicketBytes: withDefault(wholeNumber(256, 65_536), 8192, {
+    description:
+      "the most that a request's `dynamicVariables`, `metadata` and `clientIdentifier` may be together, in bytes of UTF-8",
+    documentation: "A waiting ticket keeps them in Redis: 10,000 tickets of 8 KiB are about 90 MB",
+  }),
+})

@@ -1,0 +1,38 @@
+/** The settings of where the gate listens, and to whom it answers. */
+import { Schema } from "effect"
+import { allowedHost, host } from "../network-values.ts"
+import { optional, withDefault } from "../setting.ts"
+import { list, oneOf, wholeNumber } from "../values.ts"
+
+const port = wholeNumber(0, 65_535)
+const exposure = oneOf(["public", "private", "off"])
+
+export const ServerSettings = Schema.Struct({
+  Host: withDefault(host, "0.0.0.0", { description: "address to listen on" }),
+  Port: withDefault(port, 8080, { description: "port to listen on; 0 is any free one" }),
+  AllowedHosts: optional(
+    list(allowedHost),
+    "names of this machine and of `Security.AllowedOrigins` on loopback without `Security.TrustedProxies`, else `*`",
+    {
+      description: "names (without port) that a request's `Host` may have, or `*`; anything else is a 421",
+      documentation:
+        "A gate in an internal network should have the list, or a stranger's page can reach it through its own domain (DNS rebinding)",
+    },
+  ),
+  MaxConnectionsPerAddress: withDefault(wholeNumber(0, 1_000_000), 256, {
+    description: "open connections of one address (IPv6 /64) that is no trusted proxy, in each process; 0 is no limit",
+    documentation:
+      "A browser has up to 7, so an office behind one address that has more than 40 callers at once needs more",
+  }),
+  Docs: withDefault(exposure, "public", {
+    description:
+      "where `/docs` and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",
+  }),
+  Metrics: withDefault(exposure, "public", {
+    description: "where `/metrics` is served: `public`, `private` (on the private port alone) or `off`",
+  }),
+  PrivateHost: withDefault(host, "127.0.0.1", { description: "address of the private port" }),
+  PrivatePort: withDefault(port, 8081, {
+    description: "port of what is private; nothing listens there while nothing is",
+  }),
+})

@@ -1,0 +1,75 @@
+/** The kinds of values that name machines: hosts, URLs, origins, and the proxies that are trusted. */
+import { Schema, SchemaTransformation } from "effect"
+import ipaddr from "ipaddr.js"
+import { parseRange } from "../ip-intel/ranges.ts"
+import { list, parsed, type Text, unique, withNotes } from "./values.ts"
+
+const NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/
+
+const isIp = (address: string): boolean =>
+  ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes("%"))
+
+export const host: Text<string> = Schema.String.check(
+  // digits and dots alone are an address or a mistake, never a name
+  Schema.makeFilter((name) => isIp(name) || (NAME.test(name) && !/^[\d.]+$/.test(name)), {
+    expected: "an address or a host name to listen on, without a port",
+  }),
+)
+
+/** What a `Host` header names, in lower case and without a port; IPv6 in brackets, as it stands there. Or `*`. */
+export const allowedHost = parsed(
+  "a host name or address without scheme, port and path, such as gate.example, or *; one a list item",
+  Schema.String,
+  (given) => {
+    const name = given.toLowerCase()
+    const bare = name.replace(/^\[(.*)\]$/, "$1")
+    if (ipaddr.IPv6.isValid(bare) && !bare.includes("%")) return new URL(`http://[${bare}]`).hostname
+    return name === "*" || isIp(name) || (NAME.test(name) && !/^[\d.]+$/.test(name)) ? name : undefined
+  },
+)
+
+/** An http(s) address without credentials, query and fragment; with exactly one slash at its end. */
+export const baseUrl = parsed("an http or https URL without user, query and fragment", Schema.String, (given) => {
+  const url = URL.parse(given)
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined
+  if (url.username !== "" || url.password !== "" || /[?#]/.test(given)) return undefined
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}/`
+})
+
+/** An origin as browsers send it (RFC 6454), or `*`. */
+export const origin = parsed(
+  "an origin such as https://shop.example (scheme, host, port and no path), or *; one a list item",
+  Schema.String,
+  (given) => {
+    if (given === "*") return given
+    const url = URL.parse(given)
+    if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined
+    return /^https?:\/\/[^/?#@*\\\s]+\/?$/i.test(given) ? url.origin : undefined
+  },
+)
+
+const RANGES = new Map<string, ReadonlyArray<string>>([
+  ["loopback", ["127.0.0.0/8", "::1/128"]],
+  ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]],
+])
+
+/** What the gate can compile, without the brackets and zones that only addresses of requests have. */
+const isProxy = (given: string): boolean => !/[[\]%]/.test(given) && parseRange(given) !== undefined
+
+const proxy = parsed(
+  "an address, a CIDR such as 10.0.0.0/8 (no leading zeros), or one of the words loopback and private; one a list item",
+  Schema.Array(Schema.String),
+  (given) => RANGES.get(given.toLowerCase()) ?? (isProxy(given) ? [given] : undefined),
+)
+
+/** Addresses and CIDRs; `loopback` and `private` stand for several. */
+export const proxies: Schema.Codec<ReadonlyArray<string>, string | ReadonlyArray<string>> = list(proxy).pipe(
+  Schema.decodeTo(
+    Schema.Array(Schema.String),
+    SchemaTransformation.transform<ReadonlyArray<string>, ReadonlyArray<ReadonlyArray<string>>>({
+      decode: (ranges) => unique(ranges.flat()),
+      encode: (ranges) => ranges.map((range) => [range]),
+    }),
+  ),
+  Schema.annotate(withNotes(proxy, { list: true })),
+)

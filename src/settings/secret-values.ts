@@ -1,0 +1,47 @@
+/** The kinds of values that are never shown. */
+import { type Redacted, Result, Schema } from "effect"
+import { parseConnectionString } from "./connection-string.ts"
+import { pattern, type Text } from "./values.ts"
+
+const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<string>> =>
+  Schema.RedactedFromValue(schema).annotate({ expected, voicegate: { secret: true } })
+
+/** The platform's key is one header value; whoever pastes `Token …` gets told. */
+export const platformKey = secret("the platform's API key alone, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
+
+export const webhookToken = secret(
+  "a token of at least 16 characters, without spaces; several as a list",
+  pattern(/^[\x21-\x7e]{16,1024}$/u),
+)
+
+export const consoleToken = secret(
+  "a token of at least 16 characters, without spaces",
+  pattern(/^[\x21-\x7e]{16,1024}$/u),
+)
+
+/** Standard Webhooks 1.0: 24 to 64 bytes. */
+export const signingSecret = secret(
+  "whsec_ and the base64 of 24 to 64 bytes; several as a list",
+  Schema.String.check(
+    Schema.makeFilter((given) => {
+      const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(given)?.[1]
+      if (base64 === undefined || base64.length % 4 === 1) return false
+      const bytes = Buffer.from(base64, "base64")
+      const canonical = bytes.toString("base64").replaceAll("=", "") === base64.replaceAll("=", "")
+      return canonical && bytes.length >= 24 && bytes.length <= 64
+    }),
+  ),
+)
+
+export const providerKey = secret("the provider's API key, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
+
+/** Any form that `parseConnectionString` reads; where it fits none, the issue's message says what is expected. */
+export const connectionString = secret(
+  "a connection string",
+  Schema.String.check(
+    Schema.makeFilter((given) => {
+      const read = parseConnectionString(given)
+      return Result.isSuccess(read) || read.failure
+    }),
+  ),
+)
