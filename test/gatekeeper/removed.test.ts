@@ -126,6 +126,32 @@ describe("a removed campaign", () => {
       ])
     }))
 
+  test("is no campaign of a gate that comes back from an outage of all later than another", ({ start, store, world }) =>
+    Effect.gen(function* () {
+      const away = { theirs: false, others: false }
+      const path = (which: keyof typeof away): Store["Service"] => ({
+        ...store,
+        run: (...asked) =>
+          Effect.suspend(() =>
+            away[which] ? Effect.fail(new StoreUnavailable({ message: "away" })) : store.run(...asked),
+          ),
+      })
+      const theirs = yield* startGate(world, path("theirs"), withSales)
+      yield* startGate(world, path("others"), without)
+      yield* theirs.on(begin(caller(1), SALES))
+      const waits = yield* theirs.on(enqueue(caller(2), SALES))
+      yield* TestClock.adjust(10_000)
+      away.theirs = true
+      away.others = true
+      yield* TestClock.adjust(UNSERVED_MILLIS + 5_000)
+      away.others = false
+      yield* TestClock.adjust(3_000)
+      away.theirs = false
+      yield* TestClock.adjust(10_000)
+      expect(yield* theirs.on(stateOf(waits))).toBe("waiting")
+      expect(yield* (yield* start(without)).on(stateOf(waits))).toBe("waiting")
+    }))
+
   test("tells a caller whose connection is here though the message was lost", (bench) =>
     Effect.gen(function* () {
       const { line } = yield* removedUnder(bench)

@@ -1,0 +1,60 @@
+/** What a step leaves to do is done for each caller on its own. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { FifoQueue, type Settlement } from "../../src/FifoQueue.ts"
+import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
+import { makeSteps } from "../../src/gatekeeper/steps.ts"
+import { RateLimiter } from "../../src/RateLimiter.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Settings } from "../../src/Settings.ts"
+import { BEGIN, gateLayer, makeWorld } from "../support/gate.ts"
+
+const settlement = (n: number): Settlement => ({ kind: "release", ticket: `t${n}`, caller: `c${n}` })
+
+describe("settlements", () => {
+  it.effect("that cannot be carried out keep no other's from being", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      const released: Array<string> = []
+      const settled: Array<string> = []
+      yield* Effect.gen(function* () {
+        const limiter = yield* RateLimiter
+        const queue = yield* FifoQueue
+        const steps = yield* makeSteps(makeCampaigns(yield* Settings), {
+          slots: () => 1,
+          problem: () => undefined,
+          refresh: () => Effect.void,
+        }).pipe(
+          Effect.provideService(
+            RateLimiter,
+            RateLimiter.of({
+              ...limiter,
+              release: (caller) =>
+                Effect.suspend(() => {
+                  if (caller === "c1") return Effect.fail(new StoreUnavailable({ message: "this node is away" }))
+                  released.push(caller)
+                  return Effect.void
+                }),
+            }),
+          ),
+          Effect.provideService(
+            FifoQueue,
+            FifoQueue.of({
+              ...queue,
+              settled: (_at, done) => Effect.sync(() => void settled.push(...done.map(({ ticket }) => ticket))),
+            }),
+          ),
+        )
+        yield* steps.settle({ campaign: "", slots: 1, instance: "" }, [1, 2, 3].map(settlement))
+      }).pipe(Effect.provide(gateLayer(makeWorld(), {})))
+      assert.deepStrictEqual(
+        [released, settled],
+        [
+          ["c2", "c3"],
+          ["t2", "t3"],
+        ],
+      )
+    }),
+  )
+})
