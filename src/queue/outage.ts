@@ -14,8 +14,8 @@
  *   to its own place, and others are called before it to find out (`MISSED_PARK_MILLIS`).
  * - A gate whose machine stood still may not know it for a second, and is behind the others by as long: a start that it lets begin has
  *   its time from the latest sweep on.
- * - Without the time of outages a turn lasts `MOST_WINDOWS` windows at most, and one such grace must end before there is another:
- *   a gate that comes and goes does not hold slots and places for ever.
+ * - Without the time of outages a turn lasts `MOST_WINDOWS` windows at most, and one such grace must end before there is another. Of
+ *   outages of single gates `DEAD_MILLIS` count as such time in one turn: a gate that comes and goes does not hold slots and places for ever.
  *
  * Lua and TypeScript are twins, as in `step.ts`.
  */
@@ -58,10 +58,13 @@ local function absent(t, seen)
   local heard = call('ZSCORE', GATES, t[4])
   return not heard or tonumber(heard) < now - ${DEAD_MILLIS}
 end
-local function renew(id, t, since)
+local function renew(id, t, since, of_all)
   local lost = now - since - ${COUNTED_MILLIS}
   if lost > 0 then
-    t[6] = int(math.min(tonumber(t[6]) + lost, now))
+    local lasts, called_at = tonumber(t[6]), tonumber(t[10] or t[6])
+    if of_all then called_at = math.min(called_at + lost, now) end
+    t[7], t[8], t[9], t[10] = t[7] or '0', t[8] or '', t[9] or '', int(called_at)
+    t[6] = int(math.max(lasts, math.min(lasts + lost, now, called_at + ${DEAD_MILLIS})))
     save(id, t)
   end
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
@@ -82,18 +85,19 @@ end
 local function turn_of(id, t, present)
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
   local since = ends < now and silent_since(ends)
-  if since then ends = renew(id, t, math.max(since, ends)) end
+  if since then ends = renew(id, t, math.max(since, ends), away()) end
   if ends >= now then return ends end
   miss(id, t, present)
   return nil
 end
 local function forgive(since, present)
+  local of_all = away()
   since = math.max(since, num(META, 'forgiven'))
   call('HSET', META, 'forgiven', int(now))
   if num(META, 'mercy') <= now then call('HSET', META, 'mercy', present) end
   for _, id in ipairs(call('ZRANGE', LEASES, 0, -1)) do
     local t = listed(LEASES, id)
-    if t and t[1] == 'c' then renew(id, t, since) end
+    if t and t[1] == 'c' then renew(id, t, since, of_all) end
   end
 end
 `
@@ -123,11 +127,21 @@ export const absent = (s: Step, t: Ticket, seen: number): boolean => {
   return heard === undefined || heard < s.now - DEAD_MILLIS
 }
 
-/** Gives a called ticket its start window anew, after an outage of which nothing was forgiven since then, and answers when it ends. */
-const renew = (s: Step, id: string, t: Ticket, since: number): number => {
+/**
+ * Gives a called ticket its start window anew, after an outage (`ofAll` gates, or of one) of which nothing was forgiven since then, and
+ * answers when it ends.
+ */
+const renew = (s: Step, id: string, t: Ticket, since: number, ofAll: boolean): number => {
   const lost = s.now - since - COUNTED_MILLIS
   if (lost > 0) {
-    t[5] = String(Math.min(Number(t[5]) + lost, s.now))
+    const lasts = Number(t[5])
+    const calledAt = Number(t[9] ?? t[5])
+    const called = ofAll ? Math.min(calledAt + lost, s.now) : calledAt
+    t[6] ??= "0"
+    t[7] ??= ""
+    t[8] ??= ""
+    t[9] = String(called)
+    t[5] = String(Math.max(lasts, Math.min(lasts + lost, s.now, called + DEAD_MILLIS)))
     s.save(id, t)
   }
   const ends = s.db.zscore(s.leases, id) ?? 0
@@ -152,7 +166,7 @@ export const miss = (s: Step, id: string, t: Ticket, present: number): void => {
 export const turnOf = (s: Step, id: string, t: Ticket, present: number): number | undefined => {
   let ends = s.db.zscore(s.leases, id) ?? 0
   const since = ends < s.now ? silentSince(s, ends) : undefined
-  if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends))
+  if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends), s.away())
   if (ends >= s.now) return ends
   miss(s, id, t, present)
   return undefined
@@ -161,6 +175,7 @@ export const turnOf = (s: Step, id: string, t: Ticket, present: number): number 
 /** After an outage since then: start windows anew, and nobody counts as absent until `present`. */
 export const forgive = (s: Step, since: number, present: string): void => {
   const from = Math.max(since, s.num("forgiven"))
+  const ofAll = s.away()
   s.db.hset(s.meta, "forgiven", String(s.now))
   if (s.num("mercy") <= s.now) s.db.hset(s.meta, "mercy", present)
   for (const id of s.db.zrangebyscore(
@@ -170,6 +185,6 @@ export const forgive = (s: Step, since: number, present: string): void => {
     Number.POSITIVE_INFINITY,
   )) {
     const t = listed(s, s.leases, id)
-    if (t?.[0] === "c") renew(s, id, t, from)
+    if (t?.[0] === "c") renew(s, id, t, from, ofAll)
   }
 }

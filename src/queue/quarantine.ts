@@ -38,7 +38,7 @@ local function is_text(value) return value == nil or type(value) == 'string' end
 local function is_ticket(t)
   return type(t) == 'table' and type(t[1]) == 'string' and #t[1] == 1 and string.find('${STATES}', t[1], 1, true) ~= nil
     and is_number(t[2]) and type(t[3]) == 'string' and type(t[4]) == 'string' and type(t[5]) == 'string' and is_number(t[6])
-    and (t[7] == nil or is_number(t[7])) and is_text(t[8]) and is_text(t[9])
+    and (t[7] == nil or is_number(t[7])) and is_text(t[8]) and is_text(t[9]) and (t[10] == nil or is_number(t[10]))
 end
 local function load(id)
   local record = call('HGET', TICKETS, id)
@@ -108,7 +108,8 @@ const isTicket = (t: unknown): t is Ticket =>
   isNumber(t[5]) &&
   (t[6] === undefined || isNumber(t[6])) &&
   isText(t[7]) &&
-  isText(t[8])
+  isText(t[8]) &&
+  (t[9] === undefined || isNumber(t[9]))
 
 /** Keeps and counts what was taken out. */
 export const quarantine = (s: Step, where: string, id: string, record: string): void => {

@@ -82,13 +82,13 @@ const PARKED_LIMIT = 200
 export const CLEAR_LIMIT = 200
 
 /**
- * `[state, seq, lease, instance, caller, since, accepted, network, tries]`: state is one of `w` waiting, `c` called, `s` starting,
+ * `[state, seq, lease, instance, caller, since, accepted, network, tries, called at]`: state is one of `w` waiting, `c` called, `s` starting,
  * `l` live, `u` a start in doubt, and the terminal `E` ended, `L` left, `A` abandoned, `M` missed, `F` failed, `R` reclaimed, `X`
  * removed by an operator; lease is the fence of the held slot; instance is where the ticket's connection is, or empty; caller is the
  * rate limiter's key behind `+` (the limiter counts its open tickets) or `-`, or empty; since is when the slot was taken, later by
  * the outages of the turn, accepted when the ticket came (ms); network is the caller's network, absent or empty where it has none;
- * tries are those of its starts that failed, as `fail` counts them, absent while none did. Records of older versions have none of
- * the last three.
+ * tries are those of its starts that failed, as `fail` counts them, absent or empty while none did; called at is when it was called, later
+ * by the outages of all gates, absent unless an outage gave it time. Records of older versions have none of the last four.
  */
 export type Ticket = [
   state: string,
@@ -100,6 +100,7 @@ export type Ticket = [
   accepted?: string,
   network?: string,
   tries?: string,
+  calledAt?: string,
 ]
 
 /** A network's share of slots or free places: at least one, and all of them with a share of 1. */
@@ -193,7 +194,7 @@ end
 local function reserve(id, t, state, deadline)
   t[1] = state
   t[3] = int(call('HINCRBY', META, 'lease', 1))
-  t[6] = int(now)
+  t[6], t[10] = int(now), nil
   save(id, t)
   call('ZADD', LEASES, int(deadline), id)
   if counted(t) then count('h' .. t[8], 1) end
@@ -519,6 +520,7 @@ export class Step {
     t[0] = state
     t[2] = String(this.db.hincrby(this.meta, "lease", 1))
     t[5] = String(this.now)
+    if (t.length > 9) t.pop()
     this.save(id, t)
     this.db.zadd(this.leases, deadline, id)
     if (t[7]) this.count(`h${t[7]}`, 1)

@@ -15,19 +15,27 @@ export const silentSince = ({ away, before, lastSwept, now, self }: Carried, mom
 interface Turn {
   readonly ends: number
   readonly since: number
+  /** when it began, without the outages of all gates */
+  readonly calledAt: number
 }
 
 /** A turn after an outage of which nothing was forgiven since a moment. */
-const anew = ({ now, windowMillis }: Carried, { ends, since }: Turn, outage: number): Turn => {
-  const lost = now - outage - COUNTED_MILLIS
-  const lasts = lost > 0 ? Math.min(since + lost, now) : since
-  return { since: lasts, ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)) }
+const anew = ({ away, now, windowMillis }: Carried, { calledAt, ends, since }: Turn, outage: number): Turn => {
+  const lost = Math.max(0, now - outage - COUNTED_MILLIS)
+  const called = away ? Math.min(calledAt + lost, now) : calledAt
+  const lasts = lost > 0 ? Math.max(since, Math.min(since + lost, now, called + DEAD_MILLIS)) : since
+  return {
+    since: lasts,
+    calledAt: called,
+    ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)),
+  }
 }
 
 /** The turn of a ticket that was called before a step and still is after it. */
 export const turnAfter = (step: Carried, id: string): Turn => {
   const { args, away, before, lastSwept, name, now } = step
-  const turn = { ends: before.leases.get(id) ?? 0, since: before.tickets.get(id)?.since ?? 0 }
+  const was = before.tickets.get(id)
+  const turn = { ends: before.leases.get(id) ?? 0, since: was?.since ?? 0, calledAt: was?.calledAt ?? 0 }
   const forgiven = before.meta.get("forgiven") ?? 0
   if (name === "back") return anew(step, turn, Math.max(Number(args[0]), forgiven))
   if (name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))

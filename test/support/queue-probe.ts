@@ -41,6 +41,8 @@ export interface Record {
   readonly instance: string
   readonly caller: string
   readonly since: number
+  /** when it was called, without the outages of all gates */
+  readonly calledAt: number
   /** empty where the ticket has none */
   readonly network: string
 }
@@ -158,7 +160,7 @@ const pairs = <A>(reply: Reply | undefined, read: (value: Reply | undefined) => 
   new Map(list(reply).map((pair) => [text(list(pair)[0]), read(list(pair)[1])]))
 
 const record = (reply: Reply | undefined): Record => {
-  const [state, seq, lease, instance, caller, since, , network] = list(reply).map(text)
+  const [state, seq, lease, instance, caller, since, , network, , calledAt] = list(reply).map(text)
   return {
     state: state ?? "",
     seq: Number(seq),
@@ -166,6 +168,7 @@ const record = (reply: Reply | undefined): Record => {
     instance: instance ?? "",
     caller: caller ?? "",
     since: Number(since),
+    calledAt: Number(calledAt ?? since),
     network: network ?? "",
   }
 }

@@ -37,9 +37,28 @@ const pairs = <A>(reply: Reply | undefined, read: (value: string) => A): Readonl
 }
 
 const recordOf = (json: string): Record => {
-  const [state = "", seq, lease = "", instance = "", caller = "", since, , network = ""]: ReadonlyArray<string> =
-    JSON.parse(json)
-  return { state, seq: Number(seq), lease, instance, caller, since: Number(since), network }
+  const [
+    state = "",
+    seq,
+    lease = "",
+    instance = "",
+    caller = "",
+    since,
+    ,
+    network = "",
+    ,
+    calledAt,
+  ]: ReadonlyArray<string> = JSON.parse(json)
+  return {
+    state,
+    seq: Number(seq),
+    lease,
+    instance,
+    caller,
+    since: Number(since),
+    calledAt: Number(calledAt ?? since),
+    network,
+  }
 }
 
 const stateOf = (reply: Reply): QueueState => {

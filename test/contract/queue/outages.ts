@@ -215,6 +215,21 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
+  test("a gate that stands still again and again does not hold a slot for ever", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const called = yield* q.now
+      while (q.letter("t2") === "c") {
+        assert.isBelow((yield* q.now) - called, 10 * MOST_WINDOWS * WINDOW)
+        yield* sweeping(q, 40 * SECOND, [q.here], () => q.touch("t3"))
+        q.on(q.there)
+        yield* q.sweep
+        q.on(q.here)
+      }
+      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + DEAD_MILLIS + 42 * SECOND)
+    }),
+  )
+
   test("a gate that is always late does not hold a slot for ever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
