@@ -35,12 +35,12 @@ const Requests = HttpApiGroup.make("Session requests").add(
   }).annotate(OpenApi.Description, "Asks for a session: started at once, or a place in the queue."),
 )
 
-const Event = PushEvent.annotate({ identifier: "PushEvent" })
+const Pushed = PushEvent.annotate({ identifier: "PushEvent" })
 
 /** A record of Server-Sent Events. */
 const EventRecord = Schema.Struct({
   event: Schema.String.annotate({ description: "The type of the event." }),
-  data: Schema.fromJsonString(Event),
+  data: Schema.fromJsonString(Pushed),
 })
 
 /** Push, which is a WebSocket when upgraded and Server-Sent Events otherwise. */

@@ -113,7 +113,7 @@ export const failed = (error: Failure | Queued, basePath: string): Answer =>
 
 /** An address has asked for tickets too often (`Security.StatusPerMinute`); nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
-  refused(problems.askedTooOften.tell("rate_limited", messages.askedTooOften(seconds), seconds))
+  refused(problems.askedTooOften.tell(messages.askedTooOften(seconds), seconds))
 
 /** Something that should not happen did; the log has the rest. */
 export const internalError = refused(problems.internalError.tell("Something went wrong here."))

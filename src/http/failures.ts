@@ -43,9 +43,9 @@ const platformUnavailable = ({ kind, message, retryAfterSeconds }: PlatformUnava
       // repeated as it is, it would be refused again
       return problems.requestRefused.tell(message)
     case "rejected":
-      return problems.platformRejected.tell("platform_rejected", message, retryAfterSeconds)
+      return problems.platformRejected.tell(message, retryAfterSeconds)
     case "unavailable":
-      return problems.platformUnavailable.tell("platform_unavailable", message, retryAfterSeconds)
+      return problems.platformUnavailable.tell(message, retryAfterSeconds)
   }
 }
 
@@ -60,16 +60,12 @@ const failures = {
       { retryAfterSeconds: error.retryAfterSeconds, limit: error.limit },
       rateLimitHeaders(error),
     ),
-  TooManyConnections: ({ message }: TooManyConnections) =>
-    problems.tooManyConnections.tell("too_many_connections", message, CONNECTION_RETRY),
-  QueueFull: ({ message, retryAfterSeconds }: QueueFull) =>
-    problems.queueFull.tell("queue_full", message, retryAfterSeconds),
-  Draining: ({ message, retryAfterSeconds }: Draining) =>
-    problems.draining.tell("draining", message, retryAfterSeconds),
+  TooManyConnections: ({ message }: TooManyConnections) => problems.tooManyConnections.tell(message, CONNECTION_RETRY),
+  QueueFull: ({ message, retryAfterSeconds }: QueueFull) => problems.queueFull.tell(message, retryAfterSeconds),
+  Draining: ({ message, retryAfterSeconds }: Draining) => problems.draining.tell(message, retryAfterSeconds),
   PlatformUnavailable: platformUnavailable,
   // its own message is for the log
-  StoreUnavailable: (_: StoreUnavailable) =>
-    problems.storeUnavailable.tell("store_unavailable", messages.storeUnavailable, STORE_RETRY),
+  StoreUnavailable: (_: StoreUnavailable) => problems.storeUnavailable.tell(messages.storeUnavailable, STORE_RETRY),
   TicketUnknown: ({ message }: TicketUnknown) => problems.ticketUnknown.tell(message),
   NotYourTurn: ({ code, message, queuePosition }: NotYourTurn) =>
     problems.notYourTurn.tell(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
@@ -83,6 +79,7 @@ type Tellings = { readonly [T in Tag]: ReturnType<(typeof failures)[T]> }
 /** All errors that are problems. */
 export type Failure = Failures[Tag]
 
+/** The same, as TypeScript follows it from a tag to what is told. */
 const table: { readonly [T in Tag]: (error: Failures[T]) => Tellings[T] } = failures
 
 const tellAs = <T extends Tag>(tag: T, error: Failures[T]): Tellings[T] => table[tag](error)

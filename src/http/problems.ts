@@ -7,7 +7,7 @@ import { Blocked, FieldIssue, InvalidRequest, NotYourTurn, RateLimited, TicketOv
 
 type Fields = Schema.Struct.Fields
 
-/** One problem as it is told to a caller. */
+/** One problem as it is told to a caller. Its members and headers are those that the problem declares. */
 export interface Told<Code extends string = string, Members = object> {
   readonly status: number
   readonly code: Code
@@ -73,20 +73,12 @@ const retryHeader = {
 }
 
 /** A problem that says when to try again, in a header and in a member. */
-const retried = <const Code extends string>(
-  identifier: string,
-  status: number,
-  codes: ReadonlyArray<Code>,
-  remark = "",
-) => {
-  const { tell, ...declared } = problem(identifier, status, codes, {
-    members: { retryAfterSeconds: seconds },
-    headers: retryHeader,
-    remark,
-  })
+const retried = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
+  const members = { retryAfterSeconds: seconds }
+  const { tell, ...declared } = problem(identifier, status, [code], { members, headers: retryHeader, remark })
   return {
     ...declared,
-    tell: <const Given extends Code>(code: Given, detail: string, retryAfterSeconds: number) =>
+    tell: (detail: string, retryAfterSeconds: number) =>
       tell(code, detail, { retryAfterSeconds }, { "retry-after": String(retryAfterSeconds) }),
   }
 }
@@ -96,7 +88,7 @@ const wrongFields = {
   headers: {},
 }
 
-/** By the names under which they are made. */
+/** All of them. Those of an endpoint are listed in `Api.ts`, and what each error of the gate is in `failures.ts`. */
 export const problems = {
   invalidRequest: problem("InvalidRequest", 400, InvalidRequest.fields.code.literals, wrongFields),
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
@@ -130,15 +122,15 @@ export const problems = {
     },
     remark: "the caller's budgets are used up; with `limit`, `RateLimit-Policy` and `RateLimit`",
   }),
-  askedTooOften: retried("AskedTooOften", 429, ["rate_limited"], "this address asks too often"),
-  tooManyConnections: retried("TooManyConnections", 429, ["too_many_connections"]),
+  askedTooOften: retried("AskedTooOften", 429, "rate_limited", "this address asks too often"),
+  tooManyConnections: retried("TooManyConnections", 429, "too_many_connections"),
   internalError: plain("InternalError", 500, "internal_error"),
   bodyAlreadyRead: plain("BodyAlreadyRead", 500, "body_already_read", "of a gate that is mounted behind a body parser"),
-  platformRejected: retried("PlatformRejected", 502, ["platform_rejected"]),
-  queueFull: retried("QueueFull", 503, ["queue_full"]),
-  draining: retried("Draining", 503, ["draining"]),
-  platformUnavailable: retried("PlatformUnavailable", 503, ["platform_unavailable"]),
-  storeUnavailable: retried("StoreUnavailable", 503, ["store_unavailable"]),
+  platformRejected: retried("PlatformRejected", 502, "platform_rejected"),
+  queueFull: retried("QueueFull", 503, "queue_full"),
+  draining: retried("Draining", 503, "draining"),
+  platformUnavailable: retried("PlatformUnavailable", 503, "platform_unavailable"),
+  storeUnavailable: retried("StoreUnavailable", 503, "store_unavailable"),
   notReady: problem("NotReady", 503, ["not_ready"], { members: {}, headers: retryHeader }),
   gateClosed: problem("GateClosed", 503, ["gate_closed"], {
     members: {},

@@ -364,6 +364,23 @@ describe("the document says all of", () => {
   )
 })
 
+it("an answer of which the document does not say all is told apart", () => {
+  const [document] = documents
+  const json = "application/json; charset=utf-8"
+  const body = { uniqueRequestId: NOBODY, state: "live" }
+  const answered = { method: "GET", path: `/api/session/${NOBODY}`, status: 200, headers: { "content-type": json } }
+  const objection = (more: Partial<Answered>) =>
+    document?.objection({ ...answered, text: JSON.stringify(body), ...more }) ?? ""
+  assert.strictEqual(objection({}), "")
+  assert.include(objection({ status: 418 }), "418 is not documented")
+  assert.include(objection({ headers: { ...answered.headers, "x-new": "1" } }), "x-new is not documented")
+  assert.include(objection({ headers: { ...answered.headers, "cache-control": "public" } }), "cache-control")
+  assert.include(objection({ headers: { "content-type": "text/html" } }), "text/html is not documented")
+  assert.include(objection({ text: JSON.stringify({ ...body, more: 1 }) }), "additional properties")
+  assert.include(objection({ status: 429 }), "retry-after is missing")
+  assert.include(objection({ method: "PUT" }), "a method that is not documented")
+})
+
 it("the document lists nothing that no gate answers", () => {
   const [document] = documents
   assert.isDefined(document)
