@@ -50,7 +50,7 @@ const Events = HttpApiGroup.make("Push").add(
     success: [
       succeeds(
         200,
-        EventRecord.annotate({ description: "Each record of the stream." }).pipe(
+        EventRecord.annotate({ description: "Server-Sent Events; the schema is that of each record." }).pipe(
           HttpApiSchema.asJson({ contentType: "text/event-stream" }),
         ),
         { "x-accel-buffering": Schema.Literal("no") },

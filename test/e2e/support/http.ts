@@ -52,6 +52,13 @@ const judge = (method: string, url: string, answer: Answer): void => {
   )
 }
 
+/** Throws where an event of a gate's push channel is not what its document says. */
+export const judgeEvent = (url: string, event: unknown): void => {
+  const objection = documents.get(new URL(url).origin)?.eventObjection(event)
+  if (objection === undefined) return
+  throw new Error(`an event is not as /openapi.json says: ${objection}\n${JSON.stringify(event)}`)
+}
+
 /** Sends one request and reads the whole answer; rejects when the connection breaks. */
 export const ask = (
   method: string,
