@@ -87,12 +87,15 @@ export interface SessionConfig {
   readonly audio: AudioConfiguration
 }
 
-/** A session that the platform has started; the URL opens one WebSocket and is good for about five minutes. */
-export interface Started {
-  readonly uniqueRequestId: string
-  readonly webSocketUrl: string
-  readonly sessionId: string
-}
+/** A session that the platform has started. */
+export const Started = Schema.Struct({
+  uniqueRequestId: Schema.String.annotate({ description: "The ticket: its bearer's only credential." }),
+  webSocketUrl: Schema.String.annotate({
+    description: "Opens one WebSocket of the session; good for about five minutes.",
+  }),
+  sessionId: Schema.String,
+})
+export type Started = typeof Started.Type
 
 /** The states of a ticket; those after `live` are terminal. */
 export const TicketState = Schema.Literals([
@@ -114,32 +117,38 @@ export type TicketState = typeof TicketState.Type
 export const isTerminal = (state: TicketState): boolean =>
   state !== "waiting" && state !== "called" && state !== "starting" && state !== "live"
 
-/** What a ticket's holder may know of it. */
-export interface TicketStatus {
-  readonly uniqueRequestId: string
-  readonly state: TicketState
-  /** 1 is next; only while waiting */
-  readonly queuePosition?: number
-  readonly queueLength?: number
-  /** null while no call has been measured yet; only while waiting */
-  readonly estimatedWaitSeconds?: number | null
-  /** the voice agent cannot be reached at the moment; nobody loses their place. Only while waiting, absent otherwise */
-  readonly disrupted?: true
-  /** ISO 8601; only while called */
-  readonly startBefore?: string
-  /** only while live */
-  readonly webSocketUrl?: string
-  readonly sessionId?: string
+/** The parts of a place in the queue that several answers have. */
+const Place = {
+  queuePosition: Schema.Int.annotate({ description: "1 is next; 0 when the ticket is called already." }),
+  queueLength: Schema.Int.annotate({ description: "How many wait." }),
+  estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({ description: "null while no call has been measured." }),
+  disrupted: Schema.Literal(true).annotate({
+    description: "The voice agent cannot be reached at the moment; nobody loses their place.",
+  }),
 }
+
+/** What a ticket's holder may know of it. The place is there only while it waits, the session only while it is live. */
+export const TicketStatus = Schema.Struct({
+  uniqueRequestId: Started.fields.uniqueRequestId,
+  state: TicketState,
+  queuePosition: Schema.optionalKey(Place.queuePosition),
+  queueLength: Schema.optionalKey(Place.queueLength),
+  estimatedWaitSeconds: Schema.optionalKey(Place.estimatedWaitSeconds),
+  disrupted: Schema.optionalKey(Place.disrupted),
+  startBefore: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601; only while called." })),
+  webSocketUrl: Schema.optionalKey(Started.fields.webSocketUrl),
+  sessionId: Schema.optionalKey(Started.fields.sessionId),
+})
+export type TicketStatus = typeof TicketStatus.Type
 
 /** What is pushed to a ticket's connection. */
 export const PushEvent = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("position"),
-    position: Schema.Int,
-    queueLength: Schema.Int,
-    estimatedWaitSeconds: Schema.NullOr(Schema.Int),
-    disrupted: Schema.optionalKey(Schema.Literal(true)),
+    position: Place.queuePosition,
+    queueLength: Place.queueLength,
+    estimatedWaitSeconds: Place.estimatedWaitSeconds,
+    disrupted: Schema.optionalKey(Place.disrupted),
   }),
   Schema.Struct({ type: Schema.Literal("start_call"), startBefore: Schema.String }),
   Schema.Struct({ type: Schema.Literal("session"), webSocketUrl: Schema.String, sessionId: Schema.String }),
@@ -148,6 +157,9 @@ export const PushEvent = Schema.Union([
   Schema.Struct({ type: Schema.Literal("reconnect"), message: Schema.String }),
 ])
 export type PushEvent = typeof PushEvent.Type
+
+/** What a ticket's connection may be sent by its holder. */
+export const PushCommand = Schema.Struct({ type: Schema.Literals(["start", "leave"]) })
 
 /** One thing wrong with a request: where, and what was expected. */
 export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
@@ -189,10 +201,10 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
  * so it is no `Error`.
  */
 export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
-  uniqueRequestId: Schema.String,
-  queuePosition: Schema.Int,
-  queueLength: Schema.Int,
-  estimatedWaitSeconds: Schema.NullOr(Schema.Int),
+  uniqueRequestId: Started.fields.uniqueRequestId,
+  queuePosition: Place.queuePosition,
+  queueLength: Place.queueLength,
+  estimatedWaitSeconds: Place.estimatedWaitSeconds,
   /** the voice agent cannot be reached at the moment; nobody loses their place */
   disrupted: Schema.Boolean,
   /** the ticket is already called and may start at once (a rejoin) */

@@ -5,8 +5,9 @@
 import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { problem } from "../http/answer.ts"
+import { refused } from "../http/answer.ts"
 import { isOwnUpgrade, type Listeners, refuseUpgrade, write } from "../http/listeners.ts"
+import { problems } from "../http/problems.ts"
 
 /**
  * A request listener of node:http, and a middleware of Express and its kin. It answers everything below its base path, and
@@ -24,7 +25,7 @@ export type PrivateHandler = (request: IncomingMessage, response: ServerResponse
  */
 export type UpgradeHandler = (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-const closed = problem(503, "gate_closed", "The gate is closed.", { headers: { "retry-after": "5" } })
+const closed = refused(problems.gateClosed.tell("gate_closed", "The gate is closed.", {}, { "retry-after": "5" }))
 
 /** A mount path as `/voice`: with a slash before it and none behind; empty for the root. Throws for what is no path. */
 export const normalizeBasePath = (given = ""): string => {

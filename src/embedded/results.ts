@@ -4,7 +4,9 @@
  */
 
 import type { RequestError } from "../Gatekeeper.ts"
-import * as messages from "../messages.ts"
+import { tell } from "../http/failures.ts"
+import { problems, type Told } from "../http/problems.ts"
+import { eventsUrl } from "../http/successes.ts"
 import type {
   Blocked,
   Draining,
@@ -91,22 +93,29 @@ export type SessionEndedResult =
   | { readonly status: "accepted"; readonly released: boolean }
   | RefusedResult<"store_unavailable">
 
-type Details = Omit<RefusedResult<string>, "status" | "code" | "message">
+/** What a problem has to say beside its code and its words. */
+interface Details extends Omit<RefusedResult<string>, "status" | "code" | "message" | "issues"> {
+  readonly errors?: ReadonlyArray<FieldIssue>
+}
 
-const refused = <Code extends string>(code: Code, message: string, details: Details = {}): RefusedResult<Code> => ({
+const refused = <Code extends string>({
+  code,
+  detail,
+  members: { errors, ...members },
+}: Pick<Told<Code, Details>, "code" | "detail" | "members">): RefusedResult<Code> => ({
   status: "refused",
   code,
-  message,
-  ...details,
+  message: detail,
+  ...members,
+  ...(errors === undefined ? {} : { issues: errors }),
 })
 
 export const started = (session: Started): StartedResult => ({ status: "started", ...session })
 
 export const noClientAddress = (): RefusedResult<"no_client_address"> =>
-  refused("no_client_address", "address: Expected an IPv4 or IPv6 address.")
+  refused(problems.noClientAddress.tell("address: Expected an IPv4 or IPv6 address."))
 
-export const storeUnavailable = (_: StoreUnavailable): RefusedResult<"store_unavailable"> =>
-  refused("store_unavailable", messages.storeUnavailable, { retryAfterSeconds: 5 })
+export const storeUnavailable = (error: StoreUnavailable): RefusedResult<"store_unavailable"> => refused(tell(error))
 
 const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   status: "queued",
@@ -116,66 +125,16 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   estimatedWaitSeconds: ticket.estimatedWaitSeconds,
   disrupted: ticket.disrupted,
   called: ticket.called,
-  eventsUrl: `${basePath}/api/session/${ticket.uniqueRequestId}/events`,
+  eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
 })
 
-const draining = ({ message, retryAfterSeconds }: Draining): RefusedResult<"draining"> =>
-  refused("draining", message, { retryAfterSeconds })
-
-const notLaunched = (error: PlatformUnavailable | StoreUnavailable): RefusedResult<LaunchRefusal> =>
-  error._tag === "StoreUnavailable"
-    ? storeUnavailable(error)
-    : error.kind === "refused"
-      ? refused("request_refused", error.message)
-      : refused(error.kind === "rejected" ? "platform_rejected" : "platform_unavailable", error.message, {
-          retryAfterSeconds: error.retryAfterSeconds,
-        })
-
 /** What else can come of a request. */
-export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> => {
-  switch (error._tag) {
-    case "Queued":
-      return queued(error, basePath)
-    case "InvalidRequest":
-      return refused(error.code, error.message, { issues: error.issues })
-    case "Blocked":
-      return refused("blocked", error.message, { reason: error.reason })
-    case "RateLimited":
-      return refused("rate_limited", error.message, {
-        limit: error.limit,
-        retryAfterSeconds: error.retryAfterSeconds,
-      })
-    case "QueueFull":
-      return refused("queue_full", error.message, { retryAfterSeconds: error.retryAfterSeconds })
-    case "Draining":
-      return draining(error)
-    case "PlatformUnavailable":
-    case "StoreUnavailable":
-      return notLaunched(error)
-  }
-}
+export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> =>
+  error._tag === "Queued" ? queued(error, basePath) : refused(tell(error))
 
 export const ticketRefused = (error: TicketUnknown | StoreUnavailable): RefusedResult<TicketRefusal> =>
-  error._tag === "TicketUnknown" ? refused("ticket_unknown", error.message) : storeUnavailable(error)
+  refused(tell(error))
 
 export const startRefused = (
   error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining,
-): RefusedResult<StartRefusal> => {
-  switch (error._tag) {
-    case "TicketUnknown":
-      return refused("ticket_unknown", error.message)
-    case "TicketOver":
-      return refused("ticket_over", error.message, { state: error.state })
-    case "NotYourTurn":
-      return refused(
-        error.code,
-        error.message,
-        error.queuePosition === undefined ? {} : { queuePosition: error.queuePosition },
-      )
-    case "Draining":
-      return draining(error)
-    case "PlatformUnavailable":
-    case "StoreUnavailable":
-      return notLaunched(error)
-  }
-}
+): RefusedResult<StartRefusal> => refused(tell(error))

@@ -2,10 +2,11 @@
  * Every answer of the gate over HTTP, as a value: what is sent, and how the access log names it. Failures are RFC 9457
  * problem documents with a stable `code` and, for the existing widget, a `message`.
  */
-import type { RequestError } from "../Gatekeeper.ts"
 import * as messages from "../messages.ts"
-import type { TooManyConnections } from "../PushChannel.ts"
-import type { NotYourTurn, RateLimited, Started, TicketOver, TicketUnknown } from "../Session.ts"
+import type { Queued, Started } from "../Session.ts"
+import { type Failure, tell } from "./failures.ts"
+import { problems, type Told } from "./problems.ts"
+import { eventsUrl } from "./successes.ts"
 
 export interface Answer {
   readonly status: number
@@ -72,26 +73,9 @@ export const problem = (
   }),
 })
 
-const retryAfter = (seconds: number) => ({
-  headers: { "retry-after": String(seconds) },
-  extensions: { retryAfterSeconds: seconds },
-})
-
-/**
- * The headers of draft-ietf-httpapi-ratelimit-headers: every budget as a policy, and the one that decided as it stands, so
- * that no `t` is later than Retry-After. A concurrent budget has a unit of its own and no window.
- */
-const rateLimitHeaders = (error: RateLimited): Record<string, string> => {
-  const decided = error.limits.filter((limit) => limit.name === error.limit)
-  return {
-    "ratelimit-policy": error.limits
-      .map(
-        (l) => `"${l.name}";q=${l.quota};${l.windowSeconds > 0 ? `w=${l.windowSeconds}` : 'qu="concurrent-requests"'}`,
-      )
-      .join(", "),
-    ratelimit: decided.map((l) => `"${l.name}";r=${l.remaining};t=${l.resetSeconds}`).join(", "),
-  }
-}
+/** The answer that tells a problem. */
+export const refused = ({ code, detail, headers, members, status }: Told): Answer =>
+  problem(status, code, detail, { headers, extensions: { ...members } })
 
 /** A session has started: 200. */
 export const started = (session: Started): Answer =>
@@ -106,95 +90,63 @@ export const started = (session: Started): Answer =>
     "started",
   )
 
+/** The ticket waits: 202. */
+const queued = (ticket: Queued, basePath: string): Answer => ({
+  ...json(
+    202,
+    {
+      status: "queued",
+      uniqueRequestId: ticket.uniqueRequestId,
+      queuePosition: ticket.queuePosition,
+      estimatedWaitSeconds: ticket.estimatedWaitSeconds,
+      ...(ticket.disrupted ? { disrupted: true } : {}),
+      eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
+    },
+    "queued",
+  ),
+  newTicket: ticket.uniqueRequestId,
+})
+
 /** Everything else that can come of a request or of a ticket. */
-export const failed = (
-  error: RequestError | TicketUnknown | NotYourTurn | TicketOver | TooManyConnections,
-  basePath: string,
-): Answer => {
-  switch (error._tag) {
-    case "Queued":
-      return {
-        ...json(
-          202,
-          {
-            status: "queued",
-            uniqueRequestId: error.uniqueRequestId,
-            queuePosition: error.queuePosition,
-            estimatedWaitSeconds: error.estimatedWaitSeconds,
-            ...(error.disrupted ? { disrupted: true } : {}),
-            eventsUrl: `${basePath}/api/session/${error.uniqueRequestId}/events`,
-          },
-          "queued",
-        ),
-        newTicket: error.uniqueRequestId,
-      }
-    case "InvalidRequest":
-      return problem(400, error.code, error.message, { extensions: { errors: error.issues } })
-    case "Blocked":
-      return problem(403, "blocked", error.message, { extensions: { reason: error.reason } })
-    case "RateLimited": {
-      const { extensions, headers } = retryAfter(error.retryAfterSeconds)
-      return problem(429, "rate_limited", error.message, {
-        headers: { ...headers, ...rateLimitHeaders(error) },
-        extensions: { ...extensions, limit: error.limit },
-      })
-    }
-    case "TooManyConnections":
-      return problem(429, "too_many_connections", error.message, retryAfter(30))
-    case "QueueFull":
-      return problem(503, "queue_full", error.message, retryAfter(error.retryAfterSeconds))
-    case "Draining":
-      return problem(503, "draining", error.message, retryAfter(error.retryAfterSeconds))
-    case "PlatformUnavailable":
-      // repeated as it is, it would be refused again
-      if (error.kind === "refused") return problem(422, "request_refused", error.message)
-      return problem(
-        error.kind === "rejected" ? 502 : 503,
-        error.kind === "rejected" ? "platform_rejected" : "platform_unavailable",
-        error.message,
-        retryAfter(error.retryAfterSeconds),
-      )
-    case "StoreUnavailable":
-      return problem(503, "store_unavailable", messages.storeUnavailable, retryAfter(5))
-    case "TicketUnknown":
-      return problem(404, "ticket_unknown", error.message)
-    case "NotYourTurn":
-      return problem(409, error.code, error.message, {
-        extensions: error.queuePosition === undefined ? {} : { queuePosition: error.queuePosition },
-      })
-    case "TicketOver":
-      return problem(410, "ticket_over", error.message, { extensions: { state: error.state } })
-  }
-}
+export const failed = (error: Failure | Queued, basePath: string): Answer =>
+  error._tag === "Queued" ? queued(error, basePath) : refused(tell(error))
 
 /** An address has asked for tickets too often (`Security.StatusPerMinute`); nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
-  problem(429, "rate_limited", messages.askedTooOften(seconds), retryAfter(seconds))
+  refused(problems.askedTooOften.tell(messages.askedTooOften(seconds), seconds))
 
 /** Something that should not happen did; the log has the rest. */
-export const internalError = problem(500, "internal_error", "Something went wrong here.")
+export const internalError = refused(problems.internalError.tell("Something went wrong here."))
 
 /** The longest request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024
 
+const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, ...headers },
+})
+
+/** The path is served, and not by this method. */
+export const methodNotAllowed = (allowed: string): Answer =>
+  refused(problems.methodNotAllowed.tell("method_not_allowed", `method: Expected ${allowed}.`, {}, { allow: allowed }))
+
 export const refusals = {
-  notFound: problem(404, "not_found", "There is nothing at this path."),
+  notFound: refused(problems.notFound.tell("There is nothing at this path.")),
   // what is left of the body is not waited for
-  tooLarge: problem(413, "body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes.`, {
-    headers: { connection: "close" },
+  tooLarge: withHeaders(refused(problems.bodyTooLarge.tell(`The body is larger than ${MAX_BODY_BYTES} bytes.`)), {
+    connection: "close",
   }),
-  mediaType: problem(415, "unsupported_media_type", "content-type: Expected application/json."),
+  mediaType: refused(problems.unsupportedMediaType.tell("content-type: Expected application/json.")),
   /** a host's body parser ran before the gate and kept too little */
-  bodyTaken: problem(
-    500,
-    "body_already_read",
-    "The body was read before the gate: mount the gate before body parsers, or keep the bytes as request.rawBody.",
+  bodyTaken: refused(
+    problems.bodyAlreadyRead.tell(
+      "The body was read before the gate: mount the gate before body parsers, or keep the bytes as request.rawBody.",
+    ),
   ),
-  malformedJson: problem(400, "malformed_json", "body: Expected valid JSON."),
-  origin: problem(403, "origin_not_allowed", "origin: Expected an allowed origin (Security.AllowedOrigins)."),
-  host: problem(421, "host_not_allowed", "host: Expected a name of this gate (Server.AllowedHosts)."),
-  ticketId: problem(404, "ticket_unknown", "No request has this id, or it was over long ago."),
-  postOnly: problem(405, "method_not_allowed", "method: Expected POST.", { headers: { allow: "POST" } }),
-  noAddress: problem(400, "no_client_address", "The client's address is not known."),
-  upgradeRequired: problem(404, "not_found", "There is no WebSocket at this path."),
+  malformedJson: refused(problems.malformedJson.tell("body: Expected valid JSON.")),
+  origin: refused(problems.originNotAllowed.tell("origin: Expected an allowed origin (Security.AllowedOrigins).")),
+  host: refused(problems.hostNotAllowed.tell("host: Expected a name of this gate (Server.AllowedHosts).")),
+  postOnly: methodNotAllowed("POST"),
+  noAddress: refused(problems.noClientAddress.tell("The client's address is not known.")),
+  upgradeRequired: refused(problems.notFound.tell("There is no WebSocket at this path.")),
 } as const

@@ -13,6 +13,7 @@ import { type CloseReason, type Connection, type Opened, PushChannel } from "../
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
+import { tell } from "./failures.ts"
 
 /** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
 const closeCodes: Record<CloseReason, number> = {
@@ -208,9 +209,8 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       if (message === "start") {
         const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {
-            const { body, outcome } = failed(error, basePath)
-            const { message }: { message: string } = JSON.parse(body)
-            return refuse(outcome, message)
+            const { code, detail } = tell(error)
+            return refuse(code, detail)
           },
           onSuccess: ({ sessionId, webSocketUrl }) => answer({ type: "session", webSocketUrl, sessionId }),
         })

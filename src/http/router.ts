@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import { Documented, Routed } from "./Api.ts"
-import { type Answer, problem, refusals } from "./answer.ts"
+import { type Answer, methodNotAllowed, refusals } from "./answer.ts"
 import { Routes } from "./routes.ts"
 
 /** How the access log names what the router answered. */
@@ -75,9 +75,7 @@ const fallback = HttpRouter.add(
       const path = url.split("?", 1)[0] ?? url
       const known = methods.find((each) => each.path.test(path))
       if (known === undefined) return refusals.notFound
-      return problem(405, "method_not_allowed", `method: Expected ${known.allowed}.`, {
-        headers: { allow: known.allowed },
-      })
+      return methodNotAllowed(known.allowed)
     }),
   ),
 )

@@ -9,6 +9,7 @@ import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
 import { askLimit } from "./ask-limit.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
+import { problems } from "./problems.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
 export class Routes extends Context.Service<
@@ -114,13 +115,13 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               },
               yield* store.now,
             )
-            if (refusal !== undefined) return answers.problem(401, "webhook_unauthorized", refusal)
+            if (refusal !== undefined) return answers.refused(problems.webhookUnauthorized.tell(refusal))
             const body = yield* Effect.fromResult(parseJson(rawBody))
             const ids = sessionIdsOf(body)
             if (ids === undefined) {
-              return answers.problem(400, "invalid_request", "ConversationSessionId: Expected a session id.", {
-                extensions: { errors: [{ field: "ConversationSessionId", message: "Expected a session id" }] },
-              })
+              const errors = [{ field: "ConversationSessionId", message: "Expected a session id" }]
+              const detail = "ConversationSessionId: Expected a session id."
+              return answers.refused(problems.invalidWebhook.tell("invalid_request", detail, { errors }, {}))
             }
             const released = yield* Effect.mapError(gatekeeper.sessionEnded(ids), (error) =>
               answers.failed(error, basePath),
@@ -130,7 +131,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
         ready: Effect.gen(function* () {
           const notReady = (detail: string): Answer =>
-            answers.problem(503, "not_ready", detail, { headers: { "retry-after": "1" } })
+            answers.refused(problems.notReady.tell("not_ready", detail, {}, { "retry-after": "1" }))
           if (draining) return notReady("The gate is shutting down.")
           if (!(yield* stored)) return notReady("The store cannot be reached, or takes no writes.")
           const unserved = yield* gatekeeper.queueProblem

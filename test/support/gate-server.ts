@@ -10,7 +10,7 @@ import * as Listeners from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal, PushChannel } from "../../src/PushChannel.ts"
 import type { PushEvent } from "../../src/Session.ts"
-import { type GateServices, type Given, gateLayer, makeWorld, type World } from "./gate.ts"
+import { type GateServices, type Given, gateLayer, makeWorld, type Wiring, type World } from "./gate.ts"
 import { eventually } from "./process.ts"
 
 export interface Served {
@@ -33,6 +33,7 @@ export const servedTest = (
   given: Given,
   body: (served: Served) => Effect.Effect<void, unknown, GateServices | Scope.Scope>,
   options: Listeners.Options = {},
+  wiring: Pick<Wiring, "store"> = {},
 ): void => {
   it.live(name, () =>
     Effect.gen(function* () {
@@ -43,7 +44,7 @@ export const servedTest = (
       })
       const app = Listeners.layer(options).pipe(
         Layer.provide(log),
-        Layer.provideMerge(gateLayer(world, given, { push: layerLocal })),
+        Layer.provideMerge(gateLayer(world, given, { ...wiring, push: layerLocal })),
       )
       const context = yield* Layer.build(app)
       const listeners = Context.get(context, Listeners.Listeners)

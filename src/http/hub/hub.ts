@@ -23,6 +23,7 @@ import { makeTally } from "../../tally.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
+import { tell } from "../failures.ts"
 import { header } from "../incoming.ts"
 import { type Browser, makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
@@ -245,8 +246,8 @@ export const makeHub = (
             answer(error.message),
             Effect.sync(() => {
               fail(peer, error.message)
-              const { outcome, status } = failed(error, basePath)
-              logRefusal(peer, "REGISTER", status, outcome)
+              const { code, status } = tell(error)
+              logRefusal(peer, "REGISTER", status, code)
             }),
           ),
       })

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { eventually } from "../../support/process.ts"
 import { program, whenBuilt } from "./build.ts"
-import { type Answer, type Ask, ask, field } from "./http.ts"
+import { type Answer, type Ask, ask, field, judgeByItsDocument } from "./http.ts"
 
 export const PLATFORM_KEY = "vgp_e2e_this_is_the_platform_key"
 export const WEBHOOK_TOKEN = "e2e-webhook-token-0123456789"
@@ -143,6 +143,7 @@ const start = async (environment: Environment, args: ReadonlyArray<string>): Pro
       },
       LISTENS_WITHIN_MILLIS,
     )
+    await judgeByItsDocument(url)
   } catch (error) {
     await running.dispose()
     throw error

@@ -1,5 +1,6 @@
 /** Requests as a plain client sends them, one connection each unless asked otherwise, with nothing added or followed. */
 import { type Agent, type IncomingHttpHeaders, request } from "node:http"
+import { readWireDocument, type WireDocument } from "../../support/wire-document.ts"
 
 export interface Answer {
   readonly status: number
@@ -28,6 +29,36 @@ const parse = (text: string): Readonly<Record<string, unknown>> => {
   }
 }
 
+/** The documents of gates that run, by their origin; gates of one build have the same one. */
+const documents = new Map<string, WireDocument>()
+const read = new Map<string, WireDocument>()
+
+/** From now on `ask` judges every answer of this gate by the `/openapi.json` that it serves, if it serves one. */
+export const judgeByItsDocument = async (url: string): Promise<void> => {
+  const { status, text } = await ask("GET", `${url}/openapi.json`)
+  if (status !== 200) return
+  const document = read.get(text) ?? readWireDocument(text)
+  read.set(text, document)
+  documents.set(new URL(url).origin, document)
+}
+
+/** Throws where an answer is not what the gate's document says. */
+const judge = (method: string, url: string, answer: Answer): void => {
+  const { origin, pathname } = new URL(url)
+  const objection = documents.get(origin)?.objection({ method, path: pathname, ...answer })
+  if (objection === undefined) return
+  throw new Error(
+    `${method} ${pathname} answers ${answer.status}, not as /openapi.json says: ${objection}\n${answer.text}`,
+  )
+}
+
+/** Throws where an event of a gate's push channel is not what its document says. */
+export const judgeEvent = (url: string, event: unknown): void => {
+  const objection = documents.get(new URL(url).origin)?.eventObjection(event)
+  if (objection === undefined) return
+  throw new Error(`an event is not as /openapi.json says: ${objection}\n${JSON.stringify(event)}`)
+}
+
 /** Sends one request and reads the whole answer; rejects when the connection breaks. */
 export const ask = (
   method: string,
@@ -53,12 +84,18 @@ export const ask = (
         response.on("error", reject)
         response.on("end", () => {
           const answered = Buffer.concat(chunks).toString()
-          resolve({
+          const answer: Answer = {
             status: response.statusCode ?? 0,
             headers: response.headers,
             text: answered,
             json: parse(answered),
-          })
+          }
+          try {
+            judge(method, url, answer)
+            resolve(answer)
+          } catch (error) {
+            reject(error)
+          }
         })
       },
     )

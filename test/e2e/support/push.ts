@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { get } from "node:http"
 import { WebSocket } from "ws"
 import { eventually } from "../../support/process.ts"
+import { judgeEvent } from "./http.ts"
 
 export type PushedEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 
@@ -14,6 +15,11 @@ export interface Listener {
   readonly count: (type: string) => number
   readonly closed: () => boolean
   readonly dispose: () => Promise<void>
+}
+
+/** Judges all events by the document of the gate that sent them. */
+const judged = ({ url }: { readonly url: string }, events: ReadonlyArray<PushedEvent>): void => {
+  for (const event of events) judgeEvent(url, event)
 }
 
 const listening = (events: ReadonlyArray<PushedEvent>): Pick<Listener, "events" | "sees" | "count"> => ({
@@ -59,7 +65,10 @@ export const openSocket = async (
     send: (message) => socket.send(JSON.stringify(message)),
     closed: () => socket.readyState === WebSocket.CLOSED,
     closeCode: () => closeCode,
-    dispose: async () => socket.terminate(),
+    dispose: async () => {
+      socket.terminate()
+      judged(gate, events)
+    },
   }
 }
 
@@ -88,6 +97,7 @@ export const openEvents = (gate: { readonly url: string }, ticket: string): Prom
         closed: () => closed,
         dispose: async () => {
           request.destroy()
+          judged(gate, events)
         },
       })
     })

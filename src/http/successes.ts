@@ -1,0 +1,32 @@
+/** What the gate answers when all is well, as it goes over the wire. */
+import { Schema } from "effect"
+import { Queued, Started, TicketStatus } from "../Session.ts"
+
+/** 200: the session has started. */
+export const StartedAnswer = Schema.Struct({ status: Schema.Literal("started"), ...Started.fields }).annotate({
+  identifier: "Started",
+})
+
+/** 202: the ticket waits. */
+export const QueuedAnswer = Schema.Struct({
+  status: Schema.Literal("queued"),
+  uniqueRequestId: Queued.fields.uniqueRequestId,
+  queuePosition: Queued.fields.queuePosition,
+  estimatedWaitSeconds: Queued.fields.estimatedWaitSeconds,
+  disrupted: TicketStatus.fields.disrupted,
+  eventsUrl: Schema.String.annotate({
+    description: "Where the ticket's events are pushed, by WebSocket or Server-Sent Events.",
+  }),
+}).annotate({ identifier: "Queued" })
+
+export const TicketStatusAnswer = TicketStatus.annotate({ identifier: "TicketStatus" })
+
+export const SessionEndedAnswer = Schema.Struct({
+  released: Schema.Boolean.annotate({ description: "false for repeats and unknown sessions" }),
+})
+
+export const LiveAnswer = Schema.Struct({ status: Schema.Literal("ok") })
+export const ReadyAnswer = Schema.Struct({ status: Schema.Literal("ready") })
+
+/** Where a ticket's events are, below the path where the gate is mounted. */
+export const eventsUrl = (basePath: string, ticket: string): string => `${basePath}/api/session/${ticket}/events`

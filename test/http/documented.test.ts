@@ -1,0 +1,391 @@
+/**
+ * Every kind of answer that `/openapi.json` lists, provoked at a running gate and judged by that document: an answer of which
+ * it does not say status, headers and body fails, and so does a kind that it lists and nobody can provoke.
+ */
+
+import { mkdtempSync } from "node:fs"
+import { createServer, request as httpRequest } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
+import { listen } from "../../src/http/server.ts"
+import { noFacts } from "../../src/IpIntel.ts"
+import { limitKey } from "../../src/ip-intel/address.ts"
+import { CONNECTIONS_PER_CALLER, PushChannel } from "../../src/PushChannel.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Store } from "../../src/Store.ts"
+import * as memory from "../../src/store/memory.ts"
+import { gateOn, startPlatform } from "../embedded/support.ts"
+import { atCapacity, platformIsAway, platformRefuses, platformRefusesRequest, session } from "../support/gate.ts"
+import { eventStream, type Reply, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
+import { eventually } from "../support/process.ts"
+import { type Answered, readWireDocument, type WireDocument } from "../support/wire-document.ts"
+
+const REQUEST = "/api/session/request"
+const WEBHOOK = "/api/webhook/session-ended"
+const NOBODY = "n".repeat(22)
+const KEY = "AAAAAAAAAAAAAAAAAAAAAA=="
+const foreign = { origin: "https://evil.example" }
+const token = { "x-api-token": "the-webhook-token" }
+const secured = { Security: { WebhookApiToken: "the-webhook-token", AllowedOrigins: ["https://shop.example"] } }
+
+const ENDPOINTS = [
+  ["POST", REQUEST],
+  ["GET", `/api/session/${NOBODY}`],
+  ["DELETE", `/api/session/${NOBODY}`],
+  ["POST", `/api/session/${NOBODY}/start`],
+  ["GET", `/api/session/${NOBODY}/events`],
+  ["POST", WEBHOOK],
+  ["GET", "/health/live"],
+  ["GET", "/health/ready"],
+] as const
+
+/** What was seen of the document, by all tests. */
+const seen = new Set<string>()
+const documents: Array<WireDocument> = []
+
+interface Sent {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** Asks the gate at this port, and judges every answer by the gate's own document. */
+const witness = Effect.fnUntraced(function* (port: number, host = "gate") {
+  const { text } = yield* rawCall(port, { path: "/openapi.json", headers: { host } })
+  const document = readWireDocument(text)
+  documents.push(document)
+  const judge = <A extends { readonly status: number; readonly headers: Answered["headers"]; readonly text: string }>(
+    method: string,
+    path: string,
+    reply: A,
+  ): A => {
+    const answered = { method, path, ...reply }
+    assert.isUndefined(document.objection(answered), `${method} ${path} ${reply.status} ${reply.text}`)
+    seen.add(document.kindOf(answered) ?? "")
+    return reply
+  }
+  const ask = (method: string, path: string, { body, headers = {} }: Sent = {}) => {
+    const sent = body === undefined ? {} : { "content-type": "application/json" }
+    const bytes = typeof body === "string" || body === undefined ? body : JSON.stringify(body)
+    return Effect.map(rawCall(port, { method, path, headers: { host, ...sent, ...headers } }, bytes), (reply) =>
+      judge(method, path, reply),
+    )
+  }
+  const request = (body: unknown = {}, headers = {}) => ask("POST", REQUEST, { body, headers })
+  const start = (ticket: string) => ask("POST", `/api/session/${ticket}/start`)
+  const hangUp = (n: number) => ask("POST", WEBHOOK, { body: { WebSessionId: `web-${n}` }, headers: token })
+  /** A ticket whose turn it is: what stood before it has ended. */
+  const called = Effect.fnUntraced(function* () {
+    yield* request()
+    const ticket = ticketOf(yield* request())
+    yield* hangUp(1)
+    return ticket
+  })
+  return { document, judge, ask, request, start, hangUp, called }
+})
+
+const ticketOf = ({ body }: Pick<Reply, "body">): string => String(body.uniqueRequestId)
+
+const codeOf = ({
+  body,
+  status,
+}: {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}): ReadonlyArray<unknown> => [status, body.code]
+
+describe("the document says all of", () => {
+  servedTest("a ticket's life, and what is wrong with a request", secured, ({ port }) =>
+    Effect.gen(function* () {
+      const { ask, hangUp, request, start } = yield* witness(port)
+      yield* request()
+      const ticket = ticketOf(yield* request({}, { origin: "https://shop.example" }))
+      const path = `/api/session/${ticket}`
+      yield* ask("GET", path)
+      yield* ask("HEAD", path)
+      assert.deepStrictEqual(codeOf(yield* start(ticket)), [409, "not_your_turn"])
+      yield* hangUp(1)
+      assert.strictEqual((yield* ask("GET", path)).body.state, "called")
+      assert.strictEqual((yield* start(ticket)).status, 200)
+      assert.strictEqual((yield* ask("GET", path)).body.state, "live")
+      const other = ticketOf(yield* request())
+      yield* ask("DELETE", `/api/session/${other}`)
+      yield* ask("GET", `/api/session/${other}`)
+      assert.deepStrictEqual(codeOf(yield* start(other)), [410, "ticket_over"])
+      for (const [method, at] of ENDPOINTS) {
+        yield* ask(method, at, { headers: foreign })
+        yield* ask("PATCH", at)
+      }
+      yield* ask("GET", `/api/session/${NOBODY}`)
+      yield* start(NOBODY)
+      yield* ask("GET", `/api/session/${NOBODY}/events`)
+      for (const body of [{ transportType: 9 }, { campaignId: "nobody" }, { regionId: "moon" }, "{"])
+        yield* request(body)
+      const large = "x".repeat(MAX_BODY_BYTES + 1)
+      for (const at of [REQUEST, WEBHOOK]) yield* ask("POST", at, { body: large, headers: token })
+      yield* request({}, { "content-type": "text/plain" })
+      for (const body of ["{", {}]) yield* ask("POST", WEBHOOK, { body, headers: token })
+      yield* ask("POST", WEBHOOK, { body: {} })
+    }),
+  )
+
+  servedTest("a push channel and its events", secured, ({ port, url }) =>
+    Effect.gen(function* () {
+      const { ask, document, hangUp, judge, request } = yield* witness(port)
+      yield* request()
+      const ticket = ticketOf(yield* request())
+      const path = `/api/session/${ticket}/events`
+      const stream = yield* eventStream(url + path)
+      const socket = yield* webSocket(url + path)
+      socket.send("nonsense")
+      yield* socket.waitFor("the message is refused", (events) => events.some(({ type }) => type === "error"))
+      yield* hangUp(1)
+      yield* stream.waitFor("the start call", (events) => events.some(({ type }) => type === "start_call"))
+      socket.send('{"type":"start"}')
+      yield* socket.waitFor("the session", (events) => events.some(({ type }) => type === "session"))
+      yield* hangUp(2)
+      yield* stream.waitFor("the end", (events) => events.some(({ type }) => type === "ended"))
+      judge("GET", path, { status: 200, headers: Object.fromEntries(stream.headers), text: stream.text() })
+      for (const event of socket.events) assert.isUndefined(document.eventObjection(event), JSON.stringify(event))
+      assert.isDefined(document.eventObjection({ type: "position" }))
+      // where an upgrade is refused the answer is written by hand
+      judge("GET", path, yield* refusedUpgrade(port, path, foreign))
+      const unknown = `/api/session/${NOBODY}/events`
+      judge("GET", unknown, yield* refusedUpgrade(port, unknown))
+      // the handshake that is taken
+      const opened = yield* Effect.promise(
+        () =>
+          new Promise<{ status: number; headers: Answered["headers"]; text: string }>((resolve, reject) => {
+            const handshake = httpRequest({
+              port,
+              host: "127.0.0.1",
+              path,
+              headers: {
+                connection: "Upgrade",
+                upgrade: "websocket",
+                "sec-websocket-version": "13",
+                "sec-websocket-key": KEY,
+              },
+            })
+            handshake.on("error", reject)
+            handshake.on("upgrade", (response, stays) => {
+              stays.destroy()
+              resolve({ status: response.statusCode ?? 0, headers: response.headers, text: "" })
+            })
+            handshake.end()
+          }),
+      )
+      judge("GET", path, opened)
+      const channel = yield* PushChannel
+      const connection = { send: () => {}, backlog: () => 0, beat: () => true, close: () => {} }
+      for (let n = 0; n < CONNECTIONS_PER_CALLER; n++) {
+        yield* Effect.ignore(channel.open(`ticket-${n}`, limitKey("127.0.0.1"), connection))
+      }
+      assert.deepStrictEqual(codeOf(yield* ask("GET", path)), [429, "too_many_connections"])
+    }),
+  )
+
+  servedTest("a Host that is not the gate's", { Server: { AllowedHosts: ["gate.example"] } }, ({ port }) =>
+    Effect.gen(function* () {
+      const { ask } = yield* witness(port, "gate.example")
+      for (const [method, path] of ENDPOINTS) {
+        const { status } = yield* ask(method, path, { headers: { host: "evil.example" } })
+        assert.strictEqual(status, 421, path)
+      }
+    }),
+  )
+
+  servedTest("a blocked address and a platform that says no", secured, ({ port, world }) =>
+    Effect.gen(function* () {
+      const { hangUp, request } = yield* witness(port)
+      world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
+      assert.deepStrictEqual(codeOf(yield* request()), [403, "blocked"])
+      world.lookup = () => Effect.succeed(noFacts)
+      world.initiate = () => Effect.fail(platformRefuses)
+      assert.deepStrictEqual(codeOf(yield* request()), [502, "platform_rejected"])
+      world.initiate = () => Effect.fail(platformRefusesRequest)
+      assert.deepStrictEqual(codeOf(yield* request()), [422, "request_refused"])
+      yield* hangUp(7)
+      world.initiate = () => Effect.succeed(session(7))
+      assert.deepStrictEqual(codeOf(yield* request()), [503, "platform_unavailable"])
+    }),
+  )
+
+  for (const [code, how] of [
+    ["agent_busy", () => Effect.fail(atCapacity)],
+    ["agent_unavailable", () => Effect.fail(platformIsAway)],
+    ["request_refused", () => Effect.fail(platformRefusesRequest)],
+    ["platform_rejected", () => Effect.fail(platformRefuses)],
+    ["platform_unavailable", () => Effect.succeed(session(7))],
+  ] as const) {
+    servedTest(`a start that ends as ${code}`, secured, ({ port, world }) =>
+      Effect.gen(function* () {
+        const { called, hangUp, start } = yield* witness(port)
+        const ticket = yield* called()
+        yield* hangUp(7)
+        world.initiate = how
+        assert.strictEqual((yield* start(ticket)).body.code, code)
+      }),
+    )
+  }
+
+  servedTest("a start that is under way, and a gate that drains", secured, ({ drain, port, world }) =>
+    Effect.gen(function* () {
+      const { ask, called, request, start } = yield* witness(port)
+      const ticket = yield* called()
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      const first = yield* Effect.forkChild(start(ticket))
+      yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
+      assert.deepStrictEqual(codeOf(yield* start(ticket)), [409, "start_in_progress"])
+      yield* Deferred.succeed(answer, undefined)
+      yield* Fiber.join(first)
+      yield* drain
+      assert.deepStrictEqual(codeOf(yield* request()), [503, "draining"])
+      assert.deepStrictEqual(codeOf(yield* start(ticket)), [503, "draining"])
+      assert.deepStrictEqual(codeOf(yield* ask("GET", "/health/ready")), [503, "not_ready"])
+    }),
+  )
+
+  servedTest("limits and a full queue", { Security: { RateLimitHourly: 1 } }, ({ port }) =>
+    Effect.gen(function* () {
+      const { request } = yield* witness(port)
+      yield* request()
+      const limited = yield* request()
+      assert.deepStrictEqual(codeOf(limited), [429, "rate_limited"])
+      assert.isString(limited.headers["ratelimit-policy"])
+    }),
+  )
+
+  servedTest("a full queue", { Queue: { MaxLength: 1 } }, ({ port }) =>
+    Effect.gen(function* () {
+      const { request } = yield* witness(port)
+      yield* request()
+      yield* request()
+      assert.deepStrictEqual(codeOf(yield* request()), [503, "queue_full"])
+    }),
+  )
+
+  servedTest("an address that asks too often", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
+    Effect.gen(function* () {
+      const { ask, request } = yield* witness(port)
+      for (const [method, path] of ENDPOINTS.slice(1, 5)) {
+        yield* ask(method, path)
+        assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
+      }
+      yield* request({ uniqueRequestId: NOBODY })
+      const often = yield* request({ uniqueRequestId: NOBODY })
+      assert.deepStrictEqual(codeOf(often), [429, "rate_limited"])
+      assert.isUndefined(often.headers["ratelimit-policy"])
+    }),
+  )
+
+  /** A store that goes away, or has a fault, as soon as it is told to. */
+  const failing: { as: Effect.Effect<void, StoreUnavailable> } = { as: Effect.void }
+  const store = Layer.effect(
+    Store,
+    Effect.map(Store, (real) => ({
+      ...real,
+      run: (script, keys, args) => Effect.andThen(failing.as, real.run(script, keys, args)),
+      ping: Effect.andThen(
+        Effect.suspend(() => failing.as),
+        real.ping,
+      ),
+    })),
+  ).pipe(Layer.provide(memory.layer))
+  const away = new StoreUnavailable({ message: "away" })
+  for (const [what, as, status, code, routed] of [
+    ["a store that is away", Effect.fail(away), 503, "store_unavailable", "store_unavailable"],
+    // behind the router a fault has no body
+    ["a fault of the gate", Effect.die("a fault"), 500, "internal_error", ""],
+  ] as const) {
+    servedTest(
+      what,
+      secured,
+      ({ port }) =>
+        Effect.gen(function* () {
+          const { ask, hangUp, request, start } = yield* witness(port)
+          yield* request()
+          const ticket = ticketOf(yield* request())
+          yield* Effect.acquireRelease(
+            Effect.sync(() => {
+              failing.as = as
+            }),
+            () =>
+              Effect.sync(() => {
+                failing.as = Effect.void
+              }),
+          )
+          const path = `/api/session/${ticket}`
+          for (const reply of [yield* request(), yield* ask("GET", `${path}/events`)]) {
+            assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
+          }
+          for (const reply of [yield* ask("GET", path), yield* start(ticket), yield* ask("DELETE", path)]) {
+            assert.strictEqual(codeOf(reply).join(" "), `${status} ${routed}`)
+          }
+          yield* ask("GET", "/health/ready")
+          if (status === 503) yield* hangUp(1)
+        }),
+      {},
+      { store },
+    )
+  }
+
+  it.live("a gate that is mounted behind a body parser, and then closed", () =>
+    Effect.gen(function* () {
+      const platform = yield* Effect.acquireRelease(Effect.promise(startPlatform), ({ close }) => Effect.promise(close))
+      const gate = yield* Effect.promise(() => gateOn(platform))
+      const server = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          createServer((request, response) => {
+            if (request.method !== "POST") return gate.handler(request, response)
+            request.resume().on("end", () => gate.handler(request, response))
+          }),
+        ),
+        (running) => Effect.sync(() => running.close().closeAllConnections()),
+      )
+      const { ask, judge, request } = yield* witness(yield* listen(server, "127.0.0.1", 0))
+      assert.deepStrictEqual(codeOf(yield* request()), [500, "body_already_read"])
+      yield* ask("POST", WEBHOOK, { body: {} })
+      // a server on a socket file knows no addresses
+      const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")
+      const local = createServer(gate.handler).listen(socketPath)
+      yield* Effect.addFinalizer(() => Effect.sync(() => local.close().closeAllConnections()))
+      const headers = { "content-type": "application/json" }
+      const unnamed = yield* rawCall(0, { socketPath, method: "POST", path: REQUEST, headers }, "{}")
+      assert.deepStrictEqual(codeOf(judge("POST", REQUEST, unnamed)), [400, "no_client_address"])
+      yield* Effect.promise(() => gate.close())
+      for (const [method, path] of ENDPOINTS) {
+        assert.deepStrictEqual(codeOf(yield* ask(method, path)), [503, "gate_closed"])
+      }
+    }).pipe(Effect.scoped),
+  )
+})
+
+it("an answer of which the document does not say all is told apart", () => {
+  const [document] = documents
+  const json = "application/json; charset=utf-8"
+  const body = { uniqueRequestId: NOBODY, state: "live" }
+  const answered = { method: "GET", path: `/api/session/${NOBODY}`, status: 200, headers: { "content-type": json } }
+  const objection = (more: Partial<Answered>) =>
+    document?.objection({ ...answered, text: JSON.stringify(body), ...more }) ?? ""
+  assert.strictEqual(objection({}), "")
+  assert.include(objection({ status: 418 }), "418 is not documented")
+  assert.include(objection({ headers: { ...answered.headers, "x-new": "1" } }), "x-new is not documented")
+  assert.include(objection({ headers: { ...answered.headers, "cache-control": "public" } }), "cache-control")
+  assert.include(objection({ headers: { "content-type": "text/html" } }), "text/html is not documented")
+  assert.include(objection({ text: JSON.stringify({ ...body, more: 1 }) }), "additional properties")
+  assert.include(objection({ status: 429 }), "retry-after is missing")
+  assert.include(objection({ method: "PUT" }), "a method that is not documented")
+})
+
+it("the document lists nothing that no gate answers", () => {
+  const [document] = documents
+  assert.isDefined(document)
+  assert.deepStrictEqual(
+    [...(document?.kinds ?? [])].filter((kind) => !seen.has(kind)),
+    [],
+  )
+})

@@ -1,0 +1,98 @@
+/** Answers are written by hand, and come out as the schemas of the wire would write them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Schema } from "effect"
+import { notStarted, startRefused } from "../../src/embedded/results.ts"
+import * as outcomes from "../../src/gatekeeper/outcomes.ts"
+import { failed, started } from "../../src/http/answer.ts"
+import { type Failure, tell } from "../../src/http/failures.ts"
+import { type Problem, problems } from "../../src/http/problems.ts"
+import { eventsUrl, QueuedAnswer, StartedAnswer } from "../../src/http/successes.ts"
+import { TooManyConnections } from "../../src/PushChannel.ts"
+import { InvalidRequest, RateLimited, StoreUnavailable } from "../../src/Session.ts"
+
+const declarations: ReadonlyArray<Problem> = Object.values(problems)
+const strict = { onExcessProperty: "error" } as const
+
+const request = [
+  new InvalidRequest({ code: "invalid_request", message: "m", issues: [{ field: "f", message: "m" }] }),
+  outcomes.blocked("vpn"),
+  new RateLimited({
+    limit: "hour",
+    retryAfterSeconds: 7,
+    limits: [{ name: "hour", quota: 1, windowSeconds: 3600, remaining: 0, resetSeconds: 7 }],
+    message: "m",
+  }),
+  outcomes.queueFull(0, 1),
+  new StoreUnavailable({ message: "redis at 10.0.0.1" }),
+  outcomes.draining(),
+  outcomes.platformUnavailable("refused", "m"),
+  outcomes.platformUnavailable("rejected", "m"),
+  outcomes.platformUnavailable("unavailable", "m"),
+] as const
+const start = [
+  outcomes.ticketUnknown(),
+  outcomes.notYourTurn(3),
+  outcomes.startInProgress(),
+  outcomes.agentBusy(1),
+  outcomes.ticketOver("missed"),
+] as const
+const all: ReadonlyArray<Failure> = [...request, ...start, new TooManyConnections({ message: "m" })]
+
+describe("an answer is written as its schema writes it:", () => {
+  it("a session that has started", () => {
+    const session = { uniqueRequestId: "t", webSocketUrl: "wss://a", sessionId: "s" }
+    assert.deepStrictEqual(
+      JSON.parse(started(session).body),
+      Schema.encodeSync(StartedAnswer, strict)({ status: "started", ...session }),
+    )
+  })
+
+  for (const disrupted of [false, true]) {
+    it(`a ticket that waits${disrupted ? " while the platform is away" : ""}`, () => {
+      const ticket = outcomes.queued("t", { position: 2, length: 3, averageMillis: 1000, disrupted }, 1)
+      assert.deepStrictEqual(
+        JSON.parse(failed(ticket, "/voice").body),
+        Schema.encodeSync(
+          QueuedAnswer,
+          strict,
+        )({
+          status: "queued",
+          uniqueRequestId: "t",
+          queuePosition: 2,
+          estimatedWaitSeconds: 2,
+          ...(disrupted ? { disrupted } : {}),
+          eventsUrl: eventsUrl("/voice", "t"),
+        }),
+      )
+    })
+  }
+
+  for (const error of all) {
+    const { code, headers, status } = tell(error)
+    it(`${status} ${code}`, () => {
+      const answer = failed(error, "")
+      const body: unknown = JSON.parse(answer.body)
+      const declared = declarations.filter((problem) =>
+        Option.isSome(Schema.decodeUnknownOption(problem.body, strict)(body)),
+      )
+      assert.isNotEmpty(declared)
+      for (const problem of declared) assert.sameMembers(Object.keys(headers), Object.keys(problem.headers))
+      assert.strictEqual(answer.status, status)
+    })
+  }
+})
+
+describe("the promise facade says what HTTP says:", () => {
+  const facts = [
+    ...request.map((error) => ({ error, result: notStarted(error, "") })),
+    ...start.map((error) => ({ error, result: startRefused(error) })),
+  ]
+  for (const { error, result } of facts) {
+    const { code, detail, members } = tell(error)
+    it(code, () => {
+      const renamed = Object.entries(members).map(([name, value]) => [name === "errors" ? "issues" : name, value])
+      const expected: object = { status: "refused", code, message: detail, ...Object.fromEntries(renamed) }
+      assert.deepStrictEqual<object>(result, expected)
+    })
+  }
+})
