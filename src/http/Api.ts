@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
-import { fault, refusals, succeeds } from "./documented.ts"
+import { refusals, succeeds } from "./documented.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
 
@@ -77,34 +77,40 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   HttpApiEndpoint.get("status", "/api/session/:id", {
     params: id,
     success: succeeds(200, successes.TicketStatusAnswer),
-    error: [
-      ...refusals(problems.originNotAllowed, problems.ticketUnknown, problems.askedTooOften, problems.storeUnavailable),
-      fault,
-    ],
+    error: refusals(
+      problems.originNotAllowed,
+      problems.ticketUnknown,
+      problems.askedTooOften,
+      problems.internalError,
+      problems.storeUnavailable,
+    ),
   }).annotate(OpenApi.Description, "Where the ticket stands; asking counts as presence, unless it is refused (429)."),
   HttpApiEndpoint.post("start", "/api/session/:id/start", {
     params: id,
     success: succeeds(200, successes.StartedAnswer),
-    error: [
-      ...refusals(
-        problems.originNotAllowed,
-        problems.ticketUnknown,
-        problems.notYourTurn,
-        problems.ticketOver,
-        problems.askedTooOften,
-        problems.requestRefused,
-        problems.platformRejected,
-        problems.draining,
-        problems.platformUnavailable,
-        problems.storeUnavailable,
-      ),
-      fault,
-    ],
+    error: refusals(
+      problems.originNotAllowed,
+      problems.ticketUnknown,
+      problems.notYourTurn,
+      problems.ticketOver,
+      problems.askedTooOften,
+      problems.requestRefused,
+      problems.internalError,
+      problems.platformRejected,
+      problems.draining,
+      problems.platformUnavailable,
+      problems.storeUnavailable,
+    ),
   }).annotate(OpenApi.Description, "Starts the session of a called ticket."),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: succeeds(204, Schema.Void),
-    error: [...refusals(problems.originNotAllowed, problems.askedTooOften, problems.storeUnavailable), fault],
+    error: refusals(
+      problems.originNotAllowed,
+      problems.askedTooOften,
+      problems.internalError,
+      problems.storeUnavailable,
+    ),
   }).annotate(OpenApi.Description, "Gives up a place or a reserved slot; idempotent."),
 )
 
@@ -128,12 +134,13 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
       problems.malformedJson,
       problems.webhookUnauthorized,
       problems.bodyTooLarge,
+      problems.internalError,
       problems.bodyAlreadyRead,
       problems.storeUnavailable,
     ),
   }).annotate(
     OpenApi.Description,
-    "The platform says that a session has ended. Header `X-Api-Token`, or `webhook-id`, `webhook-timestamp`, `webhook-signature`. A fault of the gate is a 500 without a body.",
+    "The platform says that a session has ended. Header `X-Api-Token`, or `webhook-id`, `webhook-timestamp`, `webhook-signature`.",
   ),
 )
 
@@ -141,7 +148,7 @@ export const Operations = HttpApiGroup.make("Operations").add(
   HttpApiEndpoint.get("live", "/health/live", { success: succeeds(200, successes.LiveAnswer), error: refusals() }),
   HttpApiEndpoint.get("ready", "/health/ready", {
     success: succeeds(200, successes.ReadyAnswer),
-    error: [...refusals(problems.notReady), fault],
+    error: refusals(problems.internalError, problems.notReady),
   }),
 )
 

@@ -48,9 +48,3 @@ export const refusals = (...own: ReadonlyArray<Problem>) => {
       })
     })
 }
-
-/** A fault of the gate at an endpoint of the router, which answers it without a body. */
-export const fault = HttpApiSchema.WithHeaders(
-  HttpApiSchema.Empty(500).annotate({ description: "A fault of the gate; there is no body." }),
-  usual,
-)

@@ -218,7 +218,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       }
       if (message === "leave") {
         return Effect.matchEffect(gatekeeper.leave(ticket), {
-          onFailure: (error) => refuse("store_unavailable", error.message),
+          onFailure: () => refuse("store_unavailable", messages.storeUnavailable),
           onSuccess: () => answer({ type: "ended", reason: "left", message: messages.ended("left") }),
         })
       }

@@ -1,11 +1,11 @@
 /** Everything that is neither on the path of every request nor a document: tickets, webhooks and health, on Effect's router. */
 import { IncomingMessage } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import { Documented, Routed } from "./Api.ts"
-import { type Answer, methodNotAllowed, refusals } from "./answer.ts"
+import { type Answer, internalError, methodNotAllowed, refusals } from "./answer.ts"
 import { Routes } from "./routes.ts"
 
 /** How the access log names what the router answered. */
@@ -18,7 +18,9 @@ export const respond = <R>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const { source } = yield* HttpServerRequest.HttpServerRequest
-    const { body, headers, outcome, status } = yield* answer
+    const { body, headers, outcome, status } = yield* Effect.catchDefect(answer, (defect) =>
+      Effect.as(Effect.logError("A request failed", Cause.die(defect)), internalError),
+    )
     if (source instanceof IncomingMessage) outcomes.set(source, outcome)
     return status === 204
       ? HttpServerResponse.empty({ status, headers })
