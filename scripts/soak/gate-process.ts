@@ -68,6 +68,8 @@ const socketsOf = (pid: number): number => openFiles(pid).filter((file) => file.
 /** What a gate may warn of when the platform does what this one does. */
 const EXPECTED = [
   /The platform did not start a session/,
+  /It is not known whether the platform started a session/,
+  /The platform (cannot be reached|can be reached again) for campaign/,
   /A session is over that the platform did not tell us of/,
   /"level":"info"/,
 ]

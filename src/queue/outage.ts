@@ -4,6 +4,8 @@
  * - A gate is heard of with every sweep, once a second (`gates`). One that is not for `DEAD_MILLIS` is dead; one that goes says so.
  * - A turn is missed only when every gate that is not dead was heard of after the end of the start window: the start could have come
  *   through any of them.
+ * - A look at a turn that has just ended finds other gates whose next sweep is not due yet. That is no outage: the turn lasts a second
+ *   longer, until they were heard of (`LATE_MILLIS`).
  * - A waiting ticket is absent only when the gate of its connection has shown who is connected (its tick) after the end of the
  *   ticket's presence, which that gate's own sweep says; a ticket without a connection, when every gate was heard of since; at
  *   once, when its gate is dead.
@@ -27,6 +29,8 @@ import type { Step, Ticket } from "./step.ts"
  * until then a dead gate's callers who do not come back hold their places and slots.
  */
 export const DEAD_MILLIS = 45_000
+/** A gate sweeps every second; one that was heard of within this time (ms) is not silent. */
+export const LATE_MILLIS = 2_500
 /** The most start windows of one turn. */
 export const MOST_WINDOWS = 3
 /** A ticket that did not start while the platform could not be reached is not called again for so long (ms). */
@@ -85,7 +89,12 @@ end
 local function turn_of(id, t, present)
   local ends = tonumber(call('ZSCORE', LEASES, id) or '0')
   local since = ends < now and silent_since(ends)
-  if since then ends = renew(id, t, math.max(since, ends), away()) end
+  if since and now - since <= ${LATE_MILLIS} then
+    ends = now + ${COUNTED_MILLIS}
+    call('ZADD', LEASES, int(ends), id)
+  elseif since then
+    ends = renew(id, t, math.max(since, ends), away())
+  end
   if ends >= now then return ends end
   miss(id, t, present)
   return nil
@@ -166,7 +175,12 @@ export const miss = (s: Step, id: string, t: Ticket, present: number): void => {
 export const turnOf = (s: Step, id: string, t: Ticket, present: number): number | undefined => {
   let ends = s.db.zscore(s.leases, id) ?? 0
   const since = ends < s.now ? silentSince(s, ends) : undefined
-  if (since !== undefined) ends = renew(s, id, t, Math.max(since, ends), s.away())
+  if (since !== undefined && s.now - since <= LATE_MILLIS) {
+    ends = s.now + COUNTED_MILLIS
+    s.db.zadd(s.leases, ends, id)
+  } else if (since !== undefined) {
+    ends = renew(s, id, t, Math.max(since, ends), s.away())
+  }
   if (ends >= s.now) return ends
   miss(s, id, t, present)
   return undefined

@@ -5,12 +5,13 @@
  */
 import { Clock, Deferred, Effect } from "effect"
 import type { StoreUnavailable } from "../Session.ts"
+import { LATE_MILLIS } from "./outage.ts"
 
 /**
  * A gate sweeps every second. One whose last sweep is longer ago (ms) could not: its process or its machine stood still, or its
  * clock did.
  */
-export const STOOD_STILL_MILLIS = 2_500
+export const STOOD_STILL_MILLIS = LATE_MILLIS
 
 interface Reach {
   /** when the step failed that failed first since the store was told, by this process's steady clock */

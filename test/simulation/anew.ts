@@ -1,5 +1,5 @@
 /** What an outage gives to whoever was called: the start window anew, within bounds. Judged by the store's state before a step. */
-import { COUNTED_MILLIS, DEAD_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
+import { COUNTED_MILLIS, DEAD_MILLIS, LATE_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
 import type { Carried } from "./causes.ts"
 
 /** Since when a gate was silent that was not heard of since a moment, the longest silent one, or since when nobody swept. */
@@ -41,6 +41,8 @@ export const turnAfter = (step: Carried, id: string): Turn => {
   if (name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
   const looks = (name === "touch" && args.slice(1).includes(id)) || (name === "attach" && args[0] === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
+  // whose next sweep is not due yet
+  if (silent !== undefined && now - silent <= LATE_MILLIS) return { ...turn, ends: now + COUNTED_MILLIS }
   return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
 }
 

@@ -215,6 +215,28 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
+  test("a turn ends with its window beside another gate that sweeps, whoever looks", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      const called = yield* q.now
+      while (q.letter("t2") === "c") {
+        assert.isBelow((yield* q.now) - called, 2 * WINDOW)
+        // t2's page looks just after the window's end, before the other gate sweeps
+        yield* TestClock.adjust(200)
+        yield* q.attach("t2")
+        yield* q.touch("t2", "t3")
+        yield* TestClock.adjust(700)
+        q.on(q.there)
+        yield* q.sweep
+        q.on(q.here)
+        yield* TestClock.adjust(100)
+        yield* q.sweep
+      }
+      assert.isAtMost((yield* q.now) - called, WINDOW + 4 * SECOND)
+      assert.strictEqual(q.letter("t3"), "c")
+    }),
+  )
+
   test("a gate that stands still again and again does not hold a slot for ever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
