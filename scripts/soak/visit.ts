@@ -9,13 +9,16 @@ import type { World } from "./world.ts"
 
 /** No visit lasts longer: a lost end holds a call for the longest call. */
 const LONGEST_MILLIS = 8 * 60_000
+/** A turn lasts so much longer at most where another gate's sweep is not due yet (two looks, a second each); a window is 8 s. */
+const LONGER_MILLIS = 3_000
 
 export class Visit {
   private readonly world: World
   private readonly caller: Caller
   private readonly gate: Asking
   private readonly timers = new Set<NodeJS.Timeout>()
-  private readonly startCalls = new Set<unknown>()
+  /** when each start call's window ends, as the gate wrote it */
+  private readonly startCalls: Array<string> = []
   private finish = (): void => {}
   private ticket = ""
   private line: Line | undefined
@@ -54,7 +57,7 @@ export class Visit {
     await this.open()
     await finished
     const allowed = 1 + this.world.platform.kept(this.caller.id)
-    if (this.startCalls.size > allowed) this.problem("called more than once", [...this.startCalls].join(" "))
+    if (this.startCalls.length > allowed) this.problem("called more than once", this.startCalls.join(" "))
   }
 
   /** An answer that is the end of the visit. */
@@ -80,7 +83,7 @@ export class Visit {
   }
 
   private heard(said: Said): void {
-    if (said.type === "start_call") this.called(said.startBefore)
+    if (said.type === "start_call") this.called(String(said.startBefore))
     else if (said.type === "session") this.live()
     else if (said.type === "ended") this.ended(String(said.reason))
     else if (said.type === "error") this.refused(String(said.code))
@@ -88,10 +91,13 @@ export class Visit {
     else if (said.type !== "position") this.done("unknown events", JSON.stringify(said))
   }
 
-  private called(startBefore: unknown): void {
+  private called(startBefore: string): void {
     // a line that is opened again, or is not the first to ask, hears of the same start call
-    if (this.startCalls.has(startBefore)) return
-    this.startCalls.add(startBefore)
+    if (this.startCalls.includes(startBefore)) return
+    // a turn lasts a moment longer where the other gate's sweep is not due yet: that is no further call
+    const before = this.startCalls.at(-1)
+    if (before !== undefined && Math.abs(Date.parse(startBefore) - Date.parse(before)) < LONGER_MILLIS) return
+    this.startCalls.push(startBefore)
     this.count("start calls")
     const { mood, reactionMillis, transport } = this.caller
     // the gate starts for its hub
