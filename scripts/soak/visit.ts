@@ -94,12 +94,13 @@ export class Visit {
   private called(startBefore: string): void {
     // a line that is opened again, or is not the first to ask, hears of the same start call
     if (this.startCalls.includes(startBefore)) return
-    // a turn lasts a moment longer where the other gate's sweep is not due yet: that is no further call
+    const { mood, reactionMillis, transport } = this.caller
+    // who lets a turn end may hear that it lasts a moment longer, until the other gate has swept: that is no further call
     const before = this.startCalls.at(-1)
-    if (before !== undefined && Math.abs(Date.parse(startBefore) - Date.parse(before)) < LONGER_MILLIS) return
+    const letsEnd = mood === "late" || mood === "never"
+    if (letsEnd && before !== undefined && Date.parse(startBefore) - Date.parse(before) < LONGER_MILLIS) return
     this.startCalls.push(startBefore)
     this.count("start calls")
-    const { mood, reactionMillis, transport } = this.caller
     // the gate starts for its hub
     if (mood === "never" || transport === "hub") return
     this.after(mood === "late" ? WINDOW_SECONDS * 1_000 + 1_500 : reactionMillis, () => this.start())
