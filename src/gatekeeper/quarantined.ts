@@ -17,6 +17,9 @@ export type NoteQuarantined = (
   now: number,
 ) => Effect.Effect<void>
 
+/** Only the key: an id may be a ticket's, which is a credential, and a settlement names its caller. */
+const keyOf = (last: string): string => last.split(" ", 1)[0] ?? ""
+
 /** `began` is when this instance did, by the store's clock (ms). */
 export const makeQuarantined = (began: number): NoteQuarantined => {
   const logged = new Map<string, { readonly count: number; readonly at: number }>()
@@ -26,7 +29,7 @@ export const makeQuarantined = (began: number): NoteQuarantined => {
     if (before !== undefined && now - before.at < LOG_EVERY_MILLIS) return Effect.void
     logged.set(name, { count, at: now })
     return Effect.logError(
-      `The store held records of campaign ${name} that cannot be read (${count} so far; the last in ${JSON.stringify(last)}). They were ` +
+      `The store held records of campaign ${name} that cannot be read (${count} so far; the last in its key ${keyOf(last)}). They were ` +
         `removed, and the last 100 are kept in ${quarantineKeyOf(campaign)}. If one was a ticket, it has ended, and its caller may ` +
         "ask again. Find out what else writes to the gate's keys.",
     )

@@ -28,8 +28,12 @@ export const makeSteps = (
 
     const settle: Steps["settle"] = (at, settlements) =>
       // each on its own: on a Cluster another caller's keys may be on a node that is away
-      Effect.filter(settlements, ({ caller, kind, ticket }) =>
-        Effect.match(limiter[kind](caller, ticket), { onFailure: () => false, onSuccess: () => true }),
+      // and all at once, so that a sweep waits for one command that times out, not for each
+      Effect.filter(
+        settlements,
+        ({ caller, kind, ticket }) =>
+          Effect.match(limiter[kind](caller, ticket), { onFailure: () => false, onSuccess: () => true }),
+        { concurrency: "unbounded" },
       ).pipe(
         Effect.flatMap((done) => (done.length === 0 ? Effect.void : queue.settled(at, done))),
         Effect.catch(() => Effect.void),
