@@ -58,7 +58,7 @@ if (process.argv.includes("--if-needed") && existsSync(stamp) && readFileSync(st
 
 console.log("Building …")
 rmSync(output, { recursive: true, force: true })
-run("tsc", "-p", "scripts/tsconfig.build.json")
+run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
 
 for (const file of files) {
   if (extname(file) !== ".ts" && !file.startsWith(web + sep)) cpSync(file, join(output, relative(source, file)))

@@ -5,13 +5,15 @@
  * queue, whatever these are; what the first took is given back by the caller of `admit` when the second fails.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import { type Admitted, type Asked, type At, admittingOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
-import { ADMIT_ARGS } from "./queue/admit.ts"
-import { RateLimiter, TAKE_ARGS, type Taking, takingOf } from "./RateLimiter.ts"
+import { type Admitted, type At, admittingOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
+import { takeAndAdmit } from "./queue/rules.ts"
+import { steppedOf } from "./queue/step.ts"
+import { RateLimiter, takingOf } from "./RateLimiter.ts"
+import type { Budgets } from "./rules/limits/units.ts"
+import type { QueueContext } from "./rules/step.ts"
+import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
 import { type RateLimited, StoreUnavailable, stackless } from "./Session.ts"
-import { type Script, Store } from "./Store.ts"
-import { chain } from "./store/chain.ts"
-import { list } from "./store/reply.ts"
+import { Store } from "./Store.ts"
 
 type Admit = (at: At, newcomer: Newcomer) => Effect.Effect<Stepped<Admitted>, RateLimited | StoreUnavailable>
 
@@ -57,29 +59,37 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
     const queue = yield* FifoQueue
     const limits = takingOf(limiter, store)
     const line = admittingOf(queue, store)
-    if (!store.spans || limits === undefined || line === undefined) {
+    if (!store.crossSlot || limits === undefined || line === undefined) {
       return Admission.of({ admit: separate(limiter, queue) })
     }
 
-    let chained: Script | undefined
-    const together = (taking: Taking, admitting: Asked<Admitted>) => {
-      chained ??= chain(taking.script, TAKE_ARGS, admitting.script, ADMIT_ARGS)
-      return Effect.flatMap(
-        store.run(chained, [...taking.keys, ...admitting.keys], [...taking.args, ...admitting.args]),
-        (reply) => {
-          const [taken = [], admitted = []] = list(reply)
-          const refused = taking.refusal(taken)
-          return refused === undefined ? Effect.succeed(admitting.read(admitted)) : Effect.fail(refused)
-        },
-      )
+    /** by the queue's, which is made anew when its slots change */
+    const contexts = new WeakMap<QueueContext, TakeAndAdmitContext>()
+    const contextOf = (budgets: Budgets, queue: QueueContext): TakeAndAdmitContext => {
+      const known = contexts.get(queue) ?? { budgets, queue }
+      contexts.set(queue, known)
+      return known
     }
     return Admission.of({
       admit: (at, newcomer) =>
         line.reached(at, (now): ReturnType<Admit> => {
-          const taking = limits(newcomer.caller, newcomer.id, now)
-          if (Result.isFailure(taking)) return Effect.fail(taking.failure)
-          if (taking.success === undefined) return queue.admit(at, newcomer)
-          return together(taking.success, line.admitting(at, newcomer, now))
+          const asked = limits(newcomer.caller, newcomer.id, now)
+          if (Result.isFailure(asked)) return Effect.fail(asked.failure)
+          if (asked.success === undefined) return queue.admit(at, newcomer)
+          const { budgets, log, refusal, take } = asked.success
+          const ask = {
+            keys: line.keys(at),
+            ownKeys: [log],
+            now,
+            context: contextOf(budgets, line.context(at)),
+            call: { take, newcomer: line.newcomer(newcomer) },
+          }
+          return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
+            const { result, ...left } = steppedOf(answer)
+            if (result.admitted !== undefined) return Effect.succeed({ result: result.admitted, ...left })
+            if (result.refused !== undefined) return Effect.fail(refusal(result.refused))
+            return Effect.die(new TypeError("a newcomer was neither refused nor admitted"))
+          })
         }),
     })
   }),

@@ -6,13 +6,14 @@
  * From then on nobody can find out whose hash an old one is. Budgets begin anew with the new key, once a week.
  */
 import { createHmac, randomBytes } from "node:crypto"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import { limitKey } from "./ip-intel/address.ts"
+import { runs } from "./rules/rules.ts"
 import type { StoreUnavailable } from "./Session.ts"
 import { Settings } from "./Settings.ts"
-import { type Script, Store } from "./Store.ts"
-import { text } from "./store/reply.ts"
+import { Store } from "./Store.ts"
+import { NO_CONTEXT, ruleOf } from "./store/rule.ts"
 
 const DAY_MILLIS = 86_400_000
 /** How long a key is used. */
@@ -28,28 +29,7 @@ const KEY_BYTES = 32
 const NAME_LENGTH = 16
 const REMEMBERED = 10_000
 
-/**
- * Answers the key that there is, or keeps the one that is offered.
- *
- * KEYS 1 the key of this week · ARGV 1 offered · 2 lifetime (ms)
- */
-const agree: Script = {
-  name: "privacy.key",
-  numberOfKeys: 1,
-  lua: `-- voicegate privacy.key
-if redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return ARGV[1] end
-return redis.call('GET', KEYS[1])
-`,
-  memory: (db, [name = ""], [offered = "", lifetime]) => {
-    const known = db.get(name)
-    if (known !== undefined) return known
-    db.set(name, offered, Number(lifetime))
-    return offered
-  },
-}
-
-/** The scripts, for tests. */
-export const scripts = { agree }
+const agree = ruleOf("callerNames.agree", runs["callerNames.agree"], Schema.String)
 
 export class CallerNames extends Context.Service<
   CallerNames,
@@ -82,8 +62,9 @@ export class CallerNames extends Context.Service<
       const agreeOn = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {
         const week = weekAt(now)
         const lifetime = FIRST_MONDAY_MILLIS + (week + 1) * KEY_MILLIS + LINGER_MILLIS - now
-        const offered = current.week === week ? current.key : newKey()
-        const key = text(yield* store.run(agree, [`vg:privacy:${week}`], [offered, lifetime]))
+        const secret = current.week === week ? current.key : newKey()
+        const keys = [`vg:privacy:${week}`]
+        const key = yield* store.run(agree, { keys, now, context: NO_CONTEXT, call: { secret, lifetime } })
         if (current.key === key && current.week === week) return
         current = { week, key }
         names.clear()

@@ -26,7 +26,7 @@ import {
   statusOf,
   UsageData,
 } from "./platform-api/wire.ts"
-import type { SessionConfig } from "./Session.ts"
+import type { StartConfig } from "./Session.ts"
 import { type Campaign, Settings } from "./Settings.ts"
 
 export { CIRCUIT_FAILURES, CIRCUIT_OPEN_MILLIS } from "./platform-api/circuit.ts"
@@ -40,6 +40,7 @@ export {
 } from "./platform-api/errors.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
 export type { Finding } from "./platform-api/verify.ts"
+export type { StartConfig } from "./Session.ts"
 
 /** A session that the platform has started. */
 export interface WebSession {
@@ -53,9 +54,6 @@ export interface Concurrency {
   readonly limit: number
   readonly inUse: number
 }
-
-/** What a session is started with. */
-export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
 
 /** What the platform's history says of a session. */
 export interface SessionState {

@@ -2,20 +2,28 @@
  * Budgets of one caller: calls an hour, calls a day, tickets open at once. They are taken together or not at all in one step of
  * the store, and given back by token. Windows slide exactly: a unit counts until one hour, or one day, after its moment.
  */
-import { Context, Effect, Layer, Result } from "effect"
+import { Context, Effect, Layer, Result, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import type { Settlement, SettlementKind } from "./FifoQueue.ts"
-import { giveBack } from "./limits/give-back.ts"
-import { take } from "./limits/take.ts"
-import { DAY, HOUR, keysOf } from "./limits/units.ts"
 import * as messages from "./messages.ts"
+import { usage } from "./queue/answers.ts"
+import type { GiveBackContext } from "./rules/limits/give-back.ts"
+import type { Take, Usage } from "./rules/limits/take.ts"
+import { type Budgets, DAY, HOUR } from "./rules/limits/units.ts"
+import { runs } from "./rules/rules.ts"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
-import { type Reply, type Script, Store } from "./Store.ts"
-import { integer, list } from "./store/reply.ts"
+import { Store } from "./Store.ts"
+import { ruleOf } from "./store/rule.ts"
 
-export { TAKE_ARGS } from "./limits/take.ts"
-export { HOLD_MILLIS, keysOf } from "./limits/units.ts"
+/** A unit whose ticket was never said to be over is no longer open after this time (ms). */
+export const HOLD_MILLIS: number = DAY
+
+/** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of what was given back in the last hour. */
+export const keysOf = (caller: string): readonly [log: string, refunds: string] => [
+  `vg:{${caller}}:log`,
+  `vg:{${caller}}:refunds`,
+]
 
 /**
  * A refusal is repeated without asking the store while all its figures hold, and at most for this time: a unit that
@@ -28,17 +36,33 @@ const MOST_REFUSED = 10_000
 const REFUNDS_CHANNEL = "vg:refunds"
 /** When to try again while too many of one's own tickets are open: their end cannot be foretold. */
 const CONCURRENT_RETRY_SECONDS = 30
+const NO_KEYS: ReadonlyArray<string> = []
 
-/** The scripts, for the contract and differential tests. */
-export const scripts = { take, giveBack }
+const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
+
+/** How the store is asked for units, and to take them back. */
+export const rules = {
+  take: ruleOf(
+    "limits.take",
+    runs["limits.take"],
+    Struct({
+      taken: Flag,
+      usage: optionalKey(usage),
+    }),
+    true,
+  ),
+  giveBack: ruleOf("limits.giveBack", runs["limits.giveBack"], Finite),
+}
 
 /** What a taking asks of the store, for a step that does more with it. */
 export interface Taking {
-  readonly script: Script
-  readonly keys: ReadonlyArray<string>
-  readonly args: ReadonlyArray<string | number>
-  /** Why nothing was taken; undefined where it was. */
-  readonly refusal: (reply: Reply) => RateLimited | undefined
+  /** where the caller's units are */
+  readonly log: string
+  /** the same object every time */
+  readonly budgets: Budgets
+  readonly take: Take
+  /** Why nothing was taken. */
+  readonly refusal: (usage: Usage) => RateLimited
 }
 
 export class RateLimiter extends Context.Service<
@@ -99,8 +123,21 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const fullest = RateLimitDaily > 0 ? RateLimitDaily : RateLimitHourly * (DAY / HOUR)
     const unlimited = !counted && RateLimitConcurrency === 0
 
-    const limitStates = (reply: ReadonlyArray<number>, now: number): ReadonlyArray<LimitState> => {
-      const [, hour = 0, hourReset = 0, day = 0, dayReset = 0, held = 0] = reply
+    const budgets: Budgets = {
+      hourly: RateLimitHourly,
+      daily: RateLimitDaily,
+      concurrent: RateLimitConcurrency,
+    }
+    const giveBack: GiveBackContext = {
+      refundsPerHour: RefundsPerHour,
+      missedUnits: counted ? MissedTurnCost - 1 : 0,
+      fullest,
+      concurrent: RateLimitConcurrency,
+      counted,
+      channel: REFUNDS_CHANNEL,
+    }
+
+    const limitStates = ({ day, dayReset, hour, hourReset, open }: Usage, now: number): ReadonlyArray<LimitState> => {
       const states: Array<LimitState> = []
       const add = (name: LimitState["name"], quota: number, seconds: number, used: number, reset: number): void => {
         if (quota === 0) return
@@ -114,7 +151,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       }
       add("hour", RateLimitHourly, HOUR / 1000, hour, secondsUntil(hourReset, now))
       add("day", RateLimitDaily, DAY / 1000, day, secondsUntil(dayReset, now))
-      add("concurrent", RateLimitConcurrency, 0, held, held === 0 ? 0 : CONCURRENT_RETRY_SECONDS)
+      add("concurrent", RateLimitConcurrency, 0, open, open === 0 ? 0 : CONCURRENT_RETRY_SECONDS)
       return states
     }
 
@@ -138,84 +175,72 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     }
 
     /** What a refusal said, by the caller's first key, and how long it holds. */
-    const refused = boundedCache<{ readonly figures: ReadonlyArray<number>; readonly until: number }>(MOST_REFUSED)
+    const refused = boundedCache<{ readonly usage: Usage; readonly until: number }>(MOST_REFUSED)
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
     /** Until when a refusal's figures hold: no unit of any budget comes back by itself any earlier. */
-    const holdsUntil = ([, , hourReset = 0, , dayReset = 0, , openReset = 0]: ReadonlyArray<number>): number =>
+    const holdsUntil = ({ dayReset, hourReset, openReset }: Usage): number =>
       Math.min(...[hourReset, dayReset, openReset].filter((reset) => reset > 0))
 
     const settle =
       (kind: SettlementKind) =>
       (caller: string, token: Settlement["ticket"]): Effect.Effect<void, StoreUnavailable> => {
         if (unlimited) return Effect.void
-        const keys = keysOf(caller)
-        const args = (now: number) => [
-          now,
-          token,
-          kind,
-          RefundsPerHour,
-          counted ? MissedTurnCost - 1 : 0,
-          fullest,
-          RateLimitConcurrency,
-          counted ? "kept" : "",
-          REFUNDS_CHANNEL,
-        ]
-        return Effect.flatMap(store.now, (now) => store.run(giveBack, keys, args(now))).pipe(
-          Effect.andThen(Effect.sync(() => void refused.delete(keys[0] ?? ""))),
-        )
+        const ownKeys = keysOf(caller)
+        return Effect.flatMap(store.now, (now) =>
+          store.run(rules.giveBack, { keys: ownKeys, now, context: giveBack, call: { token, kind } }),
+        ).pipe(Effect.andThen(Effect.sync(() => void refused.delete(ownKeys[0]))))
       }
 
     /** What a caller was refused for, while that holds; `log` is the caller's first key. */
     const known = (log: string, now: number): RateLimited | undefined => {
       const last = refused.get(log)
-      return last !== undefined && now < last.until ? refuse(limitStates(last.figures, now)) : undefined
+      return last !== undefined && now < last.until ? refuse(limitStates(last.usage, now)) : undefined
     }
 
     const asking = (
       caller: string,
       token: string,
       now: number,
-      answer: "brief" | "",
+      omitUsage: boolean,
     ): Result.Result<Taking | undefined, RateLimited> => {
       if (unlimited) return Result.succeed(undefined)
-      const [log = ""] = keysOf(caller)
+      const [log] = keysOf(caller)
       const repeated = known(log, now)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
-        script: take,
-        keys: [log],
-        args: [now, token, RateLimitHourly, RateLimitDaily, RateLimitConcurrency, answer],
-        refusal: (reply) => {
-          const figures = list(reply).map(integer)
-          if (figures[0] === 1) return undefined
-          refused.set(log, { figures, until: Math.min(holdsUntil(figures), now + REPEAT_MILLIS) })
-          return refuse(limitStates(figures, now))
+        log,
+        budgets,
+        take: omitUsage ? { token, omitUsage } : { token },
+        refusal: (usage) => {
+          refused.set(log, { usage, until: Math.min(holdsUntil(usage), now + REPEAT_MILLIS) })
+          return refuse(limitStates(usage, now))
         },
       })
     }
 
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0,
-      refusal: (caller) => Effect.map(store.now, (now) => known(keysOf(caller)[0] ?? "", now)),
+      refusal: (caller) => Effect.map(store.now, (now) => known(keysOf(caller)[0], now)),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
-          const asked = asking(caller, token, now, "")
+          const asked = asking(caller, token, now, false)
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
           if (asked.success === undefined) return Effect.succeed([])
-          const { args, keys, refusal, script } = asked.success
-          return Effect.flatMap(store.run(script, keys, args), (reply) => {
-            const refused = refusal(reply)
-            return refused === undefined
-              ? Effect.succeed(limitStates(list(reply).map(integer), now))
-              : Effect.fail(refused)
-          })
+          const { log, refusal, take } = asked.success
+          return Effect.flatMap(
+            store.run(rules.take, { keys: NO_KEYS, ownKeys: [log], now, context: budgets, call: take }),
+            ({ taken, usage }) => {
+              if (usage === undefined) return Effect.die(new TypeError("limits.take did not say what is used"))
+              return taken ? Effect.succeed(limitStates(usage, now)) : Effect.fail(refusal(usage))
+            },
+          )
         }),
       refund: settle("refund"),
       release: settle("release"),
       missed: settle("missed"),
     })
-    takings.set(limiter, { taking: (caller, token, now) => asking(caller, token, now, "brief"), store })
+    takings.set(limiter, { taking: (caller, token, now) => asking(caller, token, now, true), store })
     return limiter
   }),
 )

@@ -87,6 +87,9 @@ export interface SessionConfig {
   readonly audio: AudioConfiguration
 }
 
+/** What a session is started with. */
+export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
+
 /** A session that the platform has started. */
 export const Started = Schema.Struct({
   uniqueRequestId: Schema.String.annotate({ description: "The ticket: its bearer's only credential." }),

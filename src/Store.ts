@@ -1,53 +1,54 @@
 /**
- * The shared key-value store. It runs one script atomically, keeps cached values with a lifetime, carries messages
+ * The shared key-value store. It runs one rule atomically, keeps cached values with a lifetime, carries messages
  * between instances (at most once: a message is a hint to look, never the truth), and says whether it is reachable.
  *
- * A script is written once per store, as twins side by side: Lua for Redis, TypeScript for memory.
+ * What is decided in one step is a rule (`src/rules`): a TypeScript function, which the memory store runs as it is and Redis as the Lua that
+ * is made of it.
  */
 import { Context, type Effect, type Scope } from "effect"
+import type { Run } from "./rules/run.ts"
 import type { StoreUnavailable } from "./Session.ts"
-import type { MemoryDb } from "./store/MemoryDb.ts"
-
-/** What a script answers: strings and integers, nested in lists, on both stores alike. */
-export type Reply = string | number | ReadonlyArray<Reply>
 
 /**
  * One atomic step of the store.
  *
- * All `KEYS` of one call share a hash tag, so that every script is legal on Redis Cluster. Arguments reach the script as
- * strings. Scripts never read the clock: the time is an argument.
+ * The context and the calls are JSON for Redis, and so is the answer. Rules never read the clock: the time is given to them.
  */
-export interface Script {
-  /** names the script in logs, unique */
+export interface Rule<RuleContext extends object, Call extends object, Answer> {
+  /** names the rule in logs, unique */
   readonly name: string
-  readonly numberOfKeys: number
+  readonly run: Run<RuleContext, Call, Answer>
+  /** ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). Answers a JSON list, an answer a call. */
   readonly lua: string
-  /**
-   * Set where several calls may travel as one command, which then does what the calls would do one after the other. The
-   * arguments at the places `own` (from 0) are each call's own, those at `times` are moments (ms), of which the first call's
-   * count, and all others are equal; ARGV is the first call's arguments and then the own ones of each further call. The first `ownKeys` keys are each call's own, all others are equal; KEYS are the own ones of every
-   * call, and then the others. The Lua text then
-   * always answers a list with one reply a call; the memory twin is given one call and answers its reply.
-   */
-  readonly joins?: {
-    readonly own: ReadonlyArray<number>
-    readonly times: ReadonlyArray<number>
-    readonly ownKeys: number
-  }
-  readonly memory: (db: MemoryDb, keys: ReadonlyArray<string>, args: ReadonlyArray<string>) => Reply
+  /** Reads one answer of the Lua; throws where it is another than it should be. */
+  readonly decode: (answer: unknown) => Answer
+  /** Several calls with the same keys and context may travel as one command, at the time of the first. */
+  readonly batch: boolean
+}
+
+/** What a rule is asked. Keys that one step needs share a hash tag, so that it is legal on Redis Cluster, unless `Store.crossSlot`. */
+export interface Ask<RuleContext extends object, Call extends object> {
+  /** those that all calls share */
+  readonly keys: ReadonlyArray<string>
+  /** this call's own, behind those */
+  readonly ownKeys?: ReadonlyArray<string>
+  /** ms since 1970, by the store's clock */
+  readonly now: number
+  /** what does not change from call to call; the same object where it is the same */
+  readonly context: RuleContext
+  readonly call: Call
 }
 
 export class Store extends Context.Service<
   Store,
   {
-    /** Runs a script, all or nothing. */
-    readonly run: (
-      script: Script,
-      keys: ReadonlyArray<string>,
-      args: ReadonlyArray<string | number>,
-    ) => Effect.Effect<Reply, StoreUnavailable>
-    /** Whether one script may have keys of several hash tags, as a cluster does not allow. */
-    readonly spans: boolean
+    /** Runs a rule, all or nothing. */
+    readonly run: <RuleContext extends object, Call extends object, Answer>(
+      rule: Rule<RuleContext, Call, Answer>,
+      ask: Ask<RuleContext, Call>,
+    ) => Effect.Effect<Answer, StoreUnavailable>
+    /** Whether the keys of one step may have several hash tags, as a cluster does not allow. */
+    readonly crossSlot: boolean
     /** A cached value, or undefined when there is none or its lifetime passed. */
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreUnavailable>
     readonly set: (key: string, value: string, ttlMillis: number) => Effect.Effect<void, StoreUnavailable>

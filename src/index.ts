@@ -94,14 +94,14 @@ export type { LoadedSettings } from "./settings/resolve.ts"
 
 // Store
 
-export { type Reply, type Script, Store } from "./Store.ts"
+export { type Ask, type Rule, Store } from "./Store.ts"
 export { parseConnectionString, type RedisConnection } from "./settings/connection-string.ts"
 export {
   /** The store that `StoreConnectionString` names. */
   layer as layerStore,
 } from "./store/layer.ts"
 export {
-  /** The data on which the TypeScript twin of a script runs; a store of your own may keep one. */
+  /** The data on which a rule runs in this process; a store of your own may keep one. */
   MemoryDb,
 } from "./store/MemoryDb.ts"
 export {

@@ -10,7 +10,7 @@ import * as Platform from "../platform/Platform.ts"
 import * as Services from "../platform/services.ts"
 import { Users } from "../platform/Users.ts"
 import { vaultKeyOf } from "../platform/vault-key.ts"
-import { PASSWORD, VAULT_KEY } from "./platform.ts"
+import { PASSWORD, VAULT_KEY } from "./platform-environment.ts"
 
 interface Storage {
   readonly database: Redacted.Redacted<string>

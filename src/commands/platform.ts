@@ -6,13 +6,10 @@ import { Config, Effect, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { IpNetwork } from "effect/net"
 import { DEFAULT_CALL_CONCURRENCY, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "../platform/defaults.ts"
+import { DATABASE, PASSWORD, VAULT_KEY } from "./platform-environment.ts"
 
 /** What the commands do, which is loaded when one of them runs. */
 const running = Effect.promise(() => import("./platform-run.ts"))
-
-export const VAULT_KEY = "VOICEGATE_PLATFORM_VAULT_KEY"
-export const PASSWORD = "VOICEGATE_PLATFORM_PASSWORD"
-const DATABASE = "VOICEGATE_PLATFORM_DATABASE"
 
 const storage = {
   database: Flag.Redacted("database").pipe(

@@ -7,7 +7,7 @@ import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
-import { keyOf, look, readLook, tell } from "./capacity-shared.ts"
+import { makeCapacityShared } from "./capacity-shared.ts"
 
 /** How often the platform's figures are read, by one instance for all. */
 export const CAPACITY_MILLIS = 10_000
@@ -48,6 +48,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
   Effect.gen(function* () {
     const platform = yield* PlatformApi
     const store = yield* Store
+    const shared = makeCapacityShared(store)
     const figures = new Map<string, number>()
     const problems = new Map<string, string>()
     /** when this instance asked by itself because the store was away (ms) */
@@ -60,7 +61,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
     }
     /** Others go on with what they have when it cannot be shared. */
     const share = (campaign: Campaign, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
-      Effect.ignore(store.run(tell, [keyOf(key(campaign))], [at, slots ?? "", problem]))
+      Effect.ignore(shared.tell(key(campaign), at, { slots, problem }))
 
     const ask = (
       campaign: Campaign,
@@ -102,17 +103,15 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
 
     const read = Effect.fnUntraced(function* (campaign: Campaign, live: number | undefined) {
       const now = yield* store.now
-      const first = live === undefined
-      const reply = yield* Effect.result(
-        store.run(look, [keyOf(key(campaign))], [now, CAPACITY_MILLIS, first ? "first" : ""]),
-      )
-      if (Result.isFailure(reply)) {
+      const how = { period: CAPACITY_MILLIS, starts: live === undefined }
+      const looked = yield* Effect.result(shared.look(key(campaign), now, how))
+      if (Result.isFailure(looked)) {
         const time = yield* Clock.currentTimeMillis
         if (time - (askedAlone.get(campaign.name) ?? 0) < CAPACITY_MILLIS) return
         askedAlone.set(campaign.name, time)
         return yield* ask(campaign, now, live, undefined)
       }
-      const { mayAsk, problem, slots } = readLook(reply.success)
+      const { mayAsk, problem, slots } = looked.success
       if (slots !== undefined) known(campaign, slots)
       else if (!mayAsk) problems.set(campaign.name, problem)
       if (mayAsk) yield* ask(campaign, now, live, slots)

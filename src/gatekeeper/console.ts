@@ -9,7 +9,7 @@ import { FifoQueue } from "../FifoQueue.ts"
 import type { IpIntel } from "../IpIntel.ts"
 import type { PlatformApi } from "../PlatformApi.ts"
 import { PushChannel } from "../PushChannel.ts"
-import type { Done, Look, Pages, Switch, TrailLine } from "../queue/console-queue.ts"
+import type { AuditLine, Done, Look, Pages, Switch } from "../queue/console-queue.ts"
 import { makeRegistry, type Survey } from "../queue/console-registry.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
@@ -69,7 +69,7 @@ export interface Operator {
     campaign: string | undefined,
     first: number,
     most: number,
-  ) => Effect.Effect<{ readonly total: number; readonly lines: ReadonlyArray<TrailLine> } | undefined, StoreUnavailable>
+  ) => Effect.Effect<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> } | undefined, StoreUnavailable>
 }
 
 const About = Schema.fromJsonString(
@@ -188,6 +188,6 @@ export const makeOperator = (
           ),
         ),
       trail: (name, first, most) =>
-        named(name, (campaign) => step(at(campaign), queue.trail(at(campaign), first, most))),
+        named(name, (campaign) => step(at(campaign), queue.auditLog(at(campaign), first, most))),
     }
   })

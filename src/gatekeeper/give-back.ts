@@ -6,9 +6,9 @@
  */
 import { Cause, Effect, Metric, type Scope } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
-import { shareOf } from "../queue/step.ts"
-import { WITHDRAW_LIMIT } from "../queue/withdraw.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { WITHDRAW_LIMIT } from "../rules/queue/withdraw.ts"
+import { shareOf } from "../rules/ticket.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 import { makeTally } from "../tally.ts"

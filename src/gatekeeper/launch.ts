@@ -4,17 +4,12 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Result, Schedule, type Scope } from "effect"
-import {
-  type At,
-  FifoQueue,
-  LIMITED_LONGEST_MILLIS,
-  type Place,
-  START_LEASE_MILLIS,
-  type StartFailure,
-} from "../FifoQueue.ts"
+import { type At, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
-import { DOUBT_MILLIS } from "../queue/step.ts"
+import { DOUBT_MILLIS } from "../rules/doubt.ts"
+import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
+import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import type { Closing } from "./closing.ts"
 import { platformUnavailable } from "./outcomes.ts"

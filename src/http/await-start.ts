@@ -3,7 +3,7 @@
  * may have been a page that was reloaded meanwhile, so the new connection looks until there is something to tell.
  */
 import { Effect } from "effect"
-import { START_LEASE_MILLIS } from "../FifoQueue.ts"
+import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import type { PushEvent, StoreUnavailable, TicketUnknown } from "../Session.ts"
 
 const LOOK_MILLIS = 500

@@ -4,8 +4,8 @@
  * callers whom the outage hindered.
  */
 import { Clock, Deferred, Effect } from "effect"
+import { LATE_MILLIS } from "../rules/outage.ts"
 import type { StoreUnavailable } from "../Session.ts"
-import { LATE_MILLIS } from "./outage.ts"
 
 /**
  * A gate sweeps every second. One whose last sweep is longer ago (ms) could not: its process or its machine stood still, or its

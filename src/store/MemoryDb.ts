@@ -2,11 +2,12 @@
  * The data of the memory store, with the commands that scripts use, named and behaving as in Redis. A script runs to its
  * end before anything else happens, which is what makes it atomic here.
  */
+import type { Db } from "../rules/db.ts"
 import { SortedSet } from "./SortedSet.ts"
 
 type Value = string | Map<string, string> | SortedSet
 
-export class MemoryDb {
+export class MemoryDb implements Db {
   private readonly values = new Map<string, Value>()
   private readonly expiries = new Map<string, number>()
   private readonly onPublish: (channel: string, message: string) => void
@@ -41,8 +42,18 @@ export class MemoryDb {
     return value instanceof Map ? value.get(field) : undefined
   }
 
+  hgetMany(key: string, fields: ReadonlyArray<string>): ReadonlyArray<string> {
+    return fields.map((field) => this.hget(key, field) ?? "")
+  }
+
   hset(key: string, field: string, value: string): void {
     this.hash(key).set(field, value)
+  }
+
+  hsetMany(key: string, fieldsAndValues: ReadonlyArray<string>): void {
+    for (let i = 0; i < fieldsAndValues.length; i += 2) {
+      this.hset(key, fieldsAndValues[i] ?? "", fieldsAndValues[i + 1] ?? "")
+    }
   }
 
   hdel(key: string, field: string): void {
@@ -67,6 +78,12 @@ export class MemoryDb {
     this.sorted(key).add(score, member)
   }
 
+  zaddMany(key: string, scoresAndMembers: ReadonlyArray<number | string>): void {
+    for (let i = 0; i < scoresAndMembers.length; i += 2) {
+      this.zadd(key, Number(scoresAndMembers[i]), String(scoresAndMembers[i + 1]))
+    }
+  }
+
   zrem(key: string, member: string): boolean {
     const value = this.live(key)
     if (!(value instanceof SortedSet)) return false
@@ -87,14 +104,14 @@ export class MemoryDb {
     return this.zset(key)?.size ?? 0
   }
 
-  /** The member at a place, as `ZRANGE key rank rank`. */
-  zat(key: string, rank: number): string | undefined {
-    return this.zset(key)?.at(rank)
+  /** `ZRANGE key first first+count-1`. */
+  zrange(key: string, first: number, count: number): ReadonlyArray<string> {
+    return this.zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, count, first)
   }
 
-  /** `ZRANGEBYSCORE key min max LIMIT offset limit`, both bounds inclusive. */
-  zrangebyscore(key: string, min: number, max: number, limit: number, offset = 0): ReadonlyArray<string> {
-    return (this.zset(key)?.range(min, max, limit, offset) ?? []).map((e) => e.member)
+  /** `ZRANGEBYSCORE key min max LIMIT first count`, both bounds inclusive. */
+  zrangebyscore(key: string, min: number, max: number, count: number, first = 0): ReadonlyArray<string> {
+    return (this.zset(key)?.range(min, max, count, first) ?? []).map((e) => e.member)
   }
 
   /** `ZRANGEBYLEX key (member + LIMIT 0 1` of a set whose scores are all 0: the first member behind this one. */
@@ -107,8 +124,16 @@ export class MemoryDb {
     return this.zset(key)?.countFrom(min) ?? 0
   }
 
-  zremrangebyscore(key: string, min: number, max: number): void {
-    for (const member of this.zrangebyscore(key, min, max, Number.POSITIVE_INFINITY)) this.zrem(key, member)
+  zremrangebyscore(key: string, min: number, max: number): number {
+    const members = this.zrangebyscore(key, min, max, Number.POSITIVE_INFINITY)
+    for (const member of members) this.zrem(key, member)
+    return members.length
+  }
+
+  /** `ZREMRANGEBYRANK key 0 -kept-1`. */
+  zkeepLast(key: string, kept: number): void {
+    const crowd = this.zcard(key) - kept
+    if (crowd > 0) for (const member of this.zrange(key, 0, crowd)) this.zrem(key, member)
   }
 
   publish(channel: string, message: string): void {

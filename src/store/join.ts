@@ -1,20 +1,24 @@
 /**
- * Sends calls of one script that are made in one turn of the event loop as one command, where the script says that it can
- * (`Script.joins`): a store under load spends more on a command's way, and on what every call of a script begins with, than
+ * Sends calls of one rule that are made in one turn of the event loop as one command, where the rule says that it can
+ * (`Rule.batch`): a store under load spends more on a command's way, and on what every run of a rule begins with, than
  * on most calls.
  *
- * Plain callbacks, no effect: this is the hottest room of the house.
+ * Plain callbacks, no effect: every admission goes through here.
  */
-import type { Script } from "../Store.ts"
+import type { Ask, Rule } from "../Store.ts"
 import { atEndOfTurn } from "../turn.ts"
 
-export type Done = (error: Error | null | undefined, reply?: unknown) => void
-type Arguments = ReadonlyArray<string | number>
-export type Send = (script: Script, keys: ReadonlyArray<string>, args: Arguments, done: Done) => void
+export type Done = (error: Error | null | undefined, answer?: unknown) => void
+/** A rule as far as sending it needs. */
+export type Sent = Pick<Rule<never, never, unknown>, "batch" | "lua" | "name">
+type AnyAsk = Ask<object, object>
+/** Sends one command; `done` is told its answer, a JSON list with an answer a call. */
+export type Send = (rule: Sent, keys: ReadonlyArray<string>, args: ReadonlyArray<string>, done: Done) => void
+/** Asks a rule; `done` is told its own answer. */
+export type Call = (rule: Sent, ask: AnyAsk, done: Done) => void
 
-interface Call {
-  readonly keys: ReadonlyArray<string>
-  readonly args: Arguments
+interface Waiting {
+  readonly ask: AnyAsk
   readonly done: Done
 }
 
@@ -24,41 +28,58 @@ interface Call {
  */
 export const MOST = 24
 
-type Joins = NonNullable<Script["joins"]>
+const isSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
+  a === b || (a.length === b.length && a.every((each, i) => each === b[i]))
+
+const NONE: ReadonlyArray<string> = []
 
 /** Whether two calls may be one command. On a cluster all keys of a command are on one node: no own ones can differ. */
-const fits = ({ own, ownKeys, times }: Joins, cluster: boolean, a: Call, b: Call): boolean => {
-  if (a.args.length !== b.args.length) return false
-  for (let i = 0; i < a.args.length; i++) {
-    if (a.args[i] !== b.args[i] && !own.includes(i) && !times.includes(i)) return false
-  }
-  for (let i = cluster ? 0 : ownKeys; i < a.keys.length; i++) if (a.keys[i] !== b.keys[i]) return false
-  return true
+const fits = (cluster: boolean, a: AnyAsk, b: AnyAsk): boolean =>
+  a.context === b.context &&
+  isSame(a.keys, b.keys) &&
+  (cluster ? isSame(a.ownKeys ?? NONE, b.ownKeys ?? NONE) : a.ownKeys?.length === b.ownKeys?.length)
+
+const contexts = new WeakMap<object, string>()
+const contextOf = (context: object): string => {
+  const known = contexts.get(context)
+  if (known !== undefined) return known
+  const text = JSON.stringify(context)
+  contexts.set(context, text)
+  return text
 }
 
-const keysOf = (calls: ReadonlyArray<Call>, shared: ReadonlyArray<string>, ownKeys: number): ReadonlyArray<string> => {
-  if (ownKeys === 0) return shared
-  const keys: Array<string> = []
-  for (const call of calls) for (let i = 0; i < ownKeys; i++) keys.push(call.keys[i] ?? "")
-  for (let i = ownKeys; i < shared.length; i++) keys.push(shared[i] ?? "")
-  return keys
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === "string" ? value.toWellFormed() : value)
+
+/** A call as JSON. Half of a surrogate pair, which Redis's JSON refuses to read, becomes U+FFFD, as it would in UTF-8. */
+const callOf = (call: object): string => {
+  const text = JSON.stringify(call)
+  return text.includes("\\ud") ? JSON.stringify(call, wellFormed) : text
 }
 
-const argsOf = ([first, ...others]: ReadonlyArray<Call>, own: ReadonlyArray<number>): Arguments => {
-  const args = [...(first?.args ?? [])]
-  for (const call of others) for (const place of own) args.push(call.args[place] ?? "")
-  return args
+const answersOf = (reply: unknown): ReadonlyArray<unknown> => {
+  const answers: unknown = typeof reply === "string" ? JSON.parse(reply) : undefined
+  if (!Array.isArray(answers)) throw new TypeError("a rule did not answer a JSON list")
+  return answers
 }
 
-/** Makes what gathers calls until there are enough or the turn is over. `send` sends one command. */
-export const makeJoin = (send: Send, cluster: boolean): Send => {
-  let gathered = new Map<Script, Array<Call>>()
+/** Makes what gathers calls until there are enough or the turn is over. */
+export const makeJoin = (send: Send, cluster: boolean): Call => {
+  let gathered = new Map<Sent, Array<Waiting>>()
 
-  const sendTogether = (script: Script, calls: ReadonlyArray<Call>): void => {
-    const { own = [], ownKeys = 0 } = script.joins ?? {}
-    send(script, keysOf(calls, calls[0]?.keys ?? [], ownKeys), argsOf(calls, own), (error, replies) => {
+  const sendTogether = (rule: Sent, calls: ReadonlyArray<Waiting>): void => {
+    const [first] = calls
+    if (first === undefined) return
+    const { context, keys, now } = first.ask
+    const own = calls.flatMap(({ ask }) => ask.ownKeys ?? NONE)
+    const args = [String(now), contextOf(context), ...calls.map(({ ask }) => callOf(ask.call))]
+    send(rule, own.length === 0 ? keys : [...keys, ...own], args, (error, reply) => {
+      if (error) {
+        for (const { done } of calls) done(error)
+        return
+      }
+      const answers = answersOf(reply)
       calls.forEach(({ done }, i) => {
-        done(error, Array.isArray(replies) ? replies[i] : undefined)
+        done(undefined, answers[i])
       })
     })
   }
@@ -66,26 +87,25 @@ export const makeJoin = (send: Send, cluster: boolean): Send => {
   const flush = (): void => {
     const all = gathered
     gathered = new Map()
-    for (const [script, calls] of all) sendTogether(script, calls)
+    for (const [rule, calls] of all) sendTogether(rule, calls)
   }
 
-  return (script, keys, args, done) => {
-    const { joins } = script
-    if (joins === undefined) return send(script, keys, args, done)
-    const call = { keys, args, done }
+  return (rule, ask, done) => {
+    const call = { ask, done }
+    if (!rule.batch) return sendTogether(rule, [call])
     if (gathered.size === 0) atEndOfTurn("send", flush)
-    const calls = gathered.get(script)
+    const calls = gathered.get(rule)
     const [first] = calls ?? []
     if (calls === undefined || first === undefined) {
-      gathered.set(script, [call])
-    } else if (fits(joins, cluster, first, call)) {
+      gathered.set(rule, [call])
+    } else if (fits(cluster, first.ask, ask)) {
       calls.push(call)
       if (calls.length < MOST) return
-      sendTogether(script, calls)
-      gathered.delete(script)
+      sendTogether(rule, calls)
+      gathered.delete(rule)
     } else {
-      sendTogether(script, calls)
-      gathered.set(script, [call])
+      sendTogether(rule, calls)
+      gathered.set(rule, [call])
     }
   }
 }

@@ -12,7 +12,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const listeners = new Map<string, Set<(message: string) => void>>()
-    // delivered when the step is over, so that a listener never sees the middle of a script
+    // delivered when the step is over, so that a listener never sees the middle of a rule
     let outgoing: Array<readonly [channel: string, message: string]> = []
     const db = new MemoryDb((channel, message) => outgoing.push([channel, message]))
     const deliver = (): void => {
@@ -34,8 +34,15 @@ export const layer: Layer.Layer<Store> = Layer.effect(
     yield* at(() => db.evict()).pipe(Effect.delay(EVICT_EVERY_MILLIS), Effect.forever, Effect.forkScoped)
 
     return Store.of({
-      run: (script, keys, args) => at(() => script.memory(db, keys, args.map(String))),
-      spans: true,
+      run: (rule, { call, context, keys, now, ownKeys = [] }) =>
+        Effect.map(
+          at(() => rule.run(db, [...keys, ...ownKeys], now, context, [call])),
+          ([answer]) => {
+            if (answer === undefined) throw new TypeError(`the rule ${rule.name} answered nothing`)
+            return answer
+          },
+        ),
+      crossSlot: true,
       get: (key) => at(() => db.get(key)),
       set: (key, value, ttlMillis) => at(() => db.set(key, value, ttlMillis)),
       publish: (channel, message) => at(() => db.publish(channel, message)),

@@ -8,9 +8,9 @@ import { createHash } from "node:crypto"
 import { Clock, Deferred, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
-import { type Reply, type Script, Store } from "../Store.ts"
+import { type Ask, type Rule, Store } from "../Store.ts"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { type Done, makeJoin, type Send } from "./join.ts"
+import { type Done, makeJoin, type Send, type Sent } from "./join.ts"
 import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
 import { makeFaults } from "./redis-faults.ts"
@@ -75,16 +75,24 @@ const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
     }
   })
 
-/** What Redis answers to scripts that return strings, integers and lists of them. */
-const isReply = (value: unknown): value is Reply =>
-  typeof value === "string" || typeof value === "number" || (Array.isArray(value) && value.every(isReply))
-
-/** The scripts' digests, by which the server knows them once it has seen them. */
-const digests = new WeakMap<Script, string>()
-const digestOf = (script: Script): string => {
-  const known = digests.get(script) ?? createHash("sha1").update(script.lua).digest("hex")
-  digests.set(script, known)
+/** The digests of rules' texts, by which the server knows them once it has seen them. */
+const digests = new WeakMap<Sent, string>()
+const digestOf = (rule: Sent): string => {
+  const known = digests.get(rule) ?? createHash("sha1").update(rule.lua).digest("hex")
+  digests.set(rule, known)
   return known
+}
+
+/** An answer of another shape is a fault of the rule. */
+const decoded = <Answer>(
+  { decode }: { readonly decode: (answer: unknown) => Answer },
+  answer: unknown,
+): Effect.Effect<Answer> => {
+  try {
+    return Effect.succeed(decode(answer))
+  } catch (error) {
+    return Effect.die(error)
+  }
 }
 
 /** The nodes of a Cluster that are known by now. */
@@ -352,22 +360,22 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           return Effect.mapError(sent, (error) => lost(error, asked))
         })
 
-      const evaluate = (script: Script, rest: ReadonlyArray<string | number>, numberOfKeys: number, done: Done): void =>
+      const evaluate = (rule: Sent, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): void =>
         attempt(done, () =>
-          client.evalsha(digestOf(script), numberOfKeys, ...rest, (error, reply) => {
+          client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
             // the server forgot its scripts, or this one is new to it: once with the text
             if (error?.message.startsWith("NOSCRIPT")) {
-              attempt(done, () => client.eval(script.lua, numberOfKeys, ...rest, done))
+              attempt(done, () => client.eval(rule.lua, numberOfKeys, ...rest, done))
             } else {
               done(error, reply)
             }
           }),
         )
-      const send: Send = (script, keys, args, done) => {
+      const send: Send = (rule, keys, args, done) => {
         const rest = [...keys, ...args]
-        evaluate(script, rest, keys.length, (error, reply) => {
+        evaluate(rule, rest, keys.length, (error, reply) => {
           if (error && isDemotion(error)) {
-            repeat(error, done, () => evaluate(script, rest, keys.length, done))
+            repeat(error, done, () => evaluate(rule, rest, keys.length, done))
           } else {
             done(error, reply)
           }
@@ -384,24 +392,17 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
 
       return Store.of({
         // one primitive for the whole: every admission waits for it
-        run: (script, keys, args) =>
-          Effect.callback<Reply, StoreUnavailable>((resume) => {
+        run: <RuleContext extends object, Call extends object, Answer>(
+          rule: Rule<RuleContext, Call, Answer>,
+          asked: Ask<RuleContext, Call>,
+        ) =>
+          Effect.callback<Answer, StoreUnavailable>((resume) => {
             if (!isUsable() || failingOver) return resume(Effect.fail(notConnected()))
-            run(script, keys, args, (error, reply) => {
-              if (error) {
-                resume(Effect.fail(lost(error, script.name)))
-              } else if (isReply(reply)) {
-                resume(Effect.succeed(reply))
-              } else {
-                resume(
-                  Effect.die(
-                    new TypeError(`the script ${script.name} answered something else than strings and integers`),
-                  ),
-                )
-              }
+            run(rule, asked, (error, answer) => {
+              resume(error ? Effect.fail(lost(error, rule.name)) : decoded(rule, answer))
             })
           }),
-        spans: !(client instanceof Cluster),
+        crossSlot: !(client instanceof Cluster),
         get: (key) =>
           Effect.map(
             ready("GET", (done) => client.get(key, done)),

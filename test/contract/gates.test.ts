@@ -1,16 +1,16 @@
 /** What gates on one store tell each other, alike on every store. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Layer } from "effect"
+import { Effect, type Layer, Schema } from "effect"
 import {
   ANNOUNCE_CHANNEL,
-  beat,
   type GateSays,
   type GatesShared,
   GONE_MILLIS,
   makeGatesShared,
   REMOVED_MAX,
 } from "../../src/gatekeeper/gates-shared.ts"
-import { Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 import { onEveryStore } from "../support/stores.ts"
 
@@ -26,6 +26,18 @@ const says = (id: string, more: Partial<GateSays> = {}): GateSays => ({
   announcement: "",
   ...more,
 })
+/** Writes what stands about the gate `old`. */
+const put: Rule<object, { readonly about: string }, boolean> = {
+  name: "test.put",
+  run: (db, [key = ""], _now, _context, calls) =>
+    calls.map(({ about }) => {
+      db.hset(key, "old", about)
+      return true
+    }),
+  lua: "redis.call('HSET', KEYS[1], 'old', cjson.decode(ARGV[3]).about) return '[true]'",
+  decode: Schema.decodeUnknownSync(Schema.Boolean),
+  batch: false,
+}
 const campaign = (key: string) => ({ key, about: `{"name":"${key}"}` })
 
 const suite = (store: Layer.Layer<Store>): void => {
@@ -40,12 +52,8 @@ const suite = (store: Layer.Layer<Store>): void => {
         const n = ++tests
         const own = {
           ...shared,
-          run: (script, keys, args) =>
-            shared.run(
-              script,
-              keys.map((key) => key.replace("{gates}", `{gates ${n}}`)),
-              args,
-            ),
+          run: (rule, ask) =>
+            shared.run(rule, { ...ask, keys: ask.keys.map((key) => key.replace("{gates}", `{gates ${n}}`)) }),
         } satisfies Store["Service"]
         yield* body(makeGatesShared(own), own)
       }).pipe(Effect.provide(store)),
@@ -135,18 +143,28 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(heard, ["db hello there"])
     }).pipe(Effect.scoped))
 
-  test("both twins keep the same keys", (_, store) =>
+  test("what a gate says comes back as it was said", (gates) =>
     Effect.gen(function* () {
-      // a campaign without anything about it, as another version may leave it
-      const keys = ["alive", "about", "settings", "seen", "campaigns", "store"].map((name) => `vg:{gates}:${name}`)
-      const reply = yield* store.run(beat, keys, [NOW, "a", "d", "h", "{}", NOW - 1, "db", "", "k", "{}"])
-      assert.deepStrictEqual(reply, ["db", 1, [], []])
-      assert.deepStrictEqual(yield* store.run(beat, keys, [NOW + 1, "b", "e", "", "{}", NOW - 1, "", ""]), [
-        "db",
-        2,
-        [["k", String(NOW), "{}"]],
-        [["a", "h", "{}"]],
-      ])
+      const written = '{"é":"a b \\" / \\u0000"}'
+      const other = { id: "a", host: "a host / of its own", settings: written }
+      const unserved = { key: "business / {é}", about: written }
+      yield* gates.beat(says("a", { ...other, digest: "other", campaigns: [unserved] }), "db", NOW)
+      assert.deepStrictEqual(yield* gates.beat(says("b"), "", NOW + 1), {
+        store: "db",
+        alive: 2,
+        removed: [{ ...unserved, seenAt: NOW }],
+        others: [other],
+      })
+    }))
+
+  test("a gate of an older version is alive, and nothing is told of its settings", (gates, store) =>
+    Effect.gen(function* () {
+      yield* gates.beat(says("old", { digest: "other" }), "", NOW)
+      for (const about of ["other host", "", "[]", "null", "1", '{"digest":1,"host":"h"}', '{"digest":"other"}']) {
+        yield* store.run(put, { keys: ["vg:{gates}:about"], now: NOW, context: NO_CONTEXT, call: { about } })
+        const { alive, others } = yield* gates.beat(says("a"), "", NOW)
+        assert.deepStrictEqual({ alive, others }, { alive: 2, others: [] })
+      }
     }))
 }
 

@@ -3,55 +3,93 @@ import { randomUUID } from "node:crypto"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, type Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 
 const unique = (): string => `test:{${randomUUID()}}`
 
 /** Reads, waits for nobody, writes: two at once lose a count unless each runs alone. */
-const count: Script = {
+const count: Rule<object, { readonly by: number }, number> = {
   name: "test.count",
-  numberOfKeys: 1,
+  run: (db, [key = ""], _now, _context, calls) =>
+    calls.map(({ by }) => {
+      const n = Number(db.hget(key, "n") ?? "0") + by
+      db.hset(key, "n", String(n))
+      return n
+    }),
   lua: `-- test.count
-local n = tonumber(redis.call('HGET', KEYS[1], 'n') or '0') + tonumber(ARGV[1])
+local n = tonumber(redis.call('HGET', KEYS[1], 'n') or '0') + cjson.decode(ARGV[3]).by
 redis.call('HSET', KEYS[1], 'n', n)
-return n
+return cjson.encode({n})
 `,
-  memory: (db, [key = ""], [by = "0"]) => {
-    const n = Number(db.hget(key, "n") ?? "0") + Number(by)
-    db.hset(key, "n", String(n))
-    return n
-  },
+  decode: Number,
+  batch: false,
 }
 
-/** Answers its keys and arguments in nested lists. */
-const echo: Script = {
+interface Echo {
+  readonly keys: ReadonlyArray<string>
+  readonly now: number
+  readonly context: object
+  readonly call: object
+  readonly text: string
+  readonly flags: ReadonlyArray<boolean>
+}
+
+/** Answers all that it was given, in lists and objects. */
+const echo: Rule<object, object, Echo> = {
   name: "test.echo",
-  numberOfKeys: 2,
-  lua: "-- test.echo\nreturn {{KEYS[1], KEYS[2]}, {ARGV[1], ARGV[2], {}}, 7}\n",
-  memory: (_, [a = "", b = ""], [c = "", d = ""]) => [[a, b], [c, d, []], 7],
+  run: (_, keys, now, context, calls) =>
+    calls.map((call) => ({ keys, now, context, call, text: 'ü "\n', flags: [true, false] })),
+  lua: `-- test.echo
+local answers = {}
+for i = 3, #ARGV do
+  answers[i - 2] = {
+    keys = KEYS, now = tonumber(ARGV[1]), context = cjson.decode(ARGV[2]), call = cjson.decode(ARGV[i]), text = 'ü "\\n', flags = {true, false}
+  }
+end
+return cjson.encode(answers)
+`,
+  decode: (answer) => answer as Echo,
+  batch: false,
 }
 
-const broken: Script = {
+const broken: Rule<object, object, number> = {
   name: "test.broken",
-  numberOfKeys: 1,
-  lua: "-- test.broken\nerror('this script is broken')\n",
-  memory: () => {
-    throw new Error("this script is broken")
+  run: () => {
+    throw new Error("this rule is broken")
   },
+  lua: "-- test.broken\nerror('this rule is broken')\n",
+  decode: Number,
+  batch: false,
 }
 
-/** Publishes from within a script, twice. */
-const shout: Script = {
+/** Publishes from within a rule, twice. */
+const shout: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> = {
   name: "test.shout",
-  numberOfKeys: 1,
-  lua: "-- test.shout\nredis.call('PUBLISH', ARGV[1], ARGV[2])\nredis.call('PUBLISH', ARGV[1], ARGV[3])\nreturn 0\n",
-  memory: (db, _, [channel = "", first = "", second = ""]) => {
-    db.publish(channel, first)
-    db.publish(channel, second)
-    return 0
-  },
+  run: (db, _keys, _now, _context, calls) =>
+    calls.map(({ channel, first, second }) => {
+      db.publish(channel, first)
+      db.publish(channel, second)
+      return true
+    }),
+  lua: `-- test.shout
+local call = cjson.decode(ARGV[3])
+redis.call('PUBLISH', call.channel, call.first)
+redis.call('PUBLISH', call.channel, call.second)
+return '[true]'
+`,
+  decode: () => true,
+  batch: false,
 }
+
+/** What such a rule is asked on one key. */
+const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> => ({
+  keys: [key],
+  now: 0,
+  context: NO_CONTEXT,
+  call,
+})
 
 /** Subscribes a list to a channel. */
 const heardOn = Effect.fnUntraced(function* (channel: string) {
@@ -100,34 +138,41 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.strictEqual(yield* store.get(long), "2")
     }))
 
-  test("a script gets its keys and arguments in order, and answers nested lists of strings and integers", () =>
+  test("a rule gets its keys, the time, its context and its call, and answers what JSON can say", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
-      const reply = yield* store.run(echo, [`${key}a`, `${key}b`], ["1.50 ü", 42])
-      assert.deepStrictEqual(reply, [[`${key}a`, `${key}b`], ["1.50 ü", "42", []], 7])
+      const now = 1_700_000_000_123
+      const context = { slots: 3, share: 0.25, channel: "vg:i:" }
+      const call = { id: "1.50 ü \u2028 \0", limit: 42, holds: true, ids: ["a", 'b"'], take: { token: "" } }
+      const answer = yield* store.run(echo, { keys: [`${key}a`, `${key}b`], ownKeys: [`${key}c`], now, context, call })
+      const keys = [`${key}a`, `${key}b`, `${key}c`]
+      assert.deepStrictEqual(answer, { keys, now, context, call, text: 'ü "\n', flags: [true, false] })
+      // without keys of its own
+      const shared = yield* store.run(echo, { keys: [key], now, context, call })
+      assert.deepStrictEqual(shared.keys, [key])
     }))
 
-  test("scripts that run at the same time do not see each other half done", () =>
+  test("rules that run at the same time do not see each other half done", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
       const replies = yield* Effect.forEach(
         Array.from({ length: 500 }, (_, i) => i),
-        () => store.run(count, [key], [2]),
+        () => store.run(count, asked(key, { by: 2 })),
         { concurrency: "unbounded" },
       )
       assert.strictEqual(new Set(replies).size, 500)
-      assert.strictEqual(yield* store.run(count, [key], [0]), 1000)
+      assert.strictEqual(yield* store.run(count, asked(key, { by: 0 })), 1000)
     }))
 
-  test("a script that throws fails its own run, and the store goes on", () =>
+  test("a rule that throws fails its own run, and the store goes on", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
-      yield* store.run(count, [key], [1])
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.run(broken, [key], []))))
-      assert.strictEqual(yield* store.run(count, [key], [1]), 2)
+      yield* store.run(count, asked(key, { by: 1 }))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.run(broken, asked(key, {})))))
+      assert.strictEqual(yield* store.run(count, asked(key, { by: 1 })), 2)
     }))
 
   test("a subscriber hears its channel's messages in the order of their publication", () =>
@@ -155,13 +200,13 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual([first, second, other], [["a"], ["a"], ["b"]])
     }))
 
-  test("what a script publishes is heard in its order, and publishing to nobody is no error", () =>
+  test("what a rule publishes is heard in its order, and publishing to nobody is no error", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
-      yield* store.run(shout, [unique()], [channel, "lost", "lost too"])
+      yield* store.run(shout, asked(unique(), { channel, first: "lost", second: "lost too" }))
       const heard = yield* heardOn(channel)
-      yield* store.run(shout, [unique()], [channel, "one", "two"])
+      yield* store.run(shout, asked(unique(), { channel, first: "one", second: "two" }))
       yield* arrived(heard, "two")
       assert.deepStrictEqual(heard, ["one", "two"])
     }))

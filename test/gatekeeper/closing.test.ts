@@ -160,12 +160,12 @@ describe("the end of a gate's scope", () => {
     }).pipe(Effect.scoped),
   )
 
-  /** A memory store of which some scripts are answered otherwise. */
-  const storeThat = (instead: (script: string) => Effect.Effect<never, StoreUnavailable> | undefined) =>
+  /** A memory store of which some rules are answered otherwise. */
+  const storeThat = (instead: (rule: string) => Effect.Effect<never, StoreUnavailable> | undefined) =>
     Layer.effect(
       Store,
       Effect.map(Store, (inner) =>
-        Store.of({ ...inner, run: (script, keys, args) => instead(script.name) ?? inner.run(script, keys, args) }),
+        Store.of({ ...inner, run: (rule, ask) => instead(rule.name) ?? inner.run(rule, ask) }),
       ),
     ).pipe(Layer.provide(memory.layer))
 

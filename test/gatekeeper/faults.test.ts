@@ -101,7 +101,7 @@ const slowStore = (millis: number): Layer.Layer<Store> =>
     Effect.map(Store, (store) =>
       Store.of({
         ...store,
-        run: (script, keys, args) => Effect.tap(store.run(script, keys, args), () => Effect.sleep(millis)),
+        run: (rule, asked) => Effect.tap(store.run(rule, asked), () => Effect.sleep(millis)),
       }),
     ),
   ).pipe(Layer.provide(memory.layer))
@@ -182,18 +182,18 @@ interface Faults {
 
 const gone = new StoreUnavailable({ message: "The store is away." })
 
-const faultyStore = (faults: Faults, spans: boolean): Layer.Layer<Store> =>
+const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
   Layer.effect(
     Store,
     Effect.map(Store, (store) =>
       Store.of({
         ...store,
-        spans,
-        run: (script, keys, args) =>
+        crossSlot,
+        run: (rule, asked) =>
           Effect.suspend(() => {
             if (faults.away) return Effect.fail(gone)
             faults.runs++
-            const run = store.run(script, keys, args)
+            const run = store.run(rule, asked)
             if (--faults.countdown !== 0) return run
             if (faults.fault === "carried out later") faults.later.push(run)
             return faults.fault === "answer lost" ? Effect.andThen(run, Effect.fail(gone)) : Effect.fail(gone)
@@ -209,13 +209,13 @@ const withFaults = <E>(
   body: (world: World, faults: Faults) => Effect.Effect<void, E, GateServices>,
   fault: Fault = "request lost",
   // as on a cluster: limits and queue are two steps, of which either can fail
-  spans = false,
+  crossSlot = false,
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
     const faults: Faults = { countdown: 0, runs: 0, fault, away: false, later: [] }
     yield* TestClock.setTime(BEGIN)
-    yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, spans) }))
+    yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, crossSlot) }))
     return faults.runs
   })
 
@@ -303,11 +303,11 @@ describe("a store that fails once", () => {
   for (const fault of ["request lost", "answer lost"] as const) {
     it.effect.each([
       // the limits and the admission, with either answer of the platform, and the way back to the queue
-      { spans: false, expected: 5 },
-      { spans: true, expected: 3 },
+      { crossSlot: false, expected: 5 },
+      { crossSlot: true, expected: 3 },
     ])(
-      `gives the caller's budgets back whenever the answer was that it is away (${fault}, spans $spans)`,
-      ({ expected, spans }) =>
+      `gives the caller's budgets back whenever the answer was that it is away (${fault}, crossSlot $crossSlot)`,
+      ({ expected, crossSlot }) =>
         Effect.gen(function* () {
           let refusals = 0
           for (const platform of [() => Effect.fail(atCapacity), (n: number) => Effect.succeed(session(n))]) {
@@ -326,7 +326,7 @@ describe("a store that fails once", () => {
                     expect(yield* remaining(caller(1))).toBe(20)
                   }),
                 fault,
-                spans,
+                crossSlot,
               )
             }
           }
@@ -389,13 +389,13 @@ describe("a request that was answered that the store is away", () => {
     ),
   )
 
-  for (const spans of [true, false]) {
-    it.effect(`takes no slot when its admission is carried out after it was withdrawn (spans ${spans})`, () =>
+  for (const crossSlot of [true, false]) {
+    it.effect(`takes no slot when its admission is carried out after it was withdrawn (crossSlot ${crossSlot})`, () =>
       withFaults(
         (_world, faults) =>
           Effect.gen(function* () {
             // of two steps, the second
-            faults.countdown = spans ? 1 : 2
+            faults.countdown = crossSlot ? 1 : 2
             expect((yield* ask(caller(1)))._tag).toBe("StoreUnavailable")
             yield* TestClock.adjust("1 second")
             for (const command of faults.later) yield* Effect.orDie(command)
@@ -406,7 +406,7 @@ describe("a request that was answered that the store is away", () => {
             expect(yield* remaining(caller(1))).toBe(20)
           }),
         "carried out later",
-        spans,
+        crossSlot,
       ),
     )
   }
@@ -520,10 +520,10 @@ describe("a campaign whose records the store refuses", () => {
       Store,
       Effect.map(Store, (real) => ({
         ...real,
-        run: (script, keys, args) =>
-          refused && keys.some((key) => key.includes("{business%2Fcampaign}"))
+        run: (rule, asked) =>
+          refused && asked.keys.some((key) => key.includes("{business%2Fcampaign}"))
             ? Effect.fail(new StoreUnavailable({ message: "a key of another type" }))
-            : real.run(script, keys, args),
+            : real.run(rule, asked),
       })),
     ).pipe(Layer.provide(memory.layer))
     const two = { VoiceAiPlatform: { Campaigns: { sales: { WebCampaignId: "sales-id", MaxConcurrency: 1 } } } }

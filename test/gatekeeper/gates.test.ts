@@ -147,9 +147,9 @@ describe("instances on one store with different settings", () => {
       const told: Array<string> = []
       const heard: Store["Service"] = {
         ...store,
-        run: (script, keys, args) => {
-          if (script.name.startsWith("gates.")) told.push(JSON.stringify(args))
-          return store.run(script, keys, args)
+        run: (rule, ask) => {
+          if (rule.name.startsWith("gates.")) told.push(JSON.stringify(ask))
+          return store.run(rule, ask)
         },
       }
       const gate = yield* open(heard, slots(3))

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DISRUPTED_FIRST_MILLIS } from "../../src/FifoQueue.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { DOUBT_AGE_MILLIS, DOUBT_LOOK_MILLIS } from "../../src/gatekeeper/doubts.ts"
 import { identifierOf } from "../../src/gatekeeper/launch.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
-import { DOUBT_MILLIS } from "../../src/queue/step.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import { DISRUPTED_FIRST_MILLIS } from "../../src/rules/queue/fail.ts"
 import {
   ask,
   begin,

@@ -6,7 +6,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
-import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
 import {
@@ -75,10 +75,10 @@ const losing = (store: Store["Service"]) => {
     },
     store: {
       ...store,
-      run: (script, keys, args) =>
-        lost && script.name.startsWith("gates.")
+      run: (rule, asked) =>
+        lost && rule.name.startsWith("gates.")
           ? Effect.fail(new StoreUnavailable({ message: "this node is away" }))
-          : store.run(script, keys, args),
+          : store.run(rule, asked),
     } satisfies Store["Service"],
   }
 }
@@ -351,9 +351,9 @@ describe("the registry of campaigns", () => {
       const steps: Array<string> = []
       const counted: Store["Service"] = {
         ...bench.store,
-        run: (script, keys, args) => {
-          steps.push(script.name)
-          return bench.store.run(script, keys, args)
+        run: (rule, asked) => {
+          steps.push(rule.name)
+          return bench.store.run(rule, asked)
         },
       }
       const gate = yield* startGate(bench.world, counted, {})

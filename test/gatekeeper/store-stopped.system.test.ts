@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { keysOf } from "../../src/queue/step.ts"
+import { keysOf } from "../../src/queue/keys.ts"
 import { Store } from "../../src/Store.ts"
 import * as redis from "../../src/store/redis.ts"
 import { type GateServices, gateLayer, hangUp, makeWorld, outcomeOf } from "../support/gate.ts"

@@ -33,8 +33,8 @@ const makeStore = () => {
     Store,
     Effect.map(Store, (real) => ({
       ...real,
-      run: (script, keys, args) =>
-        Effect.flatMap(heard, () => (state.is === "there" ? real.run(script, keys, args) : Effect.fail(failure()))),
+      run: (rule, ask) =>
+        Effect.flatMap(heard, () => (state.is === "there" ? real.run(rule, ask) : Effect.fail(failure()))),
       subscribe: (channel, onMessage, onGap) => {
         if (onGap !== undefined) state.gap = onGap
         return real.subscribe(channel, (message) => {

@@ -26,12 +26,12 @@ it.live("a ticket is held by no connection that closed while it was looked for",
       Store,
       Effect.map(Store, (inner) => ({
         ...inner,
-        run: (...[script, keys, args]: Parameters<typeof inner.run>) => {
-          if (script.name !== "hub.recall") return inner.run(script, keys, args)
+        run: (rule, ask) => {
+          if (rule.name !== "hub.recall") return inner.run(rule, ask)
           recalls++
           return Effect.andThen(
             Effect.promise(() => held),
-            inner.run(script, keys, args),
+            inner.run(rule, ask),
           )
         },
       })),

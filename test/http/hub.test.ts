@@ -103,10 +103,10 @@ const store = Layer.effect(
   Effect.map(Store, (inner) =>
     Store.of({
       ...inner,
-      run: (script, keys, args) =>
-        script.name === "queue.start" && away.starts-- > 0
+      run: (rule, ask) =>
+        rule.name === "queue.start" && away.starts-- > 0
           ? Effect.fail(new StoreUnavailable({ message: "away" }))
-          : inner.run(script, keys, args),
+          : inner.run(rule, ask),
     }),
   ),
 ).pipe(Layer.provide(memory.layer))

@@ -1,5 +1,5 @@
 /** What an outage gives to whoever was called: the start window anew, within bounds. Judged by the store's state before a step. */
-import { COUNTED_MILLIS, DEAD_MILLIS, LATE_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
+import { COUNTED_MILLIS, DEAD_MILLIS, LATE_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
 import type { Carried } from "./causes.ts"
 
 /** Since when a gate was silent that was not heard of since a moment, the longest silent one, or since when nobody swept. */
@@ -33,13 +33,14 @@ const anew = ({ away, now, windowMillis }: Carried, { calledAt, ends, since }: T
 
 /** The turn of a ticket that was called before a step and still is after it. */
 export const turnAfter = (step: Carried, id: string): Turn => {
-  const { args, away, before, lastSwept, name, now } = step
+  const { away, before, lastSwept, now } = step
   const was = before.tickets.get(id)
   const turn = { ends: before.leases.get(id) ?? 0, since: was?.since ?? 0, calledAt: was?.calledAt ?? 0 }
-  const forgiven = before.meta.get("forgiven") ?? 0
-  if (name === "back") return anew(step, turn, Math.max(Number(args[0]), forgiven))
-  if (name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
-  const looks = (name === "touch" && args.slice(1).includes(id)) || (name === "attach" && args[0] === id)
+  const forgiven = before.meta.get("forgivenAt") ?? 0
+  if (step.name === "reportOutage") return anew(step, turn, Math.max(step.call.since, forgiven))
+  if (step.name === "sweep" && away) return anew(step, turn, Math.max(lastSwept, forgiven))
+  const looks =
+    (step.name === "heartbeat" && step.call.ids.includes(id)) || (step.name === "attach" && step.call.id === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
   // whose next sweep is not due yet
   if (silent !== undefined && now - silent <= LATE_MILLIS) return { ...turn, ends: now + COUNTED_MILLIS }
@@ -52,5 +53,5 @@ export const isMissed = (step: Carried, id: string): boolean => {
   if (ends >= step.now) return false
   if (silentSince(step, ends) === undefined) return true
   // a look gives the window anew, as far as there are windows left
-  return ["touch", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
+  return ["heartbeat", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
 }

@@ -1,16 +1,15 @@
 /** The one store below all gates of a history: the embedded one, called without waiting, or a real server. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import { type Reply, type Script, Store } from "../../src/Store.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { type Kernel, Process } from "./kernel.ts"
 
 export interface Base {
-  /** Runs a script; `done` is called once, with everything published by it already heard. */
-  readonly run: (
-    script: Script,
-    keys: ReadonlyArray<string>,
-    args: ReadonlyArray<string | number>,
-    done: (reply: Reply) => void,
+  /** Runs a rule; `done` is called once, with everything published by it already heard. */
+  readonly run: <C extends object, K extends object, A>(
+    rule: Rule<C, K, A>,
+    ask: Ask<C, K>,
+    done: (answer: A) => void,
   ) => void
   readonly listen: (channel: string, onMessage: (message: string) => void) => void
 }
@@ -23,7 +22,7 @@ export const memoryBase = (kernel: Kernel): Base => {
   if (Exit.isFailure(built)) throw new Error("the memory store cannot be built", { cause: built.cause })
   const store = Context.get(built.value, Store)
   return {
-    run: (script, keys, args, done) => done(Effect.runSync(store.run(script, keys, args))),
+    run: (rule, ask, done) => done(Effect.runSync(store.run(rule, ask))),
     listen: (channel, onMessage) => Effect.runSync(Scope.provide(store.subscribe(channel, onMessage), scope)),
   }
 }
@@ -57,11 +56,11 @@ export const redisBase = async (store: Store["Service"], scope: Scope.Scope): Pr
       })
     }
     return {
-      run: (script, keys, args, done) =>
+      run: (rule, ask, done) =>
         wait(
-          Effect.runPromise(store.run(script, keys, args)).then(async (reply) => {
+          Effect.runPromise(store.run(rule, ask)).then(async (answer) => {
             await arrived()
-            return reply
+            return answer
           }),
           done,
         ),

@@ -2,7 +2,7 @@
  * The times in which a gate could not reach the store, or stood still, as the gate itself could see them; and what is promised for
  * them: nobody misses a turn or loses a place by one.
  */
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
+import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"

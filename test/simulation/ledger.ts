@@ -2,15 +2,14 @@
  * A record of a history that owes nothing to the store: who was accepted in which order, how each ended, what callers were
  * told, and what was taken from whose budgets.
  */
-import { DOUBT_MILLIS } from "../../src/queue/step.ts"
-import { type Change, leftLate, leftToDoubt } from "../support/queue-invariants.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import type { Newcomer } from "../../src/rules/queue/admit.ts"
+import { type Change, leftLate, leftToDoubt, TERMINAL } from "../support/queue-invariants.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
-import { limitsOf, limitsProbe } from "./limits.ts"
+import { limitsProbe, type Units } from "./limits.ts"
 import type { Session } from "./platform.ts"
 import type { World } from "./world.ts"
-
-export const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
 
 export interface Life {
   readonly gate: Gate
@@ -69,7 +68,7 @@ export class Ledger {
   }
 
   /** An admission was carried out; it may have found the queue full. */
-  admitted(gate: Gate, id: string, data: string, network: string): void {
+  admitted(gate: Gate, { data, id, network = "" }: Newcomer): void {
     this.lives.set(id, {
       gate,
       request: requestOf(data),
@@ -107,16 +106,21 @@ export class Ledger {
       const { state } = ticket
       const life = this.lives.get(id)
       const was = before.tickets.get(id)?.state
-      if (was === "c" && state === "c" && life !== undefined && after.leases.get(id) !== before.leases.get(id)) {
+      if (
+        was === "called" &&
+        state === "called" &&
+        life !== undefined &&
+        after.leases.get(id) !== before.leases.get(id)
+      ) {
         life.calledAt = world.kernel.now
       }
       if (life === undefined || was === state) continue
-      if ((was === "w" && state === "c") || (was === undefined && state === "s")) {
+      if ((was === "waiting" && state === "called") || (was === undefined && state === "starting")) {
         const passed = [...after.waiting.keys()].filter(
           (other) =>
             (this.lives.get(other)?.place ?? 0) < life.place &&
             // it had its turn, and its start failed
-            !(was === "w" && after.parked.has(other)) &&
+            !(was === "waiting" && after.parked.has(other)) &&
             (was === undefined || !this.atShare(other, after, slots)),
         )
         if (passed.length > 0) world.fail(`I2: ${id} was called before ${passed.join()}, who were accepted earlier`)
@@ -127,16 +131,16 @@ export class Ledger {
         if (life.terminal !== undefined) world.fail(`I3: ${id} ended as ${life.terminal} and as ${state}`)
         life.terminal = state
         life.terminalAt = world.kernel.now
-        const missed = state === "M" || (state === "L" && leftLate(change, id))
+        const missed = state === "missed" || (state === "left" && leftLate(change, id))
         const refunded =
           !leftToDoubt(change, ticket) &&
-          ((state === "F" && !refused) ||
-            (state === "L" && (was === "w" || change.withdraws === true)) ||
-            (state === "X" && change.clears === true))
+          ((state === "failed" && !refused) ||
+            (state === "left" && (was === "waiting" || change.withdraws === true)) ||
+            (state === "removed" && change.clears === true))
         // who was answered that the store is away gets everything back, though the call ran: nobody was in it
         life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1
       }
-      if (was === "l" && state === "E") {
+      if (was === "live" && state === "ended") {
         const [known = ""] = [...before.sessions].find(([, ticket]) => ticket === id) ?? []
         const session = world.platform.find(known)
         if (session !== undefined && !session.over) world.fail(`I6: the slot of ${id} was freed while its session runs`)
@@ -148,15 +152,15 @@ export class Ledger {
   private doubts({ after, before }: Change): void {
     const { world } = this
     for (const [id, { lease, state }] of after.tickets) {
-      if (state !== "u" || before.tickets.has(id)) continue
-      const [ticket] = [...before.tickets].find(([, was]) => was.state === "s" && was.lease === lease) ?? []
+      if (state !== "doubt" || before.tickets.has(id)) continue
+      const [ticket] = [...before.tickets].find(([, was]) => was.state === "starting" && was.lease === lease) ?? []
       const request = this.lives.get(ticket ?? "")?.request ?? ""
       this.inDoubt.add(request)
       const session = world.platform.sessions.findLast((each) => each.request === request)
       if (session !== undefined) this.doubted.set(id, { session, at: world.kernel.now })
     }
     for (const [id, { state }] of before.tickets) {
-      if (state !== "u" || after.tickets.has(id)) continue
+      if (state !== "doubt" || after.tickets.has(id)) continue
       const { at, session } = this.doubted.get(id) ?? {}
       if (session === undefined || session.over || at === undefined || world.plan.status !== "truth") continue
       if (world.kernel.now - at < DOUBT_MILLIS) world.fail(`I1: the slot of ${id} was freed while its session runs`)
@@ -216,7 +220,7 @@ export class Ledger {
   /** A caller was told that its session runs. */
   started(ticket: string, session: string, request: string | undefined): void {
     const state = this.world.watch.state.tickets.get(ticket)?.state
-    if (state === undefined || !["l", "E", "R"].includes(state)) {
+    if (state === undefined || !["live", "ended", "reclaimed"].includes(state)) {
       this.world.fail(`${request ?? ticket} was told that it talks, and its ticket is ${state}`)
     }
     const of = this.world.platform.find(session)?.request
@@ -231,7 +235,7 @@ export class Ledger {
   /** A caller (its request, or its ticket) was told that the call did not come about. */
   refused(who: string): void {
     for (const [id, { request }] of this.lives) {
-      if ((id === who || request === who) && this.world.watch.state.tickets.get(id)?.state === "l") {
+      if ((id === who || request === who) && this.world.watch.state.tickets.get(id)?.state === "live") {
         this.world.fail(`${who} was told that the call failed, and it runs`)
       }
     }
@@ -247,14 +251,15 @@ export class Ledger {
     }
     const callers = new Map([...this.taken.values()].map(({ keys }) => [keys[0], keys]))
     for (const keys of callers.values()) {
-      world.base.run(limitsProbe, keys, [], (reply) => this.budgets(keys, limitsOf(reply)))
+      world.base.run(limitsProbe, { keys: keys.slice(0, 1), now: 0, context: {}, call: {} }, (units) =>
+        this.budgets(keys, units),
+      )
     }
   }
 
-  private budgets(
-    keys: ReadonlyArray<string>,
-    { open, log }: { open: ReadonlySet<string>; log: ReadonlySet<string> },
-  ): void {
+  private budgets(keys: ReadonlyArray<string>, units: Units): void {
+    const log = new Set(units.log)
+    const open = new Set(units.open)
     const { plan } = this.world
     for (const [token, taken] of this.taken) {
       if (taken.keys[0] !== keys[0] || this.loose.has(token)) continue

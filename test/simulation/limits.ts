@@ -1,20 +1,26 @@
-/** Looks at the budgets of one caller, as twins like the scripts of the limiter. */
-import { OPEN } from "../../src/limits/units.ts"
-import type { Reply, Script } from "../../src/Store.ts"
-import { list, text } from "../../src/store/reply.ts"
+/** Looks at the budgets of one caller, by a rule of the tests alone, whose Lua is written by hand. */
+import { OPEN } from "../../src/rules/limits/units.ts"
+import type { Rule } from "../../src/Store.ts"
 
-/** KEYS 1 log; Reply the tokens of all units, and of those whose ticket is open */
-export const limitsProbe: Script = {
-  name: "test.limits",
-  numberOfKeys: 1,
-  lua: `return {redis.call('ZRANGE', KEYS[1], 0, -1), redis.call('ZRANGEBYSCORE', KEYS[1], '${OPEN}', '+inf')}`,
-  memory: (db, [log = ""]) =>
-    [Number.NEGATIVE_INFINITY, OPEN].map((from) =>
-      db.zrangebyscore(log, from, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
-    ),
+/** The tokens of all units, and of those whose ticket is open. */
+export interface Units {
+  readonly log: ReadonlyArray<string>
+  readonly open: ReadonlyArray<string>
 }
 
-export const limitsOf = (reply: Reply): { readonly log: ReadonlySet<string>; readonly open: ReadonlySet<string> } => {
-  const [log, open] = list(reply)
-  return { log: new Set(list(log).map(text)), open: new Set(list(open).map(text)) }
+/** Keys: a caller's log. */
+export const limitsProbe: Rule<object, object, Units> = {
+  name: "test.limits",
+  lua: `local function tokens(from)
+  local found = redis.call('ZRANGEBYSCORE', KEYS[1], from, '+inf')
+  return #found == 0 and '[]' or cjson.encode(found)
+end
+return '[{"log":' .. tokens('-inf') .. ',"open":' .. tokens('${OPEN}') .. '}]'`,
+  run: (db, [log = ""], _now, _context, calls) => {
+    const tokens = (from: number): ReadonlyArray<string> =>
+      db.zrangebyscore(log, from, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+    return calls.map(() => ({ log: tokens(Number.NEGATIVE_INFINITY), open: tokens(OPEN) }))
+  },
+  decode: (answer) => answer as Units,
+  batch: false,
 }

@@ -6,8 +6,9 @@ import { Effect, type Scope } from "effect"
 import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
 import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/gates-shared.ts"
 import { StoreUnavailable, stackless } from "../../src/Session.ts"
-import type { Script, Store } from "../../src/Store.ts"
+import type { Ask, Rule, Store } from "../../src/Store.ts"
 import { APART_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
+import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
 
@@ -48,10 +49,10 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 
   const call = <A>(
-    { name }: Script,
+    name: string,
     ofQueue: boolean,
-    args: ReadonlyArray<string>,
-    carryOut: (done: (reply: A) => void) => void,
+    { call }: AnyAsk,
+    carryOut: (done: (answer: A) => void) => void,
   ): Effect.Effect<A, StoreUnavailable> =>
     Effect.callback<A, StoreUnavailable>((resume) => {
       const key = `${gate.name} ${world.millis()} ${name} ${calls++ % 4}`
@@ -75,10 +76,10 @@ export const makeStore = Effect.fnUntraced(function* (
         )
       }
       // what was not heard of is given back, and may be there; what comes after it was given back stays
-      if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.fail"].includes(name))
-        world.watch.ledger.mayLose(args[5] ?? "")
-      if ((outcome === "late" || outcome === "swallowed") && name === "limit.take")
-        world.watch.ledger.mayLose(args[1] ?? "")
+      if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.fail"].includes(name) && "id" in call)
+        world.watch.ledger.mayLose(String(call.id))
+      if ((outcome === "late" || outcome === "swallowed") && name === "limits.take" && "token" in call)
+        world.watch.ledger.mayLose(String(call.token))
       if (outcome !== "done") world.note(`${gate.name} ${name} will be ${outcome}`)
       if (outcome === "refused") return fail(there + back)
       if (outcome === "late" || outcome === "swallowed") {
@@ -89,8 +90,8 @@ export const makeStore = Effect.fnUntraced(function* (
       }
       arrived = kernel.now + there
       kernel.after(there, () =>
-        carryOut((reply) => {
-          if (outcome === "done") kernel.after(back, () => resume(Effect.succeed(reply)), gate.process)
+        carryOut((answer) => {
+          if (outcome === "done") kernel.after(back, () => resume(Effect.succeed(answer)), gate.process)
         }),
       )
       if (outcome === "unheard") fail(TIMEOUT_MILLIS)
@@ -99,9 +100,10 @@ export const makeStore = Effect.fnUntraced(function* (
 
   const deliver = (message: string, onMessage: (message: string) => void): void => {
     const bus = world.bus !== undefined && world.bus.until > kernel.now ? world.bus.mode : undefined
-    const key = `${gate.name} bus ${message}`
+    const what = messageText(message)
+    const key = `${gate.name} bus ${what}`
     if (bus === "lose" && world.chance(key, 4) > 0) {
-      world.note(`${gate.name} bus loses ${message}`)
+      world.note(`${gate.name} bus loses ${what}`)
       return
     }
     const times = bus === "repeat" ? 3 : 1
@@ -146,23 +148,26 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 
   return {
-    run: (script, keys, args) =>
+    run: <C extends object, K extends object, A>(asked: Rule<C, K, A>, ask: Ask<C, K>) =>
       Effect.suspend(() => {
-        const sent = args.map(String)
-        const ofQueue = world.watch.isWatched(script.name, keys)
+        // what belongs together stays so: a rule is asked what was asked here, and its answer is given back here
+        const rule = asked as unknown as AnyRule
+        const ofQueue = world.watch.isWatched(rule.name, ask.keys)
         if (!time.isMeasured()) {
           gate.trouble(kernel.now)
           if (ofQueue) gate.hindered(kernel.now, kernel.now)
           return Effect.fail(unavailable())
         }
-        if (ofQueue) believed(Number(sent[0]))
-        return call(script, ofQueue, sent, (done) => world.carryOut(gate, script, keys, sent, done))
+        if (ofQueue) believed(ask.now)
+        return call<A>(rule.name, ofQueue, ask, (done) =>
+          world.carryOut(gate, rule, ask, (answer) => done(answer as A)),
+        )
       }),
     // as on a cluster: limits and queue are two steps, between which more can happen
-    spans: false,
+    crossSlot: false,
     get: () => Effect.die("the simulation caches nothing"),
     set: () => Effect.die("the simulation caches nothing"),
-    publish: () => Effect.die("only scripts publish"),
+    publish: () => Effect.die("only rules publish"),
     subscribe: (channel, onMessage): Effect.Effect<void, never, Scope.Scope> =>
       Effect.sync(() => {
         // all gates are on one database, which is all that announcements tell of

@@ -9,8 +9,9 @@ import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/stranded.ts"
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/queue/outage.ts"
-import { DOUBT_MILLIS, PARK_LONGEST_MILLIS } from "../../src/queue/step.ts"
+import { PARK_LONGEST_MILLIS } from "../../src/rules/call-next.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
@@ -70,7 +71,7 @@ export class Promises {
         fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)
       }
       for (const [id, until] of leases) {
-        const due = state.tickets.get(id)?.state === "c" ? this.heardSince(state, `turn of ${id}`, until) : until
+        const due = state.tickets.get(id)?.state === "called" ? this.heardSince(state, `turn of ${id}`, until) : until
         if (due !== undefined && idle(due) > SWEPT_MILLIS) fail(`I4: the lease of ${id} is overdue`)
       }
       for (const [id, until] of presence) {
@@ -90,11 +91,11 @@ export class Promises {
       if (until - now > DOUBT_MILLIS + PARK_LONGEST_MILLIS + 2 * plan.skewMillis + 2)
         this.world.fail(`${id} is not called for too long`)
     }
-    for (const [id, { state: letter }] of state.tickets) {
-      const answered = "wc".includes(letter) ? this.ledger.unknownSince(id) : undefined
+    for (const [id, { state: is }] of state.tickets) {
+      const answered = is === "waiting" || is === "called" ? this.ledger.unknownSince(id) : undefined
       if (answered === undefined || !answered.gate.process.alive) continue
       if (now - Math.max(answered.at, answered.gate.cleanSince) > WITHDRAWN_MILLIS)
-        this.world.fail(`I3: the request of ${id} was answered 503, and it is ${letter}`)
+        this.world.fail(`I3: the request of ${id} was answered 503, and it is ${is}`)
     }
     this.tellings(state)
   }
@@ -112,7 +113,7 @@ export class Promises {
     }
     for (const [id, { state }] of tickets) {
       // outages of the gates that served it give a turn its window anew, a few times
-      if (state === "c" && late(since + REMOVED_MILLIS + MOST_WINDOWS * plan.windowSeconds * 1000))
+      if (state === "called" && late(since + REMOVED_MILLIS + MOST_WINDOWS * plan.windowSeconds * 1000))
         this.world.fail(`${id} is called in a campaign that nobody serves, though ${name} sees it`)
     }
     for (const [id, until] of leases) {
@@ -135,7 +136,7 @@ export class Promises {
           // an end closes the connection
           if (overdue(life.terminalAt))
             this.world.fail(`${ticket} is over, and its holder at ${gate.name} was not told`)
-        } else if (tickets.get(ticket)?.state === "c" && overdue(life.calledAt)) {
+        } else if (tickets.get(ticket)?.state === "called" && overdue(life.calledAt)) {
           const startBefore = DateTime.formatIso(DateTime.makeUnsafe(leases.get(ticket) ?? 0))
           if (!link.told.has(startBefore)) {
             this.world.fail(`I7: ${ticket} is called and its holder at ${gate.name} was not told`)
@@ -173,8 +174,8 @@ export class Promises {
   private noteFree({ leases, meta, parked, waiting }: QueueState): void {
     const { now } = this.world.kernel
     // somebody was called to find out whether the platform can be reached
-    const probing = meta.has("disrupted") && (meta.get("probe") ?? 0) > now
-    const resting = probing || (meta.get("rest") ?? 0) > now
+    const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
+    const resting = probing || (meta.get("backoffUntil") ?? 0) > now
     for (const gate of this.world.gates) {
       if (gate?.slots === undefined) continue
       if (resting || waiting.size <= parked.size || leases.size >= gate.slots) gate.freeSince = undefined

@@ -13,21 +13,29 @@ import { report } from "./report.ts"
 const STEPS = 200_000
 const given = process.env.SIMULATION_SEED
 
-/** Answers and moves (`script from to`, by the letters of the store) that the histories must contain. */
+/** Answers, and moves (`rule from→to`), that the histories must contain. */
 const CORNERS = [
-  ...["admit starting", "admit waiting", "admit full", "admit wc"],
-  ...["start starting", "start waiting", "start busy", "start live", "start over", "start cM"],
-  ...["bind live", "bind ended", "bind stale", "bind wc"],
-  ...["fail waiting", "fail failed", "fail stale", "fail wc"],
+  ...["admit starting", "admit waiting", "admit full", "admit waiting→called"],
+  ...["start starting", "start waiting", "start busy", "start live", "start over", "start called→missed"],
+  ...["bind live", "bind ended", "bind stale", "bind waiting→called"],
+  ...["fail waiting", "fail failed", "fail stale", "fail waiting→called"],
   ...["fail capacity waiting", "fail limited waiting", "fail refused failed", "fail failed failed"],
   ...["fail disrupted waiting", "fail answered waiting", "fail doubt waiting"],
-  ...["resolve running", "resolve open", "resolve free", "sweep u-"],
-  ...["alias kept", "alias ended", "alias stale", "alias wc", "alias kept by audit"],
-  ...["end released", "end repeat", "end unknown", "end wc"],
-  ...["withdraw wL", "withdraw sL", "admit withdrawn"],
-  ...["clear wX", "clear cX", "end released elsewhere", "fail elsewhere"],
-  ...["leave wL", "leave cL", "leave busy", "leave over", "leave wc"],
-  ...["sweep cM", "sweep sw", "sweep lR", "sweep wA", "sweep wc", "sweep owed", "audit asks"],
+  ...["resolve running", "resolve open", "resolve free", "sweep doubt→none"],
+  ...["alias kept", "alias ended", "alias stale", "alias waiting→called", "alias kept by audit"],
+  ...["end released", "end repeat", "end unknown", "end waiting→called"],
+  ...["withdraw waiting→left", "withdraw starting→left", "admit withdrawn"],
+  ...["clear waiting→removed", "clear called→removed", "end released elsewhere", "fail elsewhere"],
+  ...["leave waiting→left", "leave called→left", "leave busy", "leave over", "leave waiting→called"],
+  ...[
+    "sweep called→missed",
+    "sweep starting→waiting",
+    "sweep live→reclaimed",
+    "sweep waiting→abandoned",
+    "sweep waiting→called",
+    "sweep owed",
+    "audit asks",
+  ],
   ...["end passes over", "sweep passes over"],
   ...["attach waiting", "attach called", "attach starting", "attach live", "attach over"],
   "stop",

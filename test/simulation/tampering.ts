@@ -1,54 +1,120 @@
-/** How a fault is planted: scripts of the store that do something else. They live on the embedded store alone. */
-import { Step } from "../../src/queue/step.ts"
-import type { Reply, Script } from "../../src/Store.ts"
-import type { MemoryDb } from "../../src/store/MemoryDb.ts"
+/** How a fault is planted: rules of the store that do something else. They live on the embedded store alone. */
+import type { Db } from "../../src/rules/db.ts"
+import type { FailReason } from "../../src/rules/queue/fail.ts"
+import type { RuleName, runs } from "../../src/rules/rules.ts"
+import type { Run } from "../../src/rules/run.ts"
+import { type QueueContext, type Step, stepOf } from "../../src/rules/step.ts"
+import type { Answer, AnyRule, Call, Name } from "./did.ts"
 
-type Body = Script["memory"]
-type Change = (script: Script) => Script
+type Change = (rule: AnyRule) => AnyRule
+type RunOf<R extends RuleName> = (typeof runs)[R]
 
-/** Scripts that call the next, or look at who is late. */
-const SCRIPTS = [
-  ...["admit", "start", "bind", "alias", "fail", "resolve", "end", "leave", "withdraw", "sweep"],
-  ...["touch", "attach"],
+/** One call of a rule. */
+interface Asked<R extends RuleName> {
+  readonly db: Db
+  readonly keys: ReadonlyArray<string>
+  readonly now: number
+  readonly context: RunOf<R> extends Run<infer C, infer _K, infer _A> ? C : never
+  readonly call: RunOf<R> extends Run<infer _C, infer K, infer _A> ? K : never
+}
+type Body<R extends RuleName> = (asked: Asked<R>) => RunOf<R> extends Run<infer _C, infer _K, infer A> ? A : never
+
+/** Rules that call the next, or look at who is late. */
+const RULES: ReadonlyArray<Name> = [
+  ...(["admit", "start", "bind", "alias", "fail", "resolve", "end", "leave", "withdraw", "sweep"] as const),
+  ...(["heartbeat", "attach"] as const),
 ]
 
-/** Replaces one script's body; `real` is what it replaces. */
-export const replaced = (name: string, body: (real: Body) => Body): Change => {
-  const made = new Map<Script, Script>()
-  return (script) => {
-    if (script.name !== name) return script
-    const known = made.get(script) ?? { ...script, memory: body(script.memory) }
-    made.set(script, known)
+/** Replaces one rule's body; `real` is what it replaces. */
+export const replaced = <R extends RuleName>(name: R, body: (real: Body<R>) => Body<R>): Change => {
+  const made = new Map<AnyRule, AnyRule>()
+  return (rule) => {
+    if (rule.name !== name) return rule
+    const real = ({ call, context, db, keys, now }: Asked<R>) =>
+      rule.run(db, keys, now, context as object, [call as object])[0]
+    const changed = body(real as Body<R>)
+    const known = made.get(rule) ?? {
+      ...rule,
+      run: (db, keys, now, context, calls) =>
+        calls.map((call) => changed({ db, keys, now, context, call } as unknown as Asked<R>)),
+    }
+    made.set(rule, known)
     return known
   }
 }
 
-/** Replaces one script of the queue by a body of its own. */
-export const queue = (name: string, body: (step: Step, real: () => Reply) => Reply): Change =>
-  replaced(`queue.${name}`, (real) => (db, keys, args) => body(new Step(db, keys, args), () => real(db, keys, args)))
+/** What a rule of the queue is asked, with names that TypeScript can follow. */
+interface QueueAsked<N extends Name> {
+  readonly db: Db
+  readonly keys: ReadonlyArray<string>
+  readonly now: number
+  readonly context: QueueContext
+  readonly call: Call<N>
+}
 
-/** A store that answers some of a script's commands differently. */
-export const tampered = (name: string, change: (db: MemoryDb, step: Step) => Partial<MemoryDb>): Change =>
-  replaced(`queue.${name}`, (real) => (db, keys, args) => {
-    const changed = change(db, new Step(db, keys, args))
-    const seen: MemoryDb = new Proxy(db, {
+/** Replaces one rule of the queue by a body that sees how it is asked; `real` is the rule, asked as it is told. */
+const wrapped = <N extends Name>(
+  name: N,
+  body: (asked: QueueAsked<N>, real: (asked: QueueAsked<N>) => Answer<N>) => Answer<N>,
+): Change =>
+  replaced(`queue.${name}` as RuleName, (real) => (asked) => {
+    const answer = body(asked as unknown as QueueAsked<N>, (changed) => real(changed as never) as Answer<N>)
+    return answer as never
+  })
+
+/** Asks a rule of the queue something else. */
+export const asked = <N extends Name>(
+  name: N,
+  change: (asked: Pick<QueueAsked<N>, "call" | "context">, step: Step) => Partial<QueueAsked<N>>,
+): Change =>
+  wrapped(name, (before, real) =>
+    real({ ...before, ...change(before, stepOf(before.db, before.keys, before.now, before.context)) }),
+  )
+
+/** Replaces one rule of the queue by a body of its own. */
+export const queue = <N extends Name>(
+  name: N,
+  body: (step: Step, call: Call<N>, real: () => Answer<N>) => Answer<N>,
+): Change =>
+  wrapped(name, (asked, real) =>
+    body(stepOf(asked.db, asked.keys, asked.now, asked.context), asked.call, () => real(asked)),
+  )
+
+/** What is done to one is done to many. */
+const eachOf = ({ hset, zadd }: Partial<Db>): Partial<Db> => ({
+  ...(hset && {
+    hsetMany: (key, list) => {
+      for (let i = 0; i < list.length; i += 2) hset(key, list[i] ?? "", list[i + 1] ?? "")
+    },
+  }),
+  ...(zadd && {
+    zaddMany: (key, list) => {
+      for (let i = 0; i < list.length; i += 2) zadd(key, Number(list[i]), String(list[i + 1]))
+    },
+  }),
+})
+
+/** A store that answers some of a rule's commands differently. */
+export const tampered = <N extends Name>(name: N, change: (db: Db, step: Step, call: Call<N>) => Partial<Db>): Change =>
+  wrapped(name, (asked, real) => {
+    const { call, context, db, keys, now } = asked
+    const single = change(db, stepOf(db, keys, now, context), call)
+    const changed = { ...eachOf(single), ...single }
+    const seen: Db = new Proxy(db, {
       get: (target, property) => {
         const value = Reflect.get(changed, property) ?? Reflect.get(target, property)
         return typeof value === "function" ? value.bind(target) : value
       },
     })
-    return real(seen, keys, args)
+    return real({ ...asked, db: seen })
   })
 
 /** Tells the store another reason of a start that failed. */
-export const failedAs = (was: string, becomes: string): Change =>
-  replaced(
-    "queue.fail",
-    (real) => (db, keys, args) => real(db, keys, args.with(7, args[7] === was ? becomes : (args[7] ?? ""))),
-  )
+export const failedAs = (was: FailReason, becomes: FailReason): Change =>
+  asked("fail", ({ call }) => ({ call: call.reason === was ? { ...call, reason: becomes } : call }))
 
-/** Changes every script of the queue alike. */
-export const everywhere = (change: (name: string) => Change): Change => {
-  const changes = SCRIPTS.map(change)
-  return (script) => changes.reduce((made, each) => each(made), script)
+/** Changes every rule of the queue alike. */
+export const everywhere = (change: (name: Name) => Change): Change => {
+  const changes = RULES.map(change)
+  return (rule) => changes.reduce((made, each) => each(made), rule)
 }

@@ -1,29 +1,30 @@
 /**
- * What watches a history. After every script it looks into the store: the invariants of the queue's tests
- * (`queue-invariants.ts`), what the script was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`),
+ * What watches a history. After every step it looks into the store: the invariants of the queue's tests
+ * (`queue-invariants.ts`), what the rule was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`),
  * and what time has owed since (`promises.ts`).
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
-import { keysOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
-import type { Reply } from "../../src/Store.ts"
-import { list } from "../../src/store/reply.ts"
-import { EMPTY, expectedSettlements, expectedSignals, violations } from "../support/queue-invariants.ts"
-import { doubtIds, gatesOf, probe, type QueueState, readState } from "../support/queue-probe.ts"
-import { left, trespasses } from "./causes.ts"
+import { keysOf } from "../../src/queue/keys.ts"
+import type { Take, Taken } from "../../src/rules/limits/take.ts"
+import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import type { FailedStart } from "../../src/rules/queue/fail.ts"
+import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import { EMPTY, expectedSettlements, expectedSignals, TERMINAL, violations } from "../support/queue-invariants.ts"
+import { doubtIds, type Probed, probe, type QueueState, readState } from "../support/queue-probe.ts"
+import { type Carried, left, trespasses } from "./causes.ts"
+import { type AnyAsk, type Did, json, messageText, said, sessionsOf, ticketOf } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import { Hindrances } from "./hindrances.ts"
-import { Ledger, TERMINAL } from "./ledger.ts"
+import { Ledger } from "./ledger.ts"
 import type { Outcome } from "./plan.ts"
 import { Promises } from "./promises.ts"
 import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
-/** where a probe's reply has the gates */
-const GATES = 13
-const SWEPT = /\["swept",[^\]]*\],?/
+const QUEUE = "queue."
 /** What the store is told of a start, by what the platform said to it. */
 const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
   started: undefined,
@@ -44,7 +45,7 @@ const KEYS = keysOf(`business/${CAMPAIGN}`)
 
 export class Watch {
   state: QueueState = EMPTY
-  /** how often what was seen: moves of tickets as `script from to`, answers as `script answer` */
+  /** how often what was seen: moves of tickets as `rule from→to`, answers as `rule answer` */
   readonly seen = new Map<string, number>()
   /** how many steps changed something */
   changes = 0
@@ -72,121 +73,110 @@ export class Watch {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
   }
 
-  /** Whether a script is the queue's, of the campaign that has callers. */
-  isWatched(script: string, [key]: ReadonlyArray<string>): boolean {
-    return script.startsWith("queue.") && key === KEYS[0]
+  /** Whether a rule is the queue's, of the campaign that has callers. */
+  isWatched(rule: string, [key]: ReadonlyArray<string>): boolean {
+    return rule.startsWith(QUEUE) && key === KEYS[0]
   }
 
   published(message: string): void {
-    this.messages.push(message)
+    this.messages.push(messageText(message))
   }
 
-  /** Called when a script was carried out; `done` when all was looked at. */
-  carriedOut(
-    gate: Gate,
-    script: string,
-    keys: ReadonlyArray<string>,
-    args: ReadonlyArray<string>,
-    reply: Reply,
-    done: () => void,
-  ): void {
-    const name = script.replace("queue.", "")
-    if (script.startsWith("gates.")) {
-      done()
-      return
-    }
+  /** Called when a rule was carried out; `done` when all was looked at. */
+  carriedOut(gate: Gate, rule: string, ask: AnyAsk, answer: unknown, done: () => void): void {
+    const ofQueue = rule.startsWith(QUEUE)
     // the campaign without callers is not looked at: an end that it is told changes nothing but what it remembers
-    if (name !== script && keys[0] !== KEYS[0]) {
+    if (rule.startsWith("gates.") || (ofQueue && ask.keys[0] !== KEYS[0])) {
       done()
       return
     }
     this.world.steps++
-    if (script === "limit.take" && Array.isArray(reply) && reply[0] === 1) this.ledger.took(gate, args[1] ?? "", keys)
-    if (name === script) {
+    if (rule === "limits.take" && (answer as Taken).taken)
+      this.ledger.took(gate, (ask.call as Take).token, ask.ownKeys ?? [])
+    if (!ofQueue) {
       done()
       return
     }
-    gate.slots = slotsOf(args)
-    this.hindrances.acts(gate, args[2] ?? "")
-    const own = args.slice(5)
-    if (name === "admit") this.ledger.admitted(gate, own[0] ?? "", own[5] ?? "", own[6] ?? "")
-    if (name === "bind") for (const session of own.slice(4)) this.sessions.add(session)
-    if (name === "alias") for (const [n, id] of own.entries()) if (n === 0 || n % 2 === 1) this.sessions.add(id)
-    if (name === "resolve") for (const ids of own.slice(2)) for (const id of JSON.parse(ids)) this.sessions.add(id)
-    if (name === "attach" || name === "fail") this.ledger.sign(own[0] ?? "")
+    const context = ask.context as QueueContext
+    const stepped = answer as StepAnswer<unknown>
+    const step = { name: rule.slice(QUEUE.length), call: ask.call, result: stepped.result } as Did
+    gate.slots = context.slots
+    this.hindrances.acts(gate, context.instance)
+    if (step.name === "admit") this.ledger.admitted(gate, step.call)
+    if (step.name === "bind" || step.name === "alias" || step.name === "resolve")
+      for (const session of sessionsOf(step)) this.sessions.add(session)
+    if (step.name === "attach" || step.name === "fail") this.ledger.sign(step.call.id)
     this.look((after, raw) => {
-      this.judge(gate, name, args, own, reply, after, raw)
-      if (name === "end") for (const session of own) this.ended.add(session)
+      this.judge(gate, step, ask.now, context, left(stepped), after, raw)
+      if (step.name === "end") for (const session of step.call.sessions) this.ended.add(session)
       done()
     })
   }
 
   private look(then: (state: QueueState, raw: string) => void): void {
     const { world } = this
-    const ids = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
-    world.base.run(probe, KEYS, [ids.length, ...ids, ...this.sessions], (reply) => {
-      // that a gate was heard of is no change
-      const raw = JSON.stringify(list(reply).slice(0, GATES)).replace(SWEPT, "")
-      then(raw === this.raw ? { ...this.state, gates: gatesOf(reply) } : readState(reply), raw)
+    const tickets = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
+    const call = { tickets, sessions: [...this.sessions] }
+    world.base.run(probe, { keys: KEYS, now: world.kernel.now, context: {}, call }, (probed) => {
+      const raw = textOf(probed)
+      then(raw === this.raw ? { ...this.state, gates: new Map(probed.gates) } : readState(probed), raw)
     })
   }
 
   private judge(
     gate: Gate,
-    name: string,
-    args: ReadonlyArray<string>,
-    own: ReadonlyArray<string>,
-    reply: Reply,
+    step: Did,
+    now: number,
+    { instance: self, slots }: QueueContext,
+    { settlements, signals }: ReturnType<typeof left>,
     after: QueueState,
     raw: string,
   ): void {
     const { world } = this
     const { plan } = world
+    const { name, result } = step
     const before = this.state
-    const { result, settlements, signals } = left(reply)
-    const now = Number(args[0])
-    const slots = slotsOf(args)
-    if (name === "sweep" && result.length > 5 && list(result[5]).length > 0) this.saw("sweep owed")
-    if (name === "audit" && result.length > 0) this.saw("audit asks")
+    const ticket = ticketOf(step)
+    if (step.name === "sweep" && (step.result.owed ?? []).length > 0) this.saw("sweep owed")
+    if (step.name === "audit" && (step.result.sessions ?? []).length > 0) this.saw("audit asks")
     if (["start", "bind", "alias", "fail", "resolve", "end", "leave", "admit", "attach"].includes(name))
-      this.saw(`${name} ${result[0]}`)
-    if (name === "alias" && now - since(before, own[0] ?? "") >= AUDIT_AGE_MILLIS)
-      this.saw(`alias ${result[0]} by audit`)
-    if (name === "fail") this.failed(gate, own, String(result[0]))
-    if (name === "end" && result[0] === "released" && !gate.serves) this.saw("end released elsewhere")
-    if (name === "end" && result[0] === "released") world.platform.freed(own, gate)
-    const heard = this.messages.toSorted()
+      this.saw(`${name} ${said(result)}`)
+    if (step.name === "alias" && now - since(before, step.call.known) >= AUDIT_AGE_MILLIS)
+      this.saw(`alias ${step.result} by audit`)
+    if (step.name === "fail") this.failed(gate, step.call, said(result))
+    if (step.name === "end" && step.result === "released") {
+      if (!gate.serves) this.saw("end released elsewhere")
+      world.platform.freed(step.call.sessions, gate)
+    }
+    const heard = this.messages
     this.messages = []
     const changed = raw !== this.raw
     this.raw = raw
     this.state = after
-    const swept = name === "sweep" && result[0] === 0
-    for (const startBefore of told(name, result)) {
+    const swept = step.name === "sweep" && !step.result.more
+    for (const startBefore of told(step)) {
       if (startBefore < now) world.fail(`${name} says that a start window ended ${now - startBefore} ms ago`)
     }
     const window = plan.windowSeconds * 1000
-    const refused = name === "fail" && own[2] === "refused"
-    const withdraws = name === "withdraw"
-    const clears = name === "clear"
-    const admits = name === "admit" ? { admits: [own[0] ?? "", own[4] ?? ""] as const } : {}
+    const refused = step.name === "fail" && step.call.reason === "refused"
+    const withdraws = step.name === "withdraw"
+    const clears = step.name === "clear"
+    const admits = step.name === "admit" ? { admits: [ticket, step.call.caller ?? ""] as const } : {}
     const share = plan.networkShare
-    const late = name === "admit" && this.ledger.wasWithdrawn(own[0] ?? "")
+    const late = step.name === "admit" && this.ledger.wasWithdrawn(ticket)
     if (late) this.saw("admit withdrawn")
-    if (withdraws) for (const id of own) this.ledger.withdrawn(id)
+    if (step.name === "withdraw") for (const id of step.call.ids) this.ledger.withdrawn(id)
     const away = this.away(now)
-    const self = args[2] ?? ""
-    const shown = name === "sweep" ? { shown: Number(own[1]) } : {}
+    const shown = step.name === "sweep" ? { shown: step.call.shown ?? now } : {}
     const by = { self, ...shown }
     const kind = { swept, away, refused, withdraws, clears }
     const change = { before, after, now, ...by, slots, share, window, ...kind, ...admits }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
-    const carried = {
-      name,
-      args: own,
+    const carried: Carried = {
+      ...step,
       now,
       ...by,
       slots,
-      result,
       before,
       after,
       late,
@@ -204,9 +194,9 @@ export class Watch {
     if (changed || ["admit", "end", "bind", "alias", "clear"].includes(name)) {
       for (const wrong of trespasses(carried, (move) => this.saw(move))) world.fail(wrong)
     }
-    const said = [...signals, ...heard].toSorted()
+    const signalled = [...signals, ...heard].toSorted()
     const due = changed ? expectedSignals(change) : []
-    if (said.join() !== due.join()) world.fail(`signals [${said.join()}] where [${due.join()}] are due`)
+    if (signalled.join() !== due.join()) world.fail(`signals [${signalled.join()}] where [${due.join()}] are due`)
     const owed = changed ? expectedSettlements(change) : []
     if (settlements.toSorted().join() !== owed.join()) {
       world.fail(`settlements [${settlements.join()}] where [${owed.join()}] are due`)
@@ -218,26 +208,26 @@ export class Watch {
       for (const [id, { state }] of after.tickets) {
         const was = before.tickets.get(id)?.state
         // whose start was not told in time waits again
-        if ((name === "sweep" || name === "clear") && state === "w" && was === "s") this.ledger.sign(id)
-        if (state === "A" && was === "w") this.hindrances.abandoned(id, before)
-        if (state === "M" && was === "c") this.hindrances.missed(id, before, this.ledger.lifeOf(id)?.turnAt ?? 0)
+        if ((name === "sweep" || name === "clear") && state === "waiting" && was === "starting") this.ledger.sign(id)
+        if (state === "abandoned" && was === "waiting") this.hindrances.abandoned(id, before)
+        if (state === "missed" && was === "called")
+          this.hindrances.missed(id, before, this.ledger.lifeOf(id)?.turnAt ?? 0)
       }
-      world.trace?.push(`        ${gate.name} ${name} ${own[0] ?? ""} → ${JSON.stringify(result)} ${summary(after)}`)
+      world.trace?.push(`        ${gate.name} ${name} ${ticket} → ${json(result)} ${summary(after)}`)
     }
-    if (name === "sweep") this.sweptAt(now)
-    if (name === "back" && this.mercy <= now) this.mercy = Number(own[1])
+    if (step.name === "sweep") this.sweptAt(now)
+    if (step.name === "reportOutage" && this.mercy <= now) this.mercy = now + this.graceAnew
     this.timePassed()
   }
 
   /** A start did not come about: the store must have been told what the platform said. */
-  private failed(gate: Gate, [ticket = "", , kind = "", , millis]: ReadonlyArray<string>, answer: string): void {
+  private failed(gate: Gate, { id: ticket, millis, reason: kind }: FailedStart, answer: string): void {
     this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
     if (!gate.serves) {
       // it cannot start what was called, and asks the platform nothing
       this.saw("fail elsewhere")
-      if (kind !== "elsewhere" || millis !== "1")
-        this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
+      if (kind !== "elsewhere" || millis !== 1) this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
       return
     }
     const { world } = this
@@ -259,7 +249,7 @@ export class Watch {
     }
     if (answer === "failed" && (kind === "answered" || kind === "doubt") && starts.length < STRIKES)
       world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
-    if (kind === "limited" && Number(millis) !== Math.max(1, script.retryAfter)) {
+    if (kind === "limited" && millis !== script.retryAfter) {
       world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
     }
   }
@@ -269,7 +259,7 @@ export class Watch {
     this.saw("stop")
     for (const [id, { state }] of this.state.tickets) {
       const start =
-        state === "s" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
+        state === "starting" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
       // what the store did not hear of it is left to the deadline
       if (start?.by === gate && gate.cleanSince <= start.at)
         this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
@@ -284,10 +274,14 @@ export class Watch {
     return this.away(now) || this.mercy > now
   }
 
+  /** How long nobody counts as absent after an outage (ms). */
+  private get graceAnew(): number {
+    return this.world.plan.graceSeconds * 1000 + TICK_MILLIS
+  }
+
   /** After a time in which nobody swept, those who wait have their grace anew. */
   private sweptAt(now: number): void {
-    const { graceSeconds } = this.world.plan
-    if (this.unattended(now) && this.mercy <= now) this.mercy = now + graceSeconds * 1000 + TICK_MILLIS
+    if (this.unattended(now) && this.mercy <= now) this.mercy = now + this.graceAnew
     if (now > this.lastSwept) this.lastSwept = now
   }
 
@@ -298,33 +292,34 @@ export class Watch {
 
   /** Nobody waits, and nothing is held or owed. */
   get drained(): boolean {
-    return this.state.waiting.size === 0 && this.state.leases.size === 0 && this.state.settle.size === 0
+    return this.state.waiting.size === 0 && this.state.leases.size === 0 && this.state.settlements.size === 0
   }
 
   /** Everything is over, and all slots are free. */
   finish(): void {
     const { state, world } = this
     if (this.drained) this.ledger.finish(state)
-    else world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settle.size} settlements`)
+    else world.fail(`I4: ${summary(state)} are left when everything is over, ${state.settlements.size} settlements`)
   }
 }
 
 /** The ends of start windows that a step tells. */
-const told = (name: string, result: ReadonlyArray<Reply>): ReadonlyArray<number> => {
-  if (name === "attach" && result[0] === "called") return [Number(result[1])]
-  if (name !== "touch") return []
-  return list(result[2]).flatMap((ticket) => (list(ticket)[0] === "c" ? [Number(list(ticket)[1])] : []))
+const told = (step: Did): ReadonlyArray<number> => {
+  if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
+  if (step.name !== "heartbeat") return []
+  return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
 }
 
 /** Since when a session has held its slot (ms). */
 const since = ({ sessions, tickets }: QueueState, session: string): number =>
   tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
 
-/** A script's slots; a network's share stands behind them. */
-const slotsOf = (args: ReadonlyArray<string>): number => Number((args[1] ?? "").split(" ")[0])
+/** A state as a text; that a gate was heard of, or swept, is no change. */
+const textOf = ({ gates: _gates, meta, ...rest }: Probed): string =>
+  JSON.stringify([{ ...meta, found: meta.found.filter(([field]) => field !== "sweptAt") }, rest])
 
 /** A state in a few words. */
 const summary = (state: QueueState): string => {
-  const letters = [...state.tickets].filter(([, { state }]) => !TERMINAL.has(state))
-  return `[${letters.map(([id, ticket]) => `${id}:${ticket.state}${ticket.lease === "0" ? "" : ticket.lease}`).join(" ")}]`
+  const open = [...state.tickets].filter(([, { state }]) => !TERMINAL.has(state))
+  return `[${open.map(([id, { lease, state }]) => `${id}:${state}${lease}`).join(" ")}]`
 }

@@ -1,8 +1,8 @@
 /** The scope of a history: its time, its parts, and what was seen of it. */
-import type { Reply, Script } from "../../src/Store.ts"
 import type { Base } from "./base.ts"
 import type { Caller } from "./callers.ts"
 import { keyed } from "./chance.ts"
+import type { AnyAsk, AnyRule } from "./did.ts"
 import { Gate } from "./gate.ts"
 import { BEGIN, type Kernel } from "./kernel.ts"
 import type { Plan } from "./plan.ts"
@@ -12,18 +12,18 @@ import { Watch } from "./watch.ts"
 /** A fault planted on purpose, to prove that it is seen. */
 export interface Planted {
   readonly name: string
-  /** replaces a script of the store */
-  readonly script?: (script: Script) => Script
-  /** what a gate is told of a script, instead of its reply */
-  readonly heard?: (script: string, reply: Reply) => Reply
+  /** replaces a rule of the store */
+  readonly rule?: (rule: AnyRule) => AnyRule
+  /** what a gate is told of a rule, instead of its answer */
+  readonly heard?: (rule: string, answer: unknown) => unknown
   /** a gate that is told to stop does not wait for what it is starting */
   readonly hasty?: true
   /** a gate keeps the difference between its clock and the store's that it measured first */
   readonly keepsTime?: boolean
-  /** carries a script out only so long (ms) after it has decided, by replacing it with what it decided */
+  /** carries a rule out only so long (ms) after it has decided, by replacing it with what it decided */
   readonly actsLate?: {
     readonly millis: number
-    readonly decide: (script: Script, watch: Watch, args: ReadonlyArray<string>) => Script | undefined
+    readonly decide: (rule: AnyRule, watch: Watch, ask: AnyAsk) => AnyRule | undefined
   }
 }
 
@@ -41,7 +41,7 @@ export class World {
   over = false
   /** whether gates that start now have the campaign in their settings */
   serves = true
-  /** scripts that the store has carried out, and that were looked at */
+  /** rules that the store has carried out, and that were looked at */
   steps = 0
   /** the slots that the platform names */
   slots: number
@@ -91,33 +91,21 @@ export class World {
     this.gates[index] = new Gate(this, index, life)
   }
 
-  /** The store carries out a script that a gate sent, and everything is looked at. */
-  carryOut(
-    gate: Gate,
-    asked: Script,
-    keys: ReadonlyArray<string>,
-    args: ReadonlyArray<string>,
-    done: (reply: Reply) => void,
-  ): void {
+  /** The store carries out a rule that a gate asked, and everything is looked at. */
+  carryOut(gate: Gate, asked: AnyRule, ask: AnyAsk, done: (answer: unknown) => void): void {
     const late = this.planted?.actsLate
-    const decided = late?.decide(asked, this.watch, args)
+    const decided = late?.decide(asked, this.watch, ask)
     if (late !== undefined && decided !== undefined) {
-      this.kernel.after(late.millis, () => this.run(gate, decided, keys, args, done))
+      this.kernel.after(late.millis, () => this.run(gate, decided, ask, done))
     } else {
-      this.run(gate, this.planted?.script?.(asked) ?? asked, keys, args, done)
+      this.run(gate, this.planted?.rule?.(asked) ?? asked, ask, done)
     }
   }
 
-  private run(
-    gate: Gate,
-    script: Script,
-    keys: ReadonlyArray<string>,
-    args: ReadonlyArray<string>,
-    done: (reply: Reply) => void,
-  ): void {
-    this.base.run(script, keys, args, (reply) => {
-      const heard = this.planted?.heard?.(script.name, reply) ?? reply
-      this.watch.carriedOut(gate, script.name, keys, args, reply, () => done(heard))
+  private run(gate: Gate, rule: AnyRule, ask: AnyAsk, done: (answer: unknown) => void): void {
+    this.base.run(rule, ask, (answer) => {
+      const heard = this.planted?.heard?.(rule.name, answer) ?? answer
+      this.watch.carriedOut(gate, rule.name, ask, answer, () => done(heard))
     })
   }
 }

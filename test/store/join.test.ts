@@ -1,130 +1,128 @@
 /** Which calls are sent together, and who gets which reply. */
 import { setImmediate as turn } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import type { Script } from "../../src/Store.ts"
-import { type Done, MOST, makeJoin } from "../../src/store/join.ts"
-
-const script = (joins?: Script["joins"]): Script => ({
-  name: "test",
-  numberOfKeys: 1,
-  lua: "",
-  memory: () => 0,
-  ...(joins === undefined ? {} : { joins }),
-})
+import { type Done, MOST, makeJoin, type Sent } from "../../src/store/join.ts"
 
 /** A store that keeps what it was sent, to be answered later. */
 const bench = (cluster = false) => {
-  const sent: Array<{ keys: ReadonlyArray<string>; args: ReadonlyArray<string | number>; done: Done }> = []
+  const sent: Array<{ keys: ReadonlyArray<string>; args: ReadonlyArray<string>; done: Done }> = []
   const run = makeJoin((_, keys, args, done) => sent.push({ keys, args, done }), cluster)
   const replies: Array<unknown> = []
-  const ask = (asked: Script, keys: ReadonlyArray<string>, args: ReadonlyArray<string | number>): void => {
+  const ask = (rule: Sent, now: number, call: object, context: object = ONE, key = "k", own?: string): void => {
     const place = replies.push("none") - 1
-    run(asked, keys, args, (error, reply) => {
+    const ownKeys = own === undefined ? {} : { ownKeys: [own] }
+    run(rule, { keys: [key], ...ownKeys, now, context, call }, (error, reply) => {
       replies[place] = error ?? reply
     })
   }
   return { ask, replies, sent }
 }
 
-describe("calls of one turn", () => {
-  const shared = script({ own: [1], times: [3], ownKeys: 0 })
-  const apart = script({ own: [1], times: [], ownKeys: 1 })
+const ONE = { context: 1 }
+const batched: Sent = { name: "test", lua: "", batch: true }
+const single: Sent = { ...batched, batch: false }
 
-  it("are one command when only their own arguments differ, and get a reply each", async () => {
+describe("calls of one turn", () => {
+  it("are one command with their keys and context, and get an answer each", async () => {
     const { ask, replies, sent } = bench()
-    for (const name of ["a", "b", "c"]) ask(shared, ["k"], [7, name, 9])
+    for (const name of ["a", "b", "c"]) ask(batched, 7, { name })
     assert.lengthOf(sent, 0)
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args, keys }) => [keys, args]),
-      [[["k"], [7, "a", 9, "b", "c"]]],
+      [[["k"], ["7", '{"context":1}', '{"name":"a"}', '{"name":"b"}', '{"name":"c"}']]],
     )
-    sent[0]?.done(undefined, ["A", "B", "C"])
-    assert.deepStrictEqual(replies, ["A", "B", "C"])
+    sent[0]?.done(undefined, '["A",{"b":[1]},false]')
+    assert.deepStrictEqual(replies, ["A", { b: [1] }, false])
   })
 
   it("take the first one's time", async () => {
     const { ask, sent } = bench()
-    ask(shared, ["k"], [7, "a", 9, 1_000])
-    ask(shared, ["k"], [7, "b", 9, 1_001])
+    ask(batched, 1_000, { name: "a" })
+    ask(batched, 1_001, { name: "b" })
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args }) => args),
-      [[7, "a", 9, 1_000, "b"]],
+      [["1000", '{"context":1}', '{"name":"a"}', '{"name":"b"}']],
     )
   })
 
   it("all fail when their command fails", async () => {
     const { ask, replies, sent } = bench()
-    for (const name of ["a", "b"]) ask(shared, ["k"], [7, name, 9])
+    for (const name of ["a", "b"]) ask(batched, 7, { name })
     await turn()
     const lost = new Error("lost")
     sent[0]?.done(lost)
     assert.deepStrictEqual(replies, [lost, lost])
   })
 
-  it("are commands of their own, in their order, when another argument or the keys differ", async () => {
+  it("are commands of their own, in their order, when the rule, the context or the keys differ", async () => {
     const { ask, sent } = bench()
-    ask(shared, ["k"], [7, "a", 9])
-    ask(shared, ["k"], [8, "b", 9])
-    ask(shared, ["other"], [8, "c", 9])
-    ask(shared, ["other"], [8, "d", 9])
+    const other = { context: 2 }
+    ask(batched, 7, { name: "a" })
+    ask(batched, 7, { name: "b" }, other)
+    ask(batched, 7, { name: "c" }, other, "other")
+    ask(batched, 7, { name: "d" }, other, "other")
+    ask({ ...batched, name: "test.other" }, 7, { name: "e" }, other, "other")
     await turn()
     assert.deepStrictEqual(
-      sent.map(({ args }) => args),
+      sent.map(({ args, keys }) => [keys, args]),
       [
-        [7, "a", 9],
-        [8, "b", 9],
-        [8, "c", 9, "d"],
+        [["k"], ["7", '{"context":1}', '{"name":"a"}']],
+        [["k"], ["7", '{"context":2}', '{"name":"b"}']],
+        [["other"], ["7", '{"context":2}', '{"name":"c"}', '{"name":"d"}']],
+        [["other"], ["7", '{"context":2}', '{"name":"e"}']],
       ],
     )
   })
 
-  it("bring their keys, except on a cluster, where only calls with the same keys meet", async () => {
-    const single = bench()
+  it("bring their own keys, except on a cluster, where only calls with the same keys meet", async () => {
+    const one = bench()
     const cluster = bench(true)
-    for (const { ask } of [single, cluster]) {
-      ask(apart, ["x"], [7, "a"])
-      ask(apart, ["x"], [7, "b"])
-      ask(apart, ["y"], [7, "c"])
+    for (const { ask } of [one, cluster]) {
+      ask(batched, 7, { name: "a" }, ONE, "k", "x")
+      ask(batched, 7, { name: "b" }, ONE, "k", "x")
+      ask(batched, 7, { name: "c" }, ONE, "k", "y")
+      // without a key of its own it is no call of these
+      ask(batched, 7, { name: "d" })
     }
     await turn()
-    assert.deepStrictEqual(
-      single.sent.map(({ args, keys }) => [keys, args]),
+    const sentBy = ({ sent }: ReturnType<typeof bench>) => sent.map(({ args, keys }) => [keys, args.slice(2)])
+    assert.deepStrictEqual(sentBy(one), [
       [
-        [
-          ["x", "x", "y"],
-          [7, "a", "b", "c"],
-        ],
+        ["k", "x", "x", "y"],
+        ['{"name":"a"}', '{"name":"b"}', '{"name":"c"}'],
       ],
-    )
-    assert.deepStrictEqual(
-      cluster.sent.map(({ args, keys }) => [keys, args]),
+      [["k"], ['{"name":"d"}']],
+    ])
+    assert.deepStrictEqual(sentBy(cluster), [
       [
-        [
-          ["x", "x"],
-          [7, "a", "b"],
-        ],
-        [["y"], [7, "c"]],
+        ["k", "x", "x"],
+        ['{"name":"a"}', '{"name":"b"}'],
       ],
-    )
+      [["k", "y"], ['{"name":"c"}']],
+      [["k"], ['{"name":"d"}']],
+    ])
   })
 
   it(`are sent as soon as there are ${MOST}`, async () => {
     const { ask, sent } = bench()
-    for (let n = 0; n < MOST + 1; n++) ask(shared, ["k"], [7, `t${n}`])
+    for (let n = 0; n < MOST + 1; n++) ask(batched, 7, { name: `t${n}` })
     assert.lengthOf(sent, 1)
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args }) => args.length),
-      [MOST + 1, 2],
+      [2 + MOST, 2 + 1],
     )
   })
 
-  it("are sent at once when their script takes one call", () => {
-    const { ask, sent } = bench()
-    ask(script(), ["k"], [1])
-    ask(script(), ["k"], [1])
+  it("are sent at once when their rule takes one call", () => {
+    const { ask, replies, sent } = bench()
+    ask(single, 1, {})
+    ask(single, 1, {})
     assert.lengthOf(sent, 2)
+    sent[1]?.done(undefined, '["B"]')
+    sent[0]?.done(undefined, '["A"]')
+    assert.deepStrictEqual(replies, ["A", "B"])
   })
 })

@@ -1,19 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
+import type { MemoryDb } from "../../src/store/MemoryDb.ts"
 import { layer } from "../../src/store/memory.ts"
 
-const script = (memory: Script["memory"]): Script => ({ name: "test", numberOfKeys: 1, lua: "", memory })
+const rule = <A>(answer: (db: MemoryDb, key: string) => A): Rule<object, object, A> => ({
+  name: "test",
+  run: (db, [key = ""]) => [answer(db as MemoryDb, key)],
+  lua: "",
+  decode: (answer) => answer as A,
+  batch: false,
+})
+const ask: Ask<object, object> = { keys: ["h"], now: 0, context: {}, call: {} }
 
 /** Publishes, then changes what it holds. */
-const shout = script((db, [key = ""]) => {
+const shout = rule((db, key) => {
   db.publish("c", "m")
   db.hset(key, "done", "yes")
   return 0
 })
-const done = script((db, [key = ""]) => db.hget(key, "done") ?? "no")
-const size = script((db) => db.size)
+const done = rule((db, key) => db.hget(key, "done") ?? "no")
+const size = rule((db) => db.size)
 
 describe("the store in memory", () => {
   it.effect("holds nothing that expired longer than a minute ago, asked for or not", () =>
@@ -21,21 +29,21 @@ describe("the store in memory", () => {
       const store = yield* Store
       yield* store.set("a", "1", 10_000)
       yield* store.set("b", "1", 600_000)
-      yield* store.run(shout, ["h"], [])
+      yield* store.run(shout, ask)
       yield* TestClock.adjust(70_000)
-      assert.strictEqual(yield* store.run(size, ["h"], []), 2)
+      assert.strictEqual(yield* store.run(size, ask), 2)
       assert.strictEqual(yield* store.get("b"), "1")
     }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("delivers a message when the script that published it is over", () =>
+  it.effect("delivers a message when the rule that published it is over", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const seen: Array<unknown> = []
       yield* store.subscribe("c", () => {
-        seen.push(Effect.runSync(store.run(done, ["h"], [])))
+        seen.push(Effect.runSync(store.run(done, ask)))
       })
-      yield* store.run(shout, ["h"], [])
+      yield* store.run(shout, ask)
       assert.deepStrictEqual(seen, ["yes"])
     }).pipe(Effect.provide(layer)),
   )
@@ -49,14 +57,24 @@ describe("the store in memory", () => {
     }),
   )
 
-  it.effect("fails the run of a script that throws, and no other", () =>
+  it.effect("fails the run of a rule that throws, and no other", () =>
     Effect.gen(function* () {
       const store = yield* Store
-      const broken = script(() => {
+      const broken = rule<number>(() => {
         throw new Error("broken")
       })
-      assert.isTrue(Exit.hasDies(yield* Effect.exit(store.run(broken, ["h"], []))))
-      assert.strictEqual(yield* store.run(size, ["h"], []), 0)
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(store.run(broken, ask))))
+      assert.strictEqual(yield* store.run(size, ask), 0)
+    }).pipe(Effect.provide(layer)),
+  )
+
+  it.effect("gives a rule all its keys, and calls it a fault of the rule when it answers nothing", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      const keys: Rule<object, object, string> = { ...rule(() => ""), run: (_, keys) => [keys.join(" ")] }
+      assert.strictEqual(yield* store.run(keys, { ...ask, ownKeys: ["own"] }), "h own")
+      const silent: Rule<object, object, string> = { ...rule(() => ""), run: () => [] }
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(store.run(silent, ask))))
     }).pipe(Effect.provide(layer)),
   )
 })

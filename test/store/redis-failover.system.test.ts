@@ -1,8 +1,9 @@
 /** What the Redis store does when another server becomes the primary while the old one lives on, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, redisServer } from "../support/redis.ts"
 import { redisSentinels } from "../support/redis-topologies.ts"
@@ -10,12 +11,14 @@ import { answering, connectionTo } from "../support/stores.ts"
 
 const KEY = "vg:{written}"
 
-const add: Script = {
+const add: Rule<object, { readonly member: string }, number> = {
   name: "test.add",
-  numberOfKeys: 1,
-  lua: "-- test.add\nreturn redis.call('SADD', KEYS[1], ARGV[1])\n",
-  memory: () => 1,
+  run: () => [1],
+  lua: "-- test.add\nreturn cjson.encode({redis.call('SADD', KEYS[1], cjson.decode(ARGV[3]).member)})\n",
+  decode: Number,
+  batch: false,
 }
+const adding = (member: string) => ({ keys: [KEY], now: 0, context: NO_CONTEXT, call: { member } })
 
 const opened = (url: string) =>
   Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
@@ -37,8 +40,7 @@ const startWriter = (store: Store["Service"], name: string) => {
   const writing = (async () => {
     for (let n = 0; !stopped; n++) {
       const id = `${name}${n}`
-      if (await Effect.runPromise(Effect.isSuccess(store.run(add, [KEY], [id]))))
-        acknowledged.set(id, performance.now())
+      if (await Effect.runPromise(Effect.isSuccess(store.run(add, adding(id))))) acknowledged.set(id, performance.now())
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   })()
@@ -123,11 +125,11 @@ describe("a planned failover behind Sentinels", () => {
           async () => (await sentinels[0]?.command("sentinel", "failover", "other")) === "OK",
         )
         await eventually("the other's failover", async () => {
-          assert.isTrue(await Effect.runPromise(Effect.isSuccess(store.run(add, [KEY], ["c"]))))
+          assert.isTrue(await Effect.runPromise(Effect.isSuccess(store.run(add, adding("c")))))
           const addresses = await each("sentinel", "get-master-addr-by-name", "other")
           return addresses.every((address) => address.includes(String(next.port)))
         })
-        assert.isTrue(await Effect.runPromise(Effect.isSuccess(store.run(add, [KEY], ["d"]))))
+        assert.isTrue(await Effect.runPromise(Effect.isSuccess(store.run(add, adding("d")))))
       })
       assert.lengthOf(lines, 1, lines.join("\n"))
     }),
@@ -168,13 +170,13 @@ describe("a primary that became a replica", () => {
       const replica = yield* replicaOf(primary)
       const store = yield* opened(`127.0.0.1:${primary.port},127.0.0.1:${replica.port}`)
       yield* answering(store)
-      yield* store.run(add, [KEY], ["before"])
+      yield* store.run(add, adding("before"))
       // Redis copies to replicas after it has answered
       yield* Effect.promise(() => primary.command("wait", "1", "10000"))
       yield* Effect.promise(() => replica.command("replicaof", "no", "one"))
       yield* Effect.promise(() => primary.command("replicaof", "127.0.0.1", String(replica.port)))
       const writes: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
-        ...["a", "b", "c"].map((name) => store.run(add, [KEY], [name])),
+        ...["a", "b", "c"].map((name) => store.run(add, adding(name))),
         store.set("vg:v", "1", 60_000),
       ]
       yield* Effect.all(writes, { concurrency: "unbounded" })

@@ -2,20 +2,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 import { redisServer } from "../support/redis.ts"
 import { answering, connectionTo } from "../support/stores.ts"
 
 const KEY = "vg:{written}"
 
-const add: Script = {
+const add: Rule<object, { readonly member: string }, number> = {
   name: "test.add",
-  numberOfKeys: 1,
-  lua: "-- test.add\nreturn redis.call('SADD', KEYS[1], ARGV[1])\n",
-  memory: () => 1,
+  run: () => [1],
+  lua: "-- test.add\nreturn cjson.encode({redis.call('SADD', KEYS[1], cjson.decode(ARGV[3]).member)})\n",
+  decode: Number,
+  batch: false,
 }
+const adding = (member: string) => ({ keys: [KEY], now: 0, context: NO_CONTEXT, call: { member } })
 
 type Command = ReadonlyArray<string>
 
@@ -80,7 +83,7 @@ describe("a Redis that refuses to write", () => {
         Effect.provide(Store, built),
       )
       yield* answering(store)
-      const write = store.run(add, [KEY], ["a-secret-argument"])
+      const write = store.run(add, adding("a-secret-argument"))
       yield* write
       yield* Effect.promise(() => server.command("del", KEY))
 
@@ -118,7 +121,7 @@ describe("a Redis that refuses to write", () => {
       )
       yield* answering(store)
       yield* Effect.promise(() => server.command("replicaof", "127.0.0.1", "1"))
-      const write = yield* Effect.forkChild(Effect.exit(store.run(add, [KEY], ["a"])))
+      const write = yield* Effect.forkChild(Effect.exit(store.run(add, adding("a"))))
       yield* asTimeGoesOn("the line", () => complaints().length > 0)
       // so long it waits for a primary
       yield* TestClock.adjust("2 seconds")
@@ -130,7 +133,7 @@ describe("a Redis that refuses to write", () => {
       assert.isAtLeast((yield* Clock.currentTimeMillis) - began, 55_000)
       yield* Effect.promise(() => server.command("replicaof", "no", "one"))
       yield* asTimeGoesOn("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
-      yield* store.run(add, [KEY], ["b"])
+      yield* store.run(add, adding("b"))
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 })

@@ -1,23 +1,26 @@
 /**
  * What the Redis store does about answers that never come: the connection breaks after the server has carried out what it was
- * asked, or the server says nothing for a while. No script may be carried out twice for that.
+ * asked, or the server says nothing for a while. No rule may be carried out twice for that.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { startCutter } from "../chaos/support/cutter.ts"
 import { Chance } from "../simulation/chance.ts"
 import { eventually, freePort } from "../support/process.ts"
 import { type RedisServer, redisServer, serve } from "../support/redis.ts"
 import { answering, connectionTo } from "../support/stores.ts"
 
-const count: Script = {
+const count: Rule<object, object, number> = {
   name: "test.count",
-  numberOfKeys: 1,
-  lua: "-- test.count\nreturn redis.call('HINCRBY', KEYS[1], 'n', 1)\n",
-  memory: (db, [key = ""]) => db.hincrby(key, "n", 1),
+  run: (db, [key = ""]) => [db.hincrby(key, "n", 1)],
+  lua: "-- test.count\nreturn cjson.encode({redis.call('HINCRBY', KEYS[1], 'n', 1)})\n",
+  decode: Number,
+  batch: false,
 }
+const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
 
 const cutter = (port: number) =>
   Effect.acquireRelease(
@@ -78,16 +81,16 @@ const counted = (server: RedisServer): Effect.Effect<string> => Effect.promise((
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
-describe("a script whose answer is lost with the connection", () => {
+describe("a rule whose answer is lost with the connection", () => {
   live("is carried out once on one Redis", () =>
     Effect.gen(function* () {
       const node = yield* redisServer()
       const proxy = yield* cutter(node.port)
       const store = yield* opened(`redis://127.0.0.1:${proxy.port}`)
       yield* answering(store)
-      yield* store.run(count, ["k"], [])
+      yield* store.run(count, on("k"))
       proxy.loseAnswerTo = "evalsha"
-      const exit = yield* Effect.exit(store.run(count, ["k"], []))
+      const exit = yield* Effect.exit(store.run(count, on("k")))
       assert.strictEqual(yield* counted(node), "2")
       assert.isTrue(Exit.isFailure(exit))
       yield* answering(store)
@@ -99,13 +102,13 @@ describe("a script whose answer is lost with the connection", () => {
       const { node, proxy, url } = yield* clusterBehindCutter(2)
       const store = yield* opened(url)
       yield* answering(store)
-      yield* store.run(count, ["k"], [])
+      yield* store.run(count, on("k"))
       proxy.loseAnswerTo = "evalsha"
-      const exit = yield* Effect.exit(store.run(count, ["k"], []))
+      const exit = yield* Effect.exit(store.run(count, on("k")))
       assert.strictEqual(yield* counted(node), "2")
       assert.isTrue(Exit.isFailure(exit))
       yield* answering(store)
-      assert.strictEqual(yield* store.run(count, ["k"], []), 3)
+      assert.strictEqual(yield* store.run(count, on("k")), 3)
     }),
   )
 })
@@ -130,9 +133,9 @@ describe("a Cluster", () => {
       const { url } = yield* clusterBehindCutter(1)
       const store = yield* opened(url)
       yield* Effect.promise(() =>
-        eventually("the store answers", () => Effect.runPromise(Effect.isSuccess(store.run(count, ["k"], [])))),
+        eventually("the store answers", () => Effect.runPromise(Effect.isSuccess(store.run(count, on("k"))))),
       )
-      const exit = yield* Effect.exit(store.run(count, ["a"], []))
+      const exit = yield* Effect.exit(store.run(count, on("a")))
       assert.isTrue(Exit.hasFails(exit), String(exit))
     }),
   )

@@ -1,9 +1,10 @@
 /** A Redis that refuses what the connection string says: the store does not start, and says why, without a secret. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
-import { Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { StoreRefused } from "../../src/store/redis-trouble.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, redisServer, startRedis } from "../support/redis.ts"
 import { redisCluster } from "../support/redis-topologies.ts"
@@ -88,13 +89,15 @@ describe("the store on a Redis that refuses", () => {
     Effect.gen(function* () {
       const store = yield* storeAt(at(open, ""))
       yield* answering(store)
-      const broken = {
+      const broken: Rule<object, { readonly text: string }, number> = {
         name: "test.broken",
-        numberOfKeys: 1,
+        run: () => [0],
         lua: "return redis.error_reply('ERR broken')",
-        memory: () => 0,
+        decode: Number,
+        batch: false,
       }
-      const exit = yield* Effect.exit(store.run(broken, ["{k}"], ["argument-with-a-caller"]))
+      const call = { text: "argument-with-a-caller" }
+      const exit = yield* Effect.exit(store.run(broken, { keys: ["{k}"], now: 0, context: NO_CONTEXT, call }))
       assert.isTrue(Exit.isFailure(exit))
       assert.notInclude(JSON.stringify(exit), "argument-with-a-caller")
       if (Exit.isFailure(exit)) {
@@ -144,7 +147,7 @@ describe("several hosts as .NET lists them", () => {
       const cluster = yield* redisCluster()
       const store = yield* storeAt(listOf(...cluster.nodes))
       yield* answering(store)
-      assert.isFalse(store.spans)
+      assert.isFalse(store.crossSlot)
       for (const key of ["{a}", "{b}", "{c}"]) {
         yield* store.set(key, key, 1_000)
         assert.strictEqual(yield* store.get(key), key)

@@ -1,14 +1,16 @@
 /** What the Redis store promises beyond the contract: about servers that stop, hang, forget, and have another time. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Logger, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue, layer as queueLayer } from "../../src/FifoQueue.ts"
+import { readSignal } from "../../src/queue/signals.ts"
 import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { StoreRefused } from "../../src/store/redis-trouble.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, redisServer } from "../support/redis.ts"
@@ -16,19 +18,30 @@ import { redisCluster } from "../support/redis-topologies.ts"
 import { settingsWith } from "../support/settings.ts"
 import { answering, connectionTo, redisStore } from "../support/stores.ts"
 
-const count: Script = {
+const count: Rule<object, object, number> = {
   name: "test.count",
-  numberOfKeys: 1,
-  lua: "-- test.count\nreturn redis.call('HINCRBY', KEYS[1], 'n', 1)\n",
-  memory: (db, [key = ""]) => db.hincrby(key, "n", 1),
+  run: (db, [key = ""]) => [db.hincrby(key, "n", 1)],
+  lua: "-- test.count\nreturn cjson.encode({redis.call('HINCRBY', KEYS[1], 'n', 1)})\n",
+  decode: Number,
+  batch: false,
 }
+const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
 
-const silent: Script = {
-  name: "test.silent",
-  numberOfKeys: 1,
-  lua: "-- test.silent\nreturn {false}\n",
-  memory: () => [],
-}
+/** Rules whose Lua answers no list, no JSON, fewer answers than calls, and something else than it should. */
+const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
+  "return {false}",
+  "return 'junk'",
+  "return '7'",
+  "return '{}'",
+  "return '[]'",
+  "return cjson.encode({'seven'})",
+].map((lua) => ({
+  name: "test.faulty",
+  run: () => [],
+  lua,
+  decode: Schema.decodeUnknownSync(Schema.Finite),
+  batch: false,
+}))
 
 /** A store on this server, in this test's scope, without waiting for its connection. */
 const opened = (url: string) =>
@@ -48,12 +61,17 @@ const isUnavailable = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof StoreUnavailable
 
 const everything = (store: Store["Service"]) => [
-  store.run(count, ["{k}"], []),
+  store.run(count, on("{k}")),
   store.get("{k}v"),
   store.set("{k}v", "1", 1_000),
   store.publish("c", "m"),
   store.ping,
 ]
+
+const saidIn = (message: string): string => {
+  const signal = readSignal(message)
+  return `${signal?.ticket} ${signal?.kind._tag}`
+}
 
 const serverTime = (server: RedisServer): Effect.Effect<number> =>
   Effect.map(
@@ -68,16 +86,16 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
 describe("the store on Redis", () => {
-  live("loads a script again that the server has forgotten", () =>
+  live("loads a rule again that the server has forgotten", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
       yield* answering(store)
-      assert.strictEqual(yield* store.run(count, ["k"], []), 1)
+      assert.strictEqual(yield* store.run(count, on("k")), 1)
       yield* Effect.promise(() => server.command("script", "flush"))
       // at the same time, so that several find it missing
       const replies = yield* Effect.all(
-        [1, 2, 3].map(() => store.run(count, ["k"], [])),
+        [1, 2, 3].map(() => store.run(count, on("k"))),
         { concurrency: "unbounded" },
       )
       assert.sameMembers([...replies].map(Number), [2, 3, 4])
@@ -91,7 +109,7 @@ describe("the store on Redis", () => {
       yield* answering(store)
       const heard: Array<string> = []
       yield* store.subscribe("c", (message) => heard.push(message))
-      yield* store.run(count, ["k"], [])
+      yield* store.run(count, on("k"))
 
       yield* Effect.promise(() => server.stop())
       yield* Effect.promise(() =>
@@ -103,7 +121,7 @@ describe("the store on Redis", () => {
 
       yield* Effect.promise(() => server.restart())
       yield* answering(store)
-      assert.strictEqual(yield* store.run(count, ["k"], []), 2)
+      assert.strictEqual(yield* store.run(count, on("k")), 2)
       // the subscription has its own connection, which comes back by itself
       yield* Effect.promise(() =>
         eventually("the subscription is renewed", async () => {
@@ -127,7 +145,7 @@ describe("the store on Redis", () => {
 
       yield* Effect.promise(() => server.restart())
       yield* answering(store)
-      assert.strictEqual(yield* store.run(count, ["k"], []), 1)
+      assert.strictEqual(yield* store.run(count, on("k")), 1)
       yield* Effect.promise(() =>
         eventually("the subscription is made", async () => {
           await Effect.runPromise(store.publish("c", "hello"))
@@ -142,18 +160,18 @@ describe("the store on Redis", () => {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
       yield* answering(store)
-      yield* store.run(count, ["k"], [])
+      yield* store.run(count, on("k"))
       server.kill("SIGSTOP")
-      const { exits, millis } = yield* timed([store.run(count, ["k"], []), store.run(count, ["k"], []), store.ping])
+      const { exits, millis } = yield* timed([store.run(count, on("k")), store.run(count, on("k")), store.ping])
       server.kill("SIGCONT")
       assert.isTrue(exits.every(isUnavailable))
       assert.isBelow(millis, 10_000)
       yield* answering(store)
       // both were received before the hang was over, or neither: but not one of them twice
-      const after = Number(yield* store.run(count, ["k"], []))
+      const after = Number(yield* store.run(count, on("k")))
       assert.isAtLeast(after, 2)
       assert.isAtMost(after, 4)
-      assert.strictEqual(yield* store.run(count, ["k"], []), after + 1)
+      assert.strictEqual(yield* store.run(count, on("k")), after + 1)
     }),
   )
 
@@ -264,13 +282,19 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("calls it a fault of the script when the answer is no list of strings and integers", () =>
+  live("calls it a fault of the rule when the answer is another than it should be", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
       yield* answering(store)
-      const exit = yield* Effect.exit(store.run(silent, ["k"], []))
-      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof TypeError)
+      for (const rule of FAULTY) {
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(store.run(rule, on("k")))), rule.lua)
+        // in a batch each call fails
+        const batched = { ...rule, batch: true }
+        const { exits } = yield* timed([store.run(batched, on("k")), store.run(batched, on("k"))])
+        assert.isTrue(exits.every(Exit.hasDies), rule.lua)
+      }
+      assert.strictEqual(yield* store.run(count, on("k")), 1)
     }),
   )
 
@@ -282,7 +306,7 @@ describe("the store on Redis", () => {
         const queue = yield* FifoQueue
         const limiter = yield* RateLimiter
         const heard: Array<string> = []
-        yield* store.subscribe("vg:i:there", (message) => heard.push(message.split(" ").slice(0, 2).join(" ")))
+        yield* store.subscribe("vg:i:there", (message) => heard.push(saidIn(message)))
         for (let n = 0; n < 12; n++) {
           const at = { campaign: `campaign ${n}`, slots: 1, instance: "here" }
           const ticket = { caller: `10.0.0.${n}`, holds: true, network: "", data: "" }

@@ -14,40 +14,29 @@ import {
   type Signal,
   type StartFailure,
   type Stepped,
+  TICK_MILLIS,
 } from "../../src/FifoQueue.ts"
 import type { Pages, Switch } from "../../src/queue/console-queue.ts"
-import { signalOf } from "../../src/queue/replies.ts"
-import { keysOf } from "../../src/queue/step.ts"
-import { sweep } from "../../src/queue/sweep.ts"
-import { StoreUnavailable, type TicketState } from "../../src/Session.ts"
+import { keysOf } from "../../src/queue/keys.ts"
+import { sweep } from "../../src/queue/rules.ts"
+import { readSignal } from "../../src/queue/signals.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "./process.ts"
-import { type Change, EMPTY, expectedSettlements, expectedSignals, violations } from "./queue-invariants.ts"
+import {
+  type Change,
+  EMPTY,
+  expectedSettlements,
+  expectedSignals,
+  settlementText,
+  signalText,
+  violations,
+} from "./queue-invariants.ts"
 import { doubtIds, probe, readState } from "./queue-probe.ts"
 
-const LETTERS: { readonly [S in TicketState]: string } = {
-  waiting: "w",
-  called: "c",
-  starting: "s",
-  live: "l",
-  ended: "E",
-  left: "L",
-  abandoned: "A",
-  missed: "M",
-  failed: "F",
-  reclaimed: "R",
-  removed: "X",
-}
-
-const written = ({ kind, ticket }: Signal): string =>
-  kind._tag === "called"
-    ? `${ticket} called ${kind.startBefore} ${kind.lease}`
-    : `${ticket} ended ${LETTERS[kind.state]}`
-
-const owed = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
-
-/** Who acts, in the trail. */
+/** Who acts, in the audit log. */
 export const OPERATOR = "192.0.2.9"
 
 export interface Caller {
@@ -84,8 +73,17 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     [here, yield* gate(here)],
     [there, yield* gate(there)],
   ])
-  const { NetworkShare: share, StartWindowSeconds } = settings.Queue
+  const { DisconnectGraceSeconds, MaxCallMinutes, MaxLength, NetworkShare: share, StartWindowSeconds } = settings.Queue
   const window = StartWindowSeconds * 1000
+  const context = {
+    share,
+    maxLength: MaxLength,
+    channel: INSTANCE_CHANNEL,
+    windowMillis: window,
+    graceMillis: DisconnectGraceSeconds * 1000,
+    seenMillis: DisconnectGraceSeconds * 1000 + TICK_MILLIS,
+    callMillis: MaxCallMinutes * 60_000,
+  }
   let slots = initialSlots
   let instance = here
   const queue = (): FifoQueue["Service"] => {
@@ -99,15 +97,20 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   const sessions = new Set<string>()
   const read = Effect.suspend(() => {
     const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + tickets.size)]
-    return Effect.map(store.run(probe, keysOf(campaign), [ids.length, ...ids, ...sessions]), readState)
+    const call = { tickets: ids, sessions: [...sessions] }
+    return Effect.map(store.run(probe, { keys: keysOf(campaign), now: 0, context: NO_CONTEXT, call }), readState)
   })
   let state = EMPTY
 
   /** what was published to either instance, and what should have been */
-  const published: Array<string> = []
+  const published: Array<{ readonly text: string; readonly signal: Signal | undefined }> = []
   const expected: Array<string> = []
-  for (const each of [here, there])
-    yield* store.subscribe(INSTANCE_CHANNEL + each, (message) => published.push(message))
+  for (const each of [here, there]) {
+    yield* store.subscribe(INSTANCE_CHANNEL + each, (message) => {
+      const signal = readSignal(message)
+      published.push({ text: signal === undefined ? message : signalText(signal), signal })
+    })
+  }
   const allPublished = (what: ReadonlyArray<string>): Effect.Effect<void> =>
     Effect.promise(() => eventually(`the messages ${what.join(", ")}`, () => published.length >= what.length))
 
@@ -143,7 +146,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     state = change.after
     assert.deepStrictEqual(violations(change), [])
 
-    const returned = stepped.signals.map(written)
+    const returned = stepped.signals.map(signalText)
     const signals = expectedSignals(change)
     const others = signals.filter((signal) => !returned.includes(signal))
     assert.deepStrictEqual([...returned, ...others].toSorted(), signals)
@@ -151,17 +154,12 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     expected.push(...others)
     yield* allPublished(expected)
     const heard = published.slice(heardBefore)
-    assert.deepStrictEqual(heard.toSorted(), others)
-    last = {
-      signals: stepped.signals,
-      published: heard.map((message) => {
-        const [ticket = "", kind = "", ...value] = message.split(" ")
-        return signalOf(ticket, kind, value.join(" "))
-      }),
-    }
+    assert.deepStrictEqual(heard.map(({ text }) => text).toSorted(), others)
+    last = { signals: stepped.signals, published: heard.flatMap(({ signal }) => signal ?? []) }
 
-    assert.deepStrictEqual(stepped.settlements.map(owed).toSorted(), expectedSettlements(change))
-    for (const settlement of stepped.settlements) assert.strictEqual(state.settle.get(owed(settlement)), now)
+    assert.deepStrictEqual(stepped.settlements.map(settlementText).toSorted(), expectedSettlements(change))
+    for (const settlement of stepped.settlements)
+      assert.strictEqual(state.settlements.get(settlementText(settlement)), now)
     settlements = stepped.settlements
     return stepped.result
   })
@@ -190,8 +188,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     signals: () => last.signals,
     published: () => last.published,
     settlements: () => settlements,
-    /** the state's letter of a ticket */
-    letter: (id: string) => state.tickets.get(id)?.state,
+    stateOf: (id: string) => state.tickets.get(id)?.state,
     /** the waiting tickets in order */
     line: () => [...state.waiting.keys()],
     /** the tickets that the last step called, wherever that was said */
@@ -199,8 +196,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
     admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
       tickets.add(id)
-      const holder = caller === "" ? "" : (holds ? "+" : "-") + caller
-      return step(queue().admit(at(), { id, caller, holds, network, data }), { admits: [id, holder] })
+      return step(queue().admit(at(), { id, caller, holds, network, data }), { admits: [id, caller] })
     },
     start: (id: string) => step(queue().start(at(), id)),
     bind: (id: string, lease: string, ids: ReadonlyArray<string>, data: Readonly<Record<string, string>> = {}) => {
@@ -243,7 +239,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       callOne: Effect.suspend(() => step(queue().operator.callOne(at(), OPERATOR))),
       remove: (seq: number) => step(queue().operator.remove(at(), OPERATOR, seq)),
       endLease: (lease: string, deadline: number) => step(queue().operator.endLease(at(), OPERATOR, lease, deadline)),
-      trail: (first = 0, most = 100) => step(queue().operator.trail(at(), first, most)),
+      auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
     },
     sweep: Effect.flatMap(store.now, (now) =>
       step(queue().sweep(at(), now), { swept: ({ more }) => !more, shown: now }),
@@ -255,8 +251,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     sweepSentBefore: (millis: number) =>
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
-        const args = [sent, `${slots} ${share}`, instance, INSTANCE_CHANNEL, window, sent, sent]
-        yield* store.run(sweep, keysOf(campaign), args)
+        const keys = keysOf(campaign)
+        yield* store.run(sweep, { keys, now: sent, context: { ...context, slots, instance }, call: { shown: sent } })
         state = yield* read
       }),
     gone: Effect.suspend(() => step(queue().gone(at()))),
@@ -322,7 +318,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         yield* store.publish(INSTANCE_CHANNEL + each, "the end")
       }
       yield* allPublished(expected)
-      assert.deepStrictEqual(published.toSorted(), expected.toSorted())
+      assert.deepStrictEqual(published.map(({ text }) => text).toSorted(), expected.toSorted())
     }),
   }
 })

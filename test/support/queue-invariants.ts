@@ -2,31 +2,35 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
  * answer with what is wrong, in words; nothing when all is well.
  */
-import { DEAD_MILLIS } from "../../src/queue/outage.ts"
-import { RETENTION_MILLIS, shareOf, UNATTENDED_MILLIS } from "../../src/queue/step.ts"
+import { RETENTION_MILLIS } from "../../src/rules/line.ts"
+import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import type { Settlement, Signal } from "../../src/rules/step.ts"
+import { shareOf } from "../../src/rules/ticket.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
-const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
+/** The states in which a ticket is over. */
+export const TERMINAL: ReadonlySet<string> = new Set([
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"],
+])
 /** The states that hold a slot. */
-const HOLDING = new Set(["c", "s", "l", "u"])
+const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "doubt"])
 
 /** A start in doubt is no ticket: it has a slot, and nobody waits for it. */
 const isDoubt = (id: string): boolean => id.startsWith("?")
 
 /** A state, to those that one step may lead to; terminal ones lead nowhere. */
-const NEXT: { readonly [state: string]: string } = {
-  // a newcomer
-  "-": "ws",
+const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
+  newcomer: ["waiting", "starting"],
   // to live where the answer of its start came late
-  w: "wclALXF",
+  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed"],
   // called, to missed, or to waiting while the platform cannot be reached; the starting of it and the failing of the start are two steps
-  c: "csMLXw",
+  called: ["called", "starting", "missed", "left", "removed", "waiting"],
   // to ended at once, when the end was heard before the binding: that is a failed start
   // to left only where nobody knows of it
-  s: "slwFLX",
-  l: "lERX",
+  starting: ["starting", "live", "waiting", "failed", "left", "removed"],
+  live: ["live", "ended", "reclaimed", "removed"],
   // of a start in doubt: its session runs, or was over already
-  u: "ulFRX",
+  doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }
 
 export const EMPTY: QueueState = {
@@ -37,9 +41,9 @@ export const EMPTY: QueueState = {
   waiting: new Map(),
   presence: new Map(),
   leases: new Map(),
-  over: new Map(),
+  endedSessions: new Map(),
   forget: new Map(),
-  settle: new Map(),
+  settlements: new Map(),
   passed: new Set(),
   networks: new Map(),
   parked: new Map(),
@@ -60,7 +64,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   same(
     "waiting",
     state.waiting,
-    inState(state, (s) => s === "w"),
+    inState(state, (s) => s === "waiting"),
   )
   same("presence", state.presence, state.waiting)
   same(
@@ -80,23 +84,26 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     inState(state, (s) => !TERMINAL.has(s)),
   )
 
-  const live = inState(state, (s) => s === "l")
+  const live = inState(state, (s) => s === "live")
   if ((state.meta.get("live") ?? 0) !== live.size) wrong.push(`live is ${state.meta.get("live")} for ${live.size}`)
   for (const [session, ticket] of state.sessions) {
     if (!live.has(ticket)) wrong.push(`session ${session} belongs to ${ticket}, which is not live`)
+    else if (live.get(ticket)?.sessions.includes(session) !== true) wrong.push(`${ticket} does not know of ${session}`)
   }
-  for (const ticket of live.keys()) {
-    const { s }: { s: ReadonlyArray<string> } = JSON.parse(state.data.get(ticket) ?? '{"s":[]}')
-    for (const session of s) {
+  for (const [ticket, { sessions }] of live) {
+    // those that it was bound with, which its holder is told; of a doubt's session nobody is told
+    const { s = [] }: { s?: ReadonlyArray<string> } = JSON.parse(state.data.get(ticket) ?? "{}")
+    for (const session of [...s, ...sessions]) {
       if (state.sessions.get(session) !== ticket) wrong.push(`session ${session} of ${ticket} leads elsewhere`)
     }
+    if (sessions.length === 0) wrong.push(`${ticket} is live without a session`)
   }
 
   // a network has exactly the tickets that it is counted with
   const networks = new Map<string, number>()
   for (const { network, state: s } of state.tickets.values()) {
-    const field = (s === "w" ? "w" : "h") + network
-    if (network !== "" && (s === "w" || HOLDING.has(s))) networks.set(field, (networks.get(field) ?? 0) + 1)
+    const field = (s === "waiting" ? "w" : "h") + network
+    if (network !== "" && (s === "waiting" || HOLDING.has(s))) networks.set(field, (networks.get(field) ?? 0) + 1)
   }
   const written = (counts: ReadonlyMap<string, number>): string =>
     [...counts]
@@ -108,13 +115,13 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   }
   // whoever waits at a place that was looked at is found by their network, and nobody else
   const passed = [...state.tickets]
-    .filter(([, { seq, state: s }]) => s === "w" && seq <= (state.meta.get("passed") ?? 0))
+    .filter(([, { seq, state: s }]) => s === "waiting" && seq <= (state.meta.get("passedSeq") ?? 0))
     .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)
   if (passed.toSorted().join() !== [...state.passed].toSorted().join()) {
     wrong.push(`passed: [${[...state.passed].join(", ")}] for [${passed.join(", ")}]`)
   }
 
-  const doubts = inState(state, (s) => s === "u")
+  const doubts = inState(state, (s) => s === "doubt")
   if ((state.meta.get("doubts") ?? 0) !== doubts.size)
     wrong.push(`doubts is ${state.meta.get("doubts")} for ${doubts.size}`)
   for (const id of doubts.keys()) if (!isDoubt(id)) wrong.push(`${id} is no start in doubt`)
@@ -127,7 +134,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     if (seqs.has(ticket.seq)) wrong.push(`two tickets have the place ${ticket.seq}`)
     seqs.add(ticket.seq)
     if (ticket.seq > (state.meta.get("seq") ?? 0)) wrong.push(`${id} has a place that was not given yet`)
-    if (ticket.lease === "0") continue
+    if (ticket.lease === "") continue
     if (leases.has(ticket.lease)) wrong.push(`two tickets have the lease ${ticket.lease}`)
     leases.add(ticket.lease)
     if (Number(ticket.lease) > (state.meta.get("lease") ?? 0)) wrong.push(`${id} has a lease that was not given yet`)
@@ -162,7 +169,7 @@ export interface Change {
   readonly withdraws?: boolean
   /** the step sent away who waited or was called in a removed campaign */
   readonly clears?: boolean
-  /** the ticket of which the step was the admission, and its caller as in a record */
+  /** the ticket of which the step was the admission, and its caller; empty for none */
   readonly admits?: readonly [id: string, caller: string]
 }
 
@@ -184,7 +191,7 @@ export const isAbsent = (
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
-const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "c"
+const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
 
 /** The tickets that this step called: those called now that were not, or held another lease. */
 const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
@@ -194,7 +201,9 @@ const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string,
 
 /** The tickets that this step ended. */
 const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
-  [...after.tickets].filter(([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "-"))
+  [...after.tickets].filter(
+    ([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "newcomer"),
+  )
 
 /**
  * I2: called is the oldest whose network holds less than its share of the slots, and where all who wait are of networks at their
@@ -237,7 +246,7 @@ const order = (
 /** Whether a network has as many places as it may have of a queue that is half full. */
 export const crowded = (state: QueueState, network: string, longest: number, share: number): boolean => {
   const free = longest - state.waiting.size
-  const has = [...state.tickets.values()].filter((t) => t.state === "w" && t.network === network).length
+  const has = [...state.tickets.values()].filter((t) => t.state === "waiting" && t.network === network).length
   return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
 }
 
@@ -265,21 +274,21 @@ const moved = (change: Change): ReadonlyArray<string> => {
   for (const [id, { state, seq }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
-      if (state === "u") continue
+      if (state === "doubt") continue
       if (!TERMINAL.has(state)) wrong.push(`I3: ${id} was forgotten in state ${state}`)
       else if ((before.forget.get(id) ?? 0) >= now) wrong.push(`I3: ${id} was forgotten before its time`)
     } else if (then.seq !== seq) {
       wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
-    } else if (TERMINAL.has(state) ? then.state !== state : !(NEXT[state] ?? "").includes(then.state)) {
+    } else if (TERMINAL.has(state) ? then.state !== state : NEXT[state]?.includes(then.state) !== true) {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
-    } else if (state === "c" && then.state === "w" && before.meta.get("disrupted") !== 1) {
+    } else if (state === "called" && then.state === "waiting" && before.meta.get("disrupted") !== 1) {
       wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)
-    } else if (state === "c" && then.state === "M" && before.meta.get("disrupted") === 1) {
+    } else if (state === "called" && then.state === "missed" && before.meta.get("disrupted") === 1) {
       wrong.push(`I3: ${id} missed its turn, though the platform cannot be reached`)
     } else if (
-      state === "w" &&
-      (then.state === "l" || then.state === "F") &&
-      before.tickets.get(`?${then.lease}`)?.state !== "u"
+      state === "waiting" &&
+      (then.state === "live" || then.state === "failed") &&
+      before.tickets.get(`?${then.lease}`)?.state !== "doubt"
     ) {
       wrong.push(`I8: ${id} is ${then.state} by a start that was not its own`)
     }
@@ -288,11 +297,11 @@ const moved = (change: Change): ReadonlyArray<string> => {
     if (before.tickets.has(id)) continue
     if (isDoubt(id)) {
       // of a start that was under way
-      const mine = [...before.tickets.values()].some((t) => t.state === "s" && `?${t.lease}` === id)
-      if (state !== "u" || !mine) wrong.push(`I3: ${id} began as ${state}`)
+      const mine = [...before.tickets.values()].some((t) => t.state === "starting" && `?${t.lease}` === id)
+      if (state !== "doubt" || !mine) wrong.push(`I3: ${id} began as ${state}`)
       continue
     }
-    if (!(NEXT["-"] ?? "").includes(state)) wrong.push(`I3: ${id} began as ${state}`)
+    if (NEXT.newcomer?.includes(state) !== true) wrong.push(`I3: ${id} began as ${state}`)
     if (withdrawn(before, id)) wrong.push(`I3: ${id} was withdrawn, and is admitted`)
   }
   for (const [id] of newlyOver(change)) {
@@ -314,12 +323,12 @@ const moved = (change: Change): ReadonlyArray<string> => {
       if (deadline < now && !isWaitedFor) wrong.push(`I4: the lease of ${id} is overdue`)
     }
     // after an outage nobody counts as absent for a while
-    const merciful = (after.meta.get("mercy") ?? 0) > now
+    const merciful = (after.meta.get("graceUntil") ?? 0) > now
     for (const id of after.presence.keys()) {
       if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
     }
-    const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probe") ?? 0) > now
-    const resting = (after.meta.get("rest") ?? 0) > now || after.meta.get("paused") === 1 || probing
+    const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
+    const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing
     if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
       wrong.push("I7: a slot is free and somebody waits")
   }
@@ -332,59 +341,63 @@ export const contradictions = standing
 /** Everything that is wrong after a step. */
 export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
 
-/** The signals that a step owes, each as `id kind value`: one for each ticket it called or ended. */
+/** A signal as one text, whichever order its fields have. */
+export const signalText = ({ kind, ticket }: Signal): string =>
+  kind._tag === "called" ? `${ticket} called ${kind.startBefore} ${kind.lease}` : `${ticket} ended ${kind.state}`
+
+/** The same of a settlement. */
+export const settlementText = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
+
+/** The signals that a step owes, each as `signalText` writes it: one for each ticket it called or ended. */
 export const expectedSignals = (change: Change): ReadonlyArray<string> =>
   [
     ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
     ...newlyOver(change)
-      .filter(([id, { state }]) => state !== "L" && !isDoubt(id))
+      .filter(([id, { state }]) => state !== "left" && !isDoubt(id))
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 
 /** Whether a called ticket was left too late to cost no more than a call; not where the store was away meanwhile. */
 export const leftLate = (change: Change, id: string): boolean => {
   const { before, now, window } = change
-  const swept = before.meta.get("swept") ?? 0
+  const swept = before.meta.get("sweptAt") ?? 0
   const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
   if (before.meta.get("disrupted") === 1) return false
-  return before.tickets.get(id)?.state === "c" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
+  return before.tickets.get(id)?.state === "called" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
 }
 
 /** Whether a ticket that is over leaves its units to its start, which is in doubt. */
 export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
-  (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "u"
+  (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "doubt"
 
 /** What the decision of starts in doubt owes the callers whose tickets ended before it. */
 const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
-  [...before.tickets].flatMap(([id, { caller, lease, state }]) => {
-    if (state !== "u" || after.tickets.get(id)?.state === "u") return []
-    const [ticket = ""] = (before.data.get(id) ?? "").split(" ")
+  [...before.tickets].flatMap(([id, { caller, holds, lease, state, ticket }]) => {
+    if (state !== "doubt" || after.tickets.get(id)?.state === "doubt") return []
     // a removed campaign's ticket may end in the same step
-    const holder = caller !== "" || clears !== true ? caller : after.tickets.get(ticket)
-    const then =
-      typeof holder === "string" ? holder : holder?.lease === lease && holder.state === "X" ? holder.caller : ""
-    return then.startsWith("+") ? [`release ${ticket} ${then.slice(1)}`] : []
+    const then = after.tickets.get(ticket)
+    const holder = caller !== "" || clears !== true ? { caller, holds } : then
+    const isOver = holder !== then || (then?.lease === lease && then.state === "removed")
+    return holder?.holds === true && isOver ? [`release ${ticket} ${holder.caller}`] : []
   })
 
-/** The settlements that a step causes, each as `refund|release|missed id caller`. */
+/** The settlements that a step causes, each as `settlementText` writes it. */
 export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
-  const [late = "", caller = ""] = change.admits ?? []
-  const tooLate = caller !== "" && withdrawn(change.before, late)
+  const [late = "", taker = ""] = change.admits ?? []
+  const tooLate = taker !== "" && withdrawn(change.before, late)
   return newlyOver(change)
     .filter(([, ticket]) => !leftToDoubt(change, ticket))
-    .flatMap(([id, { caller, state }]) => {
-      const waited = change.before.tickets.get(id)?.state === "w"
+    .flatMap(([id, { caller, holds, state }]) => {
+      const waited = change.before.tickets.get(id)?.state === "waiting"
       const unknown = waited || change.withdraws === true
       const refund =
-        (state === "F" && change.refused !== true) ||
-        (state === "L" && unknown) ||
-        (state === "X" && change.clears === true)
-      const missed = state === "M" || (state === "L" && leftLate(change, id))
+        (state === "failed" && change.refused !== true) ||
+        (state === "left" && unknown) ||
+        (state === "removed" && change.clears === true)
+      const missed = state === "missed" || (state === "left" && leftLate(change, id))
       const kind = refund ? "refund" : missed ? "missed" : "release"
-      return caller === "" || (kind === "release" && !caller.startsWith("+"))
-        ? []
-        : [`${kind} ${id} ${caller.slice(1)}`]
+      return caller === "" || (kind === "release" && !holds) ? [] : [`${kind} ${id} ${caller}`]
     })
-    .concat(tooLate ? [`refund ${late} ${caller.slice(1)}`] : [], decided(change))
+    .concat(tooLate ? [`refund ${late} ${taker}`] : [], decided(change))
     .toSorted()
 }

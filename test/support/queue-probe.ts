@@ -1,50 +1,61 @@
 /**
- * Looks inside a campaign's data without touching it: a script of the tests alone, as twins like those of the queue.
+ * Looks inside a campaign's data without touching it: a rule of the tests alone, whose Lua is written by hand.
  *
  * A hash is read field by field, for the tickets and sessions that the caller knows of, and counted; `readState` finds what
  * nobody knows of by its count.
  */
 
-import { KEY_COUNT } from "../../src/queue/step.ts"
-import type { Reply, Script } from "../../src/Store.ts"
+import type { Ticket } from "../../src/rules/ticket.ts"
+import type { Rule } from "../../src/Store.ts"
 import type { MemoryDb } from "../../src/store/MemoryDb.ts"
-import { integer, list, text } from "../../src/store/reply.ts"
 
 const META = [
   "seq",
   "lease",
   "live",
-  "avg",
-  "rest",
-  "restn",
-  "audit",
-  "swept",
-  "mercy",
-  "forgiven",
+  "averageMillis",
+  "backoffUntil",
+  "backoffs",
+  "auditUntil",
+  "sweptAt",
+  "graceUntil",
+  "forgivenAt",
   "paused",
   "draining",
-  "trail",
-  "passed",
-  "withdrawn",
+  "auditLog",
+  "passedSeq",
+  "withdrawnUntil",
   "started",
   "doubts",
-  "asked",
+  "askedUntil",
   "disrupted",
-  "probe",
+  "probeUntil",
 ]
 
-/** A ticket's record as it is stored. */
+/** A ticket's record, each field with a value. */
 export interface Record {
-  readonly state: string
+  readonly state: Ticket["state"]
   readonly seq: number
+  /** empty where it never had one */
   readonly lease: string
   readonly instance: string
   readonly caller: string
+  readonly holds: boolean
+  /** 0 where it never had a slot */
   readonly since: number
   /** when it was called, without the outages of all gates */
   readonly calledAt: number
   /** empty where the ticket has none */
   readonly network: string
+  readonly sessions: ReadonlyArray<string>
+  readonly accepted: number
+  /** 0 where no start of it failed, with a mark of -1 */
+  readonly strikes: number
+  readonly strikeMark: number
+  readonly failures: number
+  /** of a start in doubt: whose it is, and how often the platform has not known it; else empty and 0 */
+  readonly ticket: string
+  readonly looks: number
 }
 
 export interface QueueState {
@@ -56,9 +67,9 @@ export interface QueueState {
   readonly waiting: ReadonlyMap<string, number>
   readonly presence: ReadonlyMap<string, number>
   readonly leases: ReadonlyMap<string, number>
-  readonly over: ReadonlyMap<string, number>
+  readonly endedSessions: ReadonlyMap<string, number>
   readonly forget: ReadonlyMap<string, number>
-  readonly settle: ReadonlyMap<string, number>
+  readonly settlements: ReadonlyMap<string, number>
   /** `network seq id` of those that were looked at */
   readonly passed: ReadonlySet<string>
   /** `w` or `h` and the network, to how many of it wait or hold a slot */
@@ -72,133 +83,168 @@ export interface QueueState {
 /** Where the starts in doubt of so many leases would be. */
 export const doubtIds = (leases: number): ReadonlyArray<string> => Array.from({ length: leases }, (_, n) => `?${n + 1}`)
 
-/**
- * KEYS those of a queue · ARGV 1 number of tickets · 2… tickets, then session ids
- * Reply `[[meta, length], [tickets, length], [data, length], [sessions, length], waiting, presence, leases, over, forget,
- * settle, passed, [networks, length], parked, gates]`, all of them lists of pairs
- */
-export const probe: Script = {
+/** What to look for in the hashes of a campaign. */
+export interface ProbeCall {
+  readonly tickets: ReadonlyArray<string>
+  readonly sessions: ReadonlyArray<string>
+}
+
+/** The fields that were asked for and are there, and how many there are. */
+interface Hash<A> {
+  readonly found: ReadonlyArray<readonly [field: string, value: A]>
+  readonly size: number
+}
+
+/** A sorted set, in its order. */
+type Scores = ReadonlyArray<readonly [member: string, score: number]>
+
+/** What a probe answers; the tickets' records as they are stored. */
+interface Answered<Stored> {
+  readonly meta: Hash<string>
+  readonly tickets: Hash<Stored>
+  readonly data: Hash<string>
+  readonly sessions: Hash<string>
+  readonly networks: Hash<string>
+  readonly waiting: Scores
+  readonly presence: Scores
+  readonly leases: Scores
+  readonly endedSessions: Scores
+  readonly forget: Scores
+  readonly settlements: Scores
+  readonly passed: Scores
+  readonly parked: Scores
+  readonly gates: Scores
+}
+
+export type Probed = Answered<Record>
+
+const recordOf = (ticket: Ticket): Record => ({
+  state: ticket.state,
+  seq: ticket.seq,
+  lease: ticket.lease ?? "",
+  instance: ticket.instance ?? "",
+  caller: ticket.caller ?? "",
+  holds: ticket.holds === true,
+  since: ticket.since ?? 0,
+  calledAt: ticket.calledAt ?? ticket.since ?? 0,
+  network: ticket.network ?? "",
+  sessions: ticket.sessions ?? [],
+  accepted: ticket.accepted,
+  strikes: ticket.strikes ?? 0,
+  strikeMark: ticket.strikeMark ?? -1,
+  failures: ticket.failures ?? 0,
+  ticket: ticket.ticket ?? "",
+  looks: ticket.looks ?? 0,
+})
+
+/** The same text for the same answer, whichever store gave it. */
+const probedOf = ({ tickets, ...answer }: Answered<Ticket>): Probed => ({
+  ...answer,
+  tickets: { ...tickets, found: tickets.found.map(([id, ticket]) => [id, recordOf(ticket)]) },
+})
+
+const zset = (db: MemoryDb, key: string): Scores =>
+  db.zrange(key, 0, Number.POSITIVE_INFINITY).map((member) => [member, db.zscore(key, member) ?? 0])
+
+/** Keys: a campaign's. */
+export const probe: Rule<object, ProbeCall, Probed> = {
   name: "test.probe",
-  numberOfKeys: KEY_COUNT,
   lua: `-- test.probe
-local function hash(key, fields, decode)
+local call = cjson.decode(ARGV[3])
+local function hash(key, fields, isJson)
   local found = {}
   for _, field in ipairs(fields) do
     local value = redis.call('HGET', key, field)
-    if value then found[#found + 1] = {field, decode and cjson.decode(value) or value} end
+    if value then
+      if not isJson then value = cjson.encode(value) end
+      found[#found + 1] = '[' .. cjson.encode(field) .. ',' .. value .. ']'
+    end
   end
-  return {found, redis.call('HLEN', key)}
+  return '{"found":[' .. table.concat(found, ',') .. '],"size":' .. redis.call('HLEN', key) .. '}'
 end
 local function zset(key)
   local found, flat = {}, redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
-  for i = 1, #flat, 2 do found[#found + 1] = {flat[i], flat[i + 1]} end
-  return found
-end
-local tickets, sessions = {}, {}
-for i = 2, #ARGV do
-  local into = i <= tonumber(ARGV[1]) + 1 and tickets or sessions
-  into[#into + 1] = ARGV[i]
+  for i = 1, #flat, 2 do found[#found + 1] = '[' .. cjson.encode(flat[i]) .. ',' .. flat[i + 1] .. ']' end
+  return '[' .. table.concat(found, ',') .. ']'
 end
 local networks, seen = {}, {}
-for _, id in ipairs(tickets) do
+for _, id in ipairs(call.tickets) do
   local record = redis.call('HGET', KEYS[2], id)
-  local network = record and cjson.decode(record)[8]
+  local network = record and cjson.decode(record).network
   if network and not seen[network] then
     seen[network] = true
     networks[#networks + 1], networks[#networks + 2] = 'w' .. network, 'h' .. network
   end
 end
-return {
-  hash(KEYS[1], {${META.map((field) => `'${field}'`).join(", ")}}), hash(KEYS[2], tickets, true), hash(KEYS[3], tickets),
-  hash(KEYS[7], sessions), zset(KEYS[4]), zset(KEYS[5]), zset(KEYS[6]), zset(KEYS[8]), zset(KEYS[9]), zset(KEYS[10]),
-  zset(KEYS[11]), hash(KEYS[12], networks), zset(KEYS[13]), zset(KEYS[14])
-}
+return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(", ")}})
+  .. ',"data":' .. hash(KEYS[3], call.tickets) .. ',"sessions":' .. hash(KEYS[7], call.sessions)
+  .. ',"networks":' .. hash(KEYS[12], networks) .. ',"waiting":' .. zset(KEYS[4]) .. ',"presence":' .. zset(KEYS[5])
+  .. ',"leases":' .. zset(KEYS[6]) .. ',"endedSessions":' .. zset(KEYS[8]) .. ',"forget":' .. zset(KEYS[9])
+  .. ',"settlements":' .. zset(KEYS[10]) .. ',"passed":' .. zset(KEYS[11]) .. ',"parked":' .. zset(KEYS[13])
+  .. ',"gates":' .. zset(KEYS[14]) .. ',"tickets":' .. hash(KEYS[2], call.tickets, true) .. '}]'
 `,
-  memory: (db, keys, [count = "0", ...ids]) => {
+  run: (port, keys, _now, _context, calls) => {
+    // rules never count a hash
+    const db = port as MemoryDb
     const key = (n: number): string => keys[n - 1] ?? ""
-    const tickets = ids.slice(0, Number(count))
-    const sessions = ids.slice(Number(count))
-    const hash = (
-      n: number,
-      fields: ReadonlyArray<string>,
-      decode: (value: string) => Reply = (value) => value,
-    ): Reply => {
-      const found: Array<Reply> = []
-      for (const field of fields) {
+    const hash = (n: number, fields: ReadonlyArray<string>): Hash<string> => ({
+      found: fields.flatMap((field) => {
         const value = db.hget(key(n), field)
-        if (value !== undefined) found.push([field, decode(value)])
-      }
-      return [found, db.hlen(key(n))]
-    }
-    const networks = new Set<string>()
-    for (const id of tickets) {
-      const record: ReadonlyArray<string> = JSON.parse(db.hget(key(2), id) ?? "[]")
-      if (record[7] !== undefined) networks.add(record[7])
-    }
-    return [
-      hash(1, META),
-      hash(2, tickets, (value) => JSON.parse(value)),
-      hash(3, tickets),
-      hash(7, sessions),
-      ...[4, 5, 6, 8, 9, 10, 11].map((n) => zset(db, key(n))),
-      hash(
-        12,
-        [...networks].flatMap((network) => [`w${network}`, `h${network}`]),
-      ),
-      zset(db, key(13)),
-      zset(db, key(14)),
-    ]
+        return value === undefined ? [] : [[field, value] as const]
+      }),
+      size: db.hlen(key(n)),
+    })
+    return calls.map((call) => {
+      const stored = hash(2, call.tickets)
+      const tickets = stored.found.map(([id, record]): [string, Ticket] => [id, JSON.parse(record)])
+      const networks = new Set(tickets.flatMap(([, { network }]) => network ?? []))
+      return probedOf({
+        meta: hash(1, META),
+        data: hash(3, call.tickets),
+        sessions: hash(7, call.sessions),
+        networks: hash(
+          12,
+          [...networks].flatMap((network) => [`w${network}`, `h${network}`]),
+        ),
+        waiting: zset(db, key(4)),
+        presence: zset(db, key(5)),
+        leases: zset(db, key(6)),
+        endedSessions: zset(db, key(8)),
+        forget: zset(db, key(9)),
+        settlements: zset(db, key(10)),
+        passed: zset(db, key(11)),
+        parked: zset(db, key(13)),
+        gates: zset(db, key(14)),
+        tickets: { found: tickets, size: stored.size },
+      })
+    })
   },
+  decode: (answer) => probedOf(answer as Answered<Ticket>),
+  batch: false,
 }
 
-const zset = (db: MemoryDb, key: string): Reply =>
-  db
-    .zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
-    .map((member) => [member, String(db.zscore(key, member))])
-
-const pairs = <A>(reply: Reply | undefined, read: (value: Reply | undefined) => A): ReadonlyMap<string, A> =>
-  new Map(list(reply).map((pair) => [text(list(pair)[0]), read(list(pair)[1])]))
-
-const record = (reply: Reply | undefined): Record => {
-  const [state, seq, lease, instance, caller, since, , network, , calledAt] = list(reply).map(text)
-  return {
-    state: state ?? "",
-    seq: Number(seq),
-    lease: lease ?? "",
-    instance: instance ?? "",
-    caller: caller ?? "",
-    since: Number(since),
-    calledAt: Number(calledAt ?? since),
-    network: network ?? "",
-  }
-}
-
-/** The gates of the probe's reply. */
-export const gatesOf = (reply: Reply): QueueState["gates"] => pairs(list(reply)[13], integer)
-
-/** Reads the probe's reply; throws when there is a field whose ticket or session the caller does not know of. */
-export const readState = (reply: Reply): QueueState => {
-  const [meta, tickets, data, sessions, waiting, presence, leases, over, forget, settle, passed, networks, parked] =
-    list(reply)
-  const hash = <A>(name: string, found: Reply | undefined, read: (value: Reply | undefined) => A) => {
-    const fields = pairs(list(found)[0], read)
-    if (fields.size !== integer(list(found)[1])) throw new Error(`${name} has a field of nobody`)
+/** Reads the probe's answer; throws when there is a field whose ticket or session the caller does not know of. */
+export const readState = (probed: Probed): QueueState => {
+  const hash = <A, B>(name: string, { found, size }: Hash<A>, read: (value: A) => B): ReadonlyMap<string, B> => {
+    const fields = new Map(found.map(([field, value]) => [field, read(value)]))
+    if (fields.size !== size) throw new Error(`${name} has a field of nobody`)
     return fields
   }
+  const same = <A>(value: A): A => value
   return {
-    meta: hash("meta", meta, integer),
-    tickets: hash("tickets", tickets, record),
-    data: hash("data", data, text),
-    sessions: hash("sessions", sessions, text),
-    waiting: pairs(waiting, integer),
-    presence: pairs(presence, integer),
-    leases: pairs(leases, integer),
-    over: pairs(over, integer),
-    forget: pairs(forget, integer),
-    settle: pairs(settle, integer),
-    passed: new Set(pairs(passed, integer).keys()),
-    networks: hash("networks", networks, integer),
-    parked: pairs(parked, integer),
-    gates: gatesOf(reply),
+    meta: hash("meta", probed.meta, Number),
+    tickets: hash("tickets", probed.tickets, same),
+    data: hash("data", probed.data, same),
+    sessions: hash("sessions", probed.sessions, same),
+    waiting: new Map(probed.waiting),
+    presence: new Map(probed.presence),
+    leases: new Map(probed.leases),
+    endedSessions: new Map(probed.endedSessions),
+    forget: new Map(probed.forget),
+    settlements: new Map(probed.settlements),
+    passed: new Set(probed.passed.map(([member]) => member)),
+    networks: hash("networks", probed.networks, Number),
+    parked: new Map(probed.parked),
+    gates: new Map(probed.gates),
   }
 }

@@ -5,81 +5,34 @@
  * first negotiation gave its page. Tickets are remembered for one browser at one origin: no other site's page gets them.
  */
 import { createHash } from "node:crypto"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { runs } from "../../rules/rules.ts"
 import type { StoreUnavailable } from "../../Session.ts"
-import { type Script, Store } from "../../Store.ts"
-import { list, text } from "../../store/reply.ts"
+import { Store } from "../../Store.ts"
+import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
 
 /** A negotiated token must be used in this time. */
 const TOKEN_MILLIS = 60_000
 /** A browser's tickets are remembered for this time after the last registration. */
 const BROWSER_MILLIS = 24 * 3_600_000
 
-/**
- * Uses a negotiated token, once.
- *
- * KEYS 1 token · ARGV 1 lifetime (ms) · Reply `used`, `unknown`, or the browser that it was negotiated for
- */
-const claim: Script = {
-  name: "hub.claim",
-  numberOfKeys: 1,
-  lua: `-- voicegate hub.claim
-local state = redis.call('GET', KEYS[1])
-if not state then return 'unknown' end
-if state == 'used' then return 'used' end
-redis.call('SET', KEYS[1], 'used', 'PX', ARGV[1])
-return state
-`,
-  memory: (db, [key = ""], [millis]) => {
-    const state = db.get(key)
-    if (state === undefined) return "unknown"
-    if (state === "used") return "used"
-    db.set(key, "used", Number(millis))
-    return state
-  },
-}
+/** At most so many of a browser's tickets are told. */
+const TICKETS_MAX = 10
 
-/**
- * Remembers a ticket of a browser.
- *
- * KEYS 1 tickets (zset by time) · ARGV 1 now · 2 ticket · 3 lifetime (ms) · Reply 1
- */
-const remember: Script = {
-  name: "hub.remember",
-  numberOfKeys: 1,
-  lua: `-- voicegate hub.remember
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', tonumber(ARGV[1]) - tonumber(ARGV[3]))
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1
-`,
-  memory: (db, [key = ""], [now, ticket = "", millis]) => {
-    db.zadd(key, Number(now), ticket)
-    db.zremrangebyscore(key, Number.NEGATIVE_INFINITY, Number(now) - Number(millis))
-    db.pexpire(key, Number(millis))
-    return 1
-  },
-}
-
-/**
- * The last ten tickets of a browser, the newest first.
- *
- * KEYS 1 tickets · Reply the tickets
- */
-const recall: Script = {
-  name: "hub.recall",
-  numberOfKeys: 1,
-  lua: `-- voicegate hub.recall
-return redis.call('ZREVRANGE', KEYS[1], 0, 9)
-`,
-  memory: (db, [key = ""]) =>
-    [...db.zrangebyscore(key, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)]
-      .reverse()
-      .slice(0, 10),
-}
-
-/** The scripts, for the differential test. */
-export const scripts = { claim, remember, recall }
+const claim = ruleOf(
+  "hub.claim",
+  runs["hub.claim"],
+  Schema.Struct({
+    state: Schema.Literals(["ok", "used", "unknown"]),
+    browser: Schema.optionalKey(Schema.String),
+  }),
+)
+const remember = ruleOf("hub.remember", runs["hub.remember"], Schema.Literal(true))
+const recall = ruleOf(
+  "hub.recall",
+  runs["hub.recall"],
+  Schema.Struct({ tickets: Schema.optionalKey(Schema.Array(Schema.String)) }),
+)
 
 const tokenKey = (token: string): string => `vg:{hub:${token}}:token`
 /** A browser at one origin; the origin is digested, since it is a text from outside. */
@@ -112,14 +65,23 @@ export interface HubMemory {
 export const makeHubMemory: Effect.Effect<HubMemory, never, Store> = Effect.map(Store, (store) => ({
   negotiated: (token, browser) => store.set(tokenKey(token), browser, TOKEN_MILLIS),
   claim: (token) =>
-    Effect.map(store.run(claim, [tokenKey(token)], [TOKEN_MILLIS]), (reply): Claimed => {
-      const state = text(reply)
-      if (state === "used" || state === "unknown") return { state, browser: undefined }
-      return { state: "ok", browser: BROWSER.test(state) ? state : undefined }
+    Effect.gen(function* () {
+      const now = yield* store.now
+      const ask = { keys: [tokenKey(token)], now, context: NO_CONTEXT, call: { lifetime: TOKEN_MILLIS } }
+      const { browser = "", state } = yield* store.run(claim, ask)
+      return { state, browser: BROWSER.test(browser) ? browser : undefined }
     }),
   remember: (browser, ticket) =>
-    Effect.flatMap(store.now, (now) =>
-      Effect.asVoid(store.run(remember, [browserKey(browser)], [now, ticket, BROWSER_MILLIS])),
-    ),
-  recall: (browser) => Effect.map(store.run(recall, [browserKey(browser)], []), (reply) => list(reply).map(text)),
+    Effect.gen(function* () {
+      const now = yield* store.now
+      const call = { ticket, lifetime: BROWSER_MILLIS }
+      yield* store.run(remember, { keys: [browserKey(browser)], now, context: NO_CONTEXT, call })
+    }),
+  recall: (browser) =>
+    Effect.gen(function* () {
+      const now = yield* store.now
+      const ask = { keys: [browserKey(browser)], now, context: NO_CONTEXT, call: { most: TICKETS_MAX } }
+      const { tickets = [] } = yield* store.run(recall, ask)
+      return tickets
+    }),
 }))

@@ -1,14 +1,28 @@
-/** What a history is: the steps that were taken on the memory twin, and all that they answered and published. */
-import type { Reply, Script } from "../../../src/Store.ts"
+/** What a history is: the steps that were taken on the memory store, and all that they answered and published. */
+import type { Rule } from "../../../src/Store.ts"
 import { MemoryDb } from "../../../src/store/MemoryDb.ts"
 
-export interface Step {
-  readonly script: Script
+/** Whatever rule. */
+export type AnyRule = Rule<never, never, unknown>
+
+/** What a rule is asked, without its keys. */
+export interface Asked<Context extends object, Call extends object> {
+  readonly now: number
+  readonly context: Context
+  readonly call: Call
+}
+
+export interface Step extends Asked<object, object> {
+  readonly rule: AnyRule
   readonly keys: ReadonlyArray<string>
-  readonly args: ReadonlyArray<string>
-  readonly reply: Reply
-  /** `channel message` of each, in order */
-  readonly published: ReadonlyArray<string>
+  readonly answer: unknown
+  /** each message, in order */
+  readonly published: ReadonlyArray<Message>
+}
+
+export interface Message {
+  readonly channel: string
+  readonly text: string
 }
 
 export interface History {
@@ -20,27 +34,44 @@ export interface History {
   readonly wrong: ReadonlyArray<string>
 }
 
-/** Takes steps on a memory twin and writes them down. */
+/** Takes steps on a memory store and writes them down. */
 export const recorder = (all: ReadonlyArray<string>) => {
   const steps: Array<Step> = []
-  let published: Array<string> = []
+  let published: Array<Message> = []
   // its time stands still, as the server's nearly does: lifetimes of keys are the affair of the store's own contract
-  const db = new MemoryDb((channel, message) => published.push(`${channel} ${message}`))
+  const db = new MemoryDb((channel, text) => published.push({ channel, text }))
+  const answerOf = <Context extends object, Call extends object, A>(
+    rule: Rule<Context, Call, A>,
+    { call, context, now }: Asked<Context, Call>,
+    keys: ReadonlyArray<string>,
+  ): A => {
+    const [answer, ...more] = rule.run(db, keys, now, context, [call])
+    if (answer === undefined || more.length > 0) throw new Error(`${rule.name} answered ${1 + more.length} times`)
+    return answer
+  }
   return {
     steps,
     /** Takes a step that is not written down. */
-    look: (script: Script, args: ReadonlyArray<string>): Reply => script.memory(db, all, args),
+    look: <Context extends object, Call extends object, A>(
+      rule: Rule<Context, Call, A>,
+      asked: Asked<Context, Call>,
+    ): A => answerOf(rule, asked, all),
     /** Takes a step on these keys, or on all. */
-    run: (script: Script, args: ReadonlyArray<string>, keys = all): Step => {
+    run: <Context extends object, Call extends object, A>(
+      rule: Rule<Context, Call, A>,
+      asked: Asked<Context, Call>,
+      keys = all,
+    ): { readonly answer: A; readonly published: ReadonlyArray<Message> } => {
       published = []
-      const reply = script.memory(db, keys, args)
-      const step = { script, keys, args, reply, published }
-      steps.push(step)
-      return step
+      const answer = answerOf(rule, asked, keys)
+      steps.push({ ...asked, rule, keys, answer, published })
+      return { answer, published }
     },
   }
 }
 
 /** A step in words, for the report of a failure. */
 export const describeStep = (step: Step | undefined): string =>
-  step === undefined ? "no step" : `${step.script.name} ${JSON.stringify(step.args)} → ${JSON.stringify(step.reply)}`
+  step === undefined
+    ? "no step"
+    : `${step.rule.name} at ${step.now} in ${JSON.stringify(step.context)}: ${JSON.stringify(step.call)} → ${JSON.stringify(step.answer)}`

@@ -1,19 +1,20 @@
 /** A random history of one caller's budgets, checked against plain counting. */
-import { keysOf, scripts as limiterScripts } from "../../../src/RateLimiter.ts"
-import type { Reply, Script } from "../../../src/Store.ts"
-import { integer, list } from "../../../src/store/reply.ts"
+import { keysOf, rules as limiterRules } from "../../../src/RateLimiter.ts"
+import type { GiveBackContext } from "../../../src/rules/limits/give-back.ts"
+import type { Taken } from "../../../src/rules/limits/take.ts"
+import type { Budgets } from "../../../src/rules/limits/units.ts"
 import { LimiterModel } from "../../support/limiter-model.ts"
 import { type History, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
-export const scripts = limiterScripts
-export type Scripts = { readonly [K in keyof typeof scripts]: Script }
+export const rules = limiterRules
+export type Rules = typeof rules
 
 const STEPS = 25
 const HOUR = 3_600_000
 const DAY = 86_400_000
 
-export const limiterHistory = (seed: number, twins: Scripts = scripts): History => {
+export const limiterHistory = (seed: number, asked: Rules = rules): History => {
   const random = makeRandom(seed)
   const [log = "", refunds = ""] = keysOf(`l${seed}`)
   const { run, steps } = recorder([log, refunds])
@@ -39,15 +40,19 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
   }
 
   /** The figures that a limit defines must be those of the model. */
-  const differs = (reply: Reply, taken: boolean, brief: boolean): ReadonlyArray<string> => {
-    if (brief && taken) return list(reply).join() === "1" ? [] : [`the reply is ${JSON.stringify(reply)} for [1]`]
-    const [was, hour, hourReset, day, dayReset, open] = list(reply).map(integer)
+  const differs = (answer: Taken, taken: boolean, omitUsage: boolean): ReadonlyArray<string> => {
+    if (omitUsage && taken) {
+      return JSON.stringify(answer) === '{"taken":true}' ? [] : [`the answer is ${JSON.stringify(answer)}`]
+    }
+    const { usage } = answer
+    if (usage === undefined) return ["the answer says no usage"]
+    const { day, dayReset, hour, hourReset, open } = usage
     const figures = model.figures(now)
     const wrong: Array<string> = []
-    const same = (what: string, actual: number | undefined, expected: number) => {
+    const same = (what: string, actual: number, expected: number) => {
       if (actual !== expected) wrong.push(`${what} is ${actual} for ${expected}`)
     }
-    same("taken", was, taken ? 1 : 0)
+    if (answer.taken !== taken) wrong.push(`taken is ${answer.taken}`)
     if (limits.hourly > 0) {
       same("hour", hour, figures.hour.used)
       same("hour's reset", hourReset, figures.hour.reset)
@@ -72,18 +77,25 @@ export const limiterHistory = (seed: number, twins: Scripts = scripts): History 
       tokens.push(token)
       moments.push(now)
       const { concurrent, daily, hourly } = limits
-      const brief = random.percent(50)
-      const args = [now, token, hourly, daily, concurrent, brief ? "brief" : ""]
-      const { reply } = run(twins.take, args.map(String), [log])
-      wrong = differs(reply, model.take(token, now), brief)
+      const budgets: Budgets = { hourly, daily, concurrent }
+      const omitUsage = random.percent(50)
+      const call = omitUsage ? { token, omitUsage } : { token }
+      const { answer } = run(asked.take, { now, context: budgets, call }, [log])
+      wrong = differs(answer, model.take(token, now), omitUsage)
     } else {
       const token = random.maybe(tokens) ?? "k?"
       const kind = random.pick(["refund", "release", "missed"] as const)
-      const { concurrent, daily, hourly, missed = 1, refunds = 0 } = limits
+      const { concurrent, daily, hourly, missed = 1, refunds: refundsPerHour = 0 } = limits
       const counted = hourly > 0 || daily > 0
-      const fullest = daily > 0 ? daily : hourly * 24
-      const units = [refunds, counted ? missed - 1 : 0, fullest, concurrent, counted ? "kept" : ""]
-      run(twins.giveBack, [now, token, kind, ...units, `l${seed}:refunds`].map(String))
+      const context: GiveBackContext = {
+        refundsPerHour,
+        missedUnits: counted ? missed - 1 : 0,
+        fullest: daily > 0 ? daily : hourly * 24,
+        concurrent,
+        counted,
+        channel: `l${seed}:refunds`,
+      }
+      run(asked.giveBack, { now, context, call: { token, kind } })
       model[kind](token, now)
     }
     if (wrong.length > 0) return { seed, prefix: `l${seed}:`, steps, wrong }

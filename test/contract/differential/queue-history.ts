@@ -2,84 +2,79 @@
  * A random history of one campaign: callers come, wait, start, leave and vanish, the platform answers late or twice, slots
  * change, instances too, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
-import { admit } from "../../../src/queue/admit.ts"
-import { clear } from "../../../src/queue/clear.ts"
-import { scripts as operator, operatorKeysOf } from "../../../src/queue/console.ts"
-import { doubts, resolve } from "../../../src/queue/doubt.ts"
-import { end, leave } from "../../../src/queue/end.ts"
-import { fail } from "../../../src/queue/fail.ts"
-import { back, gone } from "../../../src/queue/gates.ts"
-import { alias, bind, start } from "../../../src/queue/start.ts"
-import { OVER_MILLIS, RETENTION_MILLIS, UNATTENDED_MILLIS } from "../../../src/queue/step.ts"
-import { audit, settled, sweep } from "../../../src/queue/sweep.ts"
-import { attach, touch } from "../../../src/queue/touch.ts"
-import { withdraw } from "../../../src/queue/withdraw.ts"
-import type { Script } from "../../../src/Store.ts"
-import { list, text } from "../../../src/store/reply.ts"
-import { EMPTY, expectedSettlements, expectedSignals, violations } from "../../support/queue-invariants.ts"
+import { keysOf } from "../../../src/queue/keys.ts"
+import * as queueRules from "../../../src/queue/rules.ts"
+import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
+import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
+import type { Newcomer } from "../../../src/rules/queue/admit.ts"
+import type { FailedStart, FailReason } from "../../../src/rules/queue/fail.ts"
+import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
+import type { QueueContext, Settlement, StepAnswer } from "../../../src/rules/step.ts"
+import type { State } from "../../../src/rules/ticket.ts"
+import type { Rule } from "../../../src/Store.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import {
+  type Change,
+  EMPTY,
+  expectedSettlements,
+  expectedSignals,
+  settlementText,
+  signalText,
+  violations,
+} from "../../support/queue-invariants.ts"
 import { doubtIds, probe, readState } from "../../support/queue-probe.ts"
-import { type History, recorder, type Step } from "./history.ts"
+import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 
-export const scripts = {
-  admit,
-  start,
-  bind,
-  alias,
-  fail,
-  doubts,
-  resolve,
-  end,
-  leave,
-  withdraw,
-  attach,
-  touch,
-  sweep,
-  clear,
-  settled,
-  audit,
-  back,
-  gone,
-  ...operator,
-}
-export type Scripts = { readonly [K in keyof typeof scripts]: Script }
+const { takeAndAdmit: _, ...ofTheQueue } = queueRules
+export const rules = ofTheQueue
+export type Rules = typeof rules
 
 const STEPS = 36
 const CALL_MILLIS = 7_200_000
-const FIRST_REST = 2_000
-const LONGEST_REST = 60_000
-const IDLE_REST = 5_000
 const WHO = "192.0.2.9"
+
+/** What was asked, what came of it, and what the invariants have to know of it. */
+interface Done {
+  readonly answer: StepAnswer<unknown>
+  readonly published: ReadonlyArray<Message>
+  readonly about: Partial<Change>
+}
+
+/** A step that is yet to be taken. */
+interface Choice {
+  readonly take: (context: QueueContext) => Done
+  /** the gate that takes it, where it is not any */
+  readonly self?: string
+}
 
 const strings = (values: ReadonlyArray<unknown>): string => values.map(String).toSorted().join("\n")
 
 /** Whether what a step said to connections and to the limiter is exactly what it changed. */
-const unsaid = (change: Parameters<typeof violations>[0], { published, reply }: Step, channel: string) => {
-  const [, signals, settlements] = list(reply)
-  const said = [
-    ...list(signals).map((signal) => list(signal).map(text).join(" ")),
-    ...published.map((message) => message.slice(message.indexOf(" ") + 1)),
-  ]
-  const owed = list(settlements).map((settlement) => list(settlement).map(text).join(" "))
+const unsaid = (change: Change, { answer, published }: Done, channel: string): ReadonlyArray<string> => {
+  const { settlements = [], signals = [] } = answer
+  const said = [...signals.map(signalText), ...published.map(({ text }) => signalText(JSON.parse(text)))]
+  const owed = settlements.map(settlementText)
   const wrong: Array<string> = []
   const expected = expectedSignals(change)
   if (strings(said) !== strings(expected)) wrong.push(`I5: said [${said.join(", ")}] for [${expected.join(", ")}]`)
   const due = expectedSettlements(change)
   if (strings(owed) !== strings(due)) wrong.push(`settled [${owed.join(", ")}] for [${due.join(", ")}]`)
-  for (const each of due) if (change.after.settle.get(each) !== change.now) wrong.push(`${each} is not kept as owed`)
-  for (const each of published) if (!each.startsWith(channel)) wrong.push(`published elsewhere: ${each}`)
+  for (const each of due)
+    if (change.after.settlements.get(each) !== change.now) wrong.push(`${each} is not kept as owed`)
+  for (const each of published)
+    if (!each.channel.startsWith(channel)) wrong.push(`published elsewhere: ${each.channel}`)
   return wrong
 }
 
-/** Makes the history of a seed; `twins` may be wrong ones, to see whether that is found. */
-export const queueHistory = (seed: number, twins: Scripts = scripts): History => {
+/** Makes the history of a seed; rules may be wrong ones, to see whether that is found. */
+export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const random = makeRandom(seed)
   const prefix = `q${seed}:`
-  const { look, run, steps } = recorder(operatorKeysOf(`${prefix}{${random.below(9)}}`))
-  const window = random.pick([1_000, 30_000])
-  const grace = random.pick([500, 5_000, 30_000])
-  const startLease = random.pick([800, 30_000])
-  const longest = random.pick([0, 2, 5, 100, 100])
+  const { look, run, steps } = recorder(keysOf(`${prefix}{${random.below(9)}}`))
+  const windowMillis = random.pick([1_000, 30_000])
+  const graceMillis = random.pick([500, 5_000, 30_000])
+  const maxLength = random.pick([0, 2, 5, 100, 100])
   const share = random.pick([0.25, 0.25, 0.25, 0.5, 1])
   const attended = random.percent(75)
   let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
@@ -93,14 +88,14 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
   const withdrawn: Array<string> = []
   const sessions: Array<string> = []
   const early: Array<string> = []
-  const settlements: Array<string> = []
+  const settlements: Array<Settlement> = []
   const newSession = (): string => {
     sessions.push(`x${sessions.length}`)
     return `x${sessions.length - 1}`
   }
 
   /** A ticket in one of these states, or now and then any, or one that never was. */
-  const ticket = (states: string): string => {
+  const ticket = (...states: ReadonlyArray<State>): string => {
     if (random.percent(3)) return "nobody"
     const wanted = [...state.tickets].filter(([, t]) => states.includes(t.state)).map(([id]) => id)
     return (random.percent(85) ? random.maybe(wanted) : undefined) ?? random.maybe(tickets) ?? "nobody"
@@ -113,7 +108,7 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
 
   const later = (): number => {
     const deadlines = [...state.leases.values(), ...state.presence.values(), ...state.parked.values()]
-    deadlines.push(state.meta.get("rest") ?? 0, state.meta.get("probe") ?? 0)
+    deadlines.push(state.meta.get("backoffUntil") ?? 0, state.meta.get("probeUntil") ?? 0)
     const next = random.maybe(deadlines.filter((deadline) => deadline >= now))
     switch (random.weighted({ same: 35, little: 25, deadline: 12, past: 15, far: 5 })) {
       case "same":
@@ -125,192 +120,231 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
       case "past":
         return (next ?? now) + 1
       case "far":
-        return now + random.pick([5_000, 31_000, 60_000, RETENTION_MILLIS + 1, CALL_MILLIS + 1, OVER_MILLIS])
+        return (
+          now +
+          random.pick([5_000, 31_000, 60_000, 310_000, RETENTION_MILLIS + 1, CALL_MILLIS + 1, ENDED_SESSION_MILLIS])
+        )
     }
   }
 
   const isOn = (field: "paused" | "draining"): boolean => state.meta.get(field) === 1
 
-  /** by a gate whose last tick may be some time ago */
-  const sweeping = (): readonly [script: Script, args: ReadonlyArray<string | number>] => [
-    twins.sweep,
-    [now + grace + 2_000, now - random.pick([0, 0, 1_900, 40_000])],
-  ]
+  /** Asks a rule; `about` says what the invariants have to know of it. */
+  const does = <Call extends object, R>(
+    rule: Rule<QueueContext, Call, StepAnswer<R>>,
+    call: Call,
+    about: (result: R) => Partial<Change> = () => ({}),
+  ): Choice => ({
+    take: (context) => {
+      const { answer, published } = run(rule, { now, context, call })
+      return { answer, published, about: about(answer.result) }
+    },
+  })
 
-  const step = (): readonly [script: Script, args: ReadonlyArray<string | number>] => {
+  /** by a gate whose last tick may be some time ago */
+  const sweeping = (): Choice => {
+    const shown = random.percent(10) ? undefined : now - random.pick([0, 0, 1_900, 40_000])
+    return does(asked.sweep, shown === undefined ? {} : { shown }, ({ more }) => ({
+      swept: !more,
+      shown: shown ?? now,
+    }))
+  }
+
+  const newcomer = (): Newcomer => {
+    const id = withdrawn.shift() ?? `t${tickets.length}`
+    if (!tickets.includes(id)) tickets.push(id)
+    const caller = random.pick(["", "1.2.3.4", "1.2.3.4", "2001:db8::/64"])
+    const holds = random.percent(60)
+    const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
+    return {
+      id,
+      data: `{"of":"${id} ü/"}`,
+      ...(caller === "" ? {} : { caller }),
+      ...(caller !== "" && holds ? { holds } : {}),
+      ...(network === "" ? {} : { network }),
+    }
+  }
+
+  const failed = (id: string, reason: FailReason): FailedStart => {
+    const told = { id, lease: lease(id), reason }
+    if (reason === "limited" || reason === "elsewhere") {
+      return { ...told, millis: random.pick([0, 1, 1_000, 2_000, 4_000, 60_000]) }
+    }
+    return reason === "disrupted" && random.percent(40)
+      ? { ...told, millis: random.pick([0, 700, 2_500, 60_000]) }
+      : told
+  }
+
+  const step = (): Choice => {
     // mostly what moves somebody on, so that histories get far; now and then what fits nobody
-    const some = (states: string, weight: number): number =>
+    const some = (weight: number, ...states: ReadonlyArray<State>): number =>
       [...state.tickets.values()].some((t) => states.includes(t.state)) ? weight : 2
     const op = random.weighted({
       admit: 20,
-      start: some("c", 25),
-      bind: some("s", 25),
-      alias: some("l", 7),
-      fail: some("s", 16),
-      doubts: some("u", 3),
-      resolve: some("u", 12),
-      end: some("l", 14),
-      leave: some("wc", 7),
+      start: some(25, "called"),
+      bind: some(25, "starting"),
+      alias: some(7, "live"),
+      fail: some(16, "starting"),
+      doubts: some(3, "doubt"),
+      resolve: some(12, "doubt"),
+      end: some(14, "live"),
+      leave: some(7, "waiting", "called"),
       // seldom: it ends what the histories are after
       withdraw: 1,
-      attach: some("wc", 14),
-      touch: some("w", 8),
+      attach: some(14, "waiting", "called"),
+      heartbeat: some(8, "waiting"),
       sweep: 10,
       // as seldom as withdraw
       clear: 1,
-      settled: 2,
+      acknowledge: 2,
       audit: 2,
-      back: some("c", 3),
-      gone: 1,
+      reportOutage: some(3, "called"),
+      gateGone: 1,
       look: operated ? 3 : 0,
       // switches stay on for a while, not for most of a history
-      turn: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
+      turnSwitch: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
       callOne: operated ? 4 : 0,
-      remove: operated ? some("w", 4) : 0,
-      endLease: operated ? some("cslu", 4) : 0,
-      trail: operated ? 1 : 0,
+      remove: operated ? some(4, "waiting") : 0,
+      endLease: operated ? some(4, "called", "starting", "live", "doubt") : 0,
+      auditLog: operated ? 1 : 0,
     })
     switch (op) {
       case "admit": {
-        const id = withdrawn.shift() ?? `t${tickets.length}`
-        if (!tickets.includes(id)) tickets.push(id)
-        const caller = random.pick(["", "+1.2.3.4", "-1.2.3.4", "+2001:db8::/64"])
-        const network = random.pick(["", "9.8.7", "9.8.7", "9.8.7", "9.8.70", "2001:db8"])
-        return [twins.admit, [id, longest, now + grace, now + startLease, caller, `{"of":"${id} ü/"}`, network]]
+        const call = newcomer()
+        return does(asked.admit, call, () => ({ admits: [call.id, call.caller ?? ""] }))
       }
       case "start":
-        return [twins.start, [ticket("c"), now + startLease]]
+        return does(asked.start, { id: ticket("called") })
       case "bind": {
-        const id = ticket("s")
+        const id = ticket("starting")
         const known = random.percent(25) ? random.maybe(early.splice(0, 1)) : undefined
         const ids = [...(random.percent(30) ? [newSession()] : []), known ?? newSession()]
-        const session = JSON.stringify({ url: `wss://example/${id}`, s: ids })
-        return [twins.bind, [id, lease(id), now + CALL_MILLIS, session, ...ids]]
+        const data = JSON.stringify({ url: `wss://example/${id}`, s: ids })
+        return does(asked.bind, { id, lease: lease(id), data, sessions: ids })
       }
       case "alias": {
         const known = random.maybe([...state.sessions.keys()]) ?? "x?"
         const told = random.percent(25) ? random.maybe(early.splice(0, 1)) : undefined
         const further = [told ?? newSession(), ...(random.percent(20) ? [random.maybe(sessions) ?? known] : [])]
-        return [twins.alias, [known, ...further.flatMap((id) => [id, JSON.stringify(id)])]]
+        return does(asked.alias, { known, further })
       }
       case "fail": {
-        const id = ticket("s")
-        const why = random.weighted({
+        const id = ticket("starting")
+        const reason = random.weighted({
           capacity: 25,
           limited: 10,
+          elsewhere: 4,
           disrupted: 20,
           answered: 20,
           doubt: 25,
           failed: 12,
           refused: 8,
         })
-        return [twins.fail, [id, lease(id), why, now + grace, FIRST_REST, LONGEST_REST, IDLE_REST]]
+        return does(asked.fail, failed(id, reason), () => ({ refused: reason === "refused" }))
       }
       case "doubts":
-        return [twins.doubts, [now - random.pick([0, 20_000]), now + 5_000]]
+        return does(asked.doubts, { ageMillis: random.pick([0, 20_000]), claimMillis: 5_000 })
       case "resolve": {
-        const some = (): string => JSON.stringify([newSession(), ...(random.percent(30) ? [newSession()] : [])])
+        const some = (): ReadonlyArray<string> => [newSession(), ...(random.percent(30) ? [newSession()] : [])]
         const known = random.maybe(sessions)
-        const found = [
-          ...(known !== undefined && random.percent(30) ? [JSON.stringify([known])] : []),
+        const candidates = [
+          ...(known !== undefined && random.percent(30) ? [[known]] : []),
           ...(random.percent(35) ? [some()] : []),
         ]
-        return [twins.resolve, [ticket("u"), now + CALL_MILLIS, ...found]]
+        const id = ticket("doubt")
+        return does(asked.resolve, candidates.length === 0 ? { id } : { id, candidates })
       }
       case "end": {
         if (random.percent(15)) {
           const before = newSession()
           early.push(before)
-          return [twins.end, [before]]
+          return does(asked.end, { sessions: [before] })
         }
         const id = (random.percent(75) ? random.maybe([...state.sessions.keys()]) : random.maybe(sessions)) ?? "x?"
-        return [twins.end, random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id]]
+        return does(asked.end, { sessions: random.percent(20) ? [id, random.maybe(sessions) ?? "x?"] : [id] })
       }
       case "leave":
-        return [twins.leave, [ticket("wc")]]
+        return does(asked.leave, { id: ticket("waiting", "called") })
       case "withdraw": {
-        const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("wcs")).filter((id) => id !== "nobody")
+        const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("waiting", "called", "starting")).filter(
+          (id) => id !== "nobody",
+        )
         if (random.percent(30)) {
           const id = `t${tickets.length}`
           tickets.push(id)
           withdrawn.push(id)
           ids.push(id)
         }
-        return [twins.withdraw, [...new Set(ids)]]
+        return does(asked.withdraw, { ids: [...new Set(ids)] }, () => ({ withdraws: true }))
       }
-      case "attach":
-        return [twins.attach, [ticket("wcsl"), random.pick(["", "a", "b", "c"]), now + grace]]
-      case "touch":
-        return [
-          twins.touch,
-          [random.percent(15) ? 0 : now + grace + 2_000, ...tickets.filter(() => random.percent(60)), "nobody"],
-        ]
+      case "attach": {
+        const connected = random.percent(75)
+        const id = ticket("waiting", "called", "starting", "live")
+        return { ...does(asked.attach, { id, connected }), self: random.pick(["", "a", "b", "c"]) }
+      }
+      case "heartbeat":
+        return does(asked.heartbeat, { ids: [...tickets.filter(() => random.percent(60)), "nobody"] })
       case "sweep":
         return sweeping()
       case "clear":
-        return [twins.clear, [now - random.pick([0, 1_000, 60_000])]]
-      case "back":
-        return [twins.back, [now - random.pick([0, 300, 2_000, 17_000, 100_000]), now + grace + 2_000]]
-      case "gone":
-        return [twins.gone, []]
-      case "settled":
-        return [twins.settled, [...settlements.filter(() => random.percent(50)), "refund nobody 1.2.3.4"]]
+        return does(asked.clear, { unservedMillis: random.pick([0, 1_000, 60_000]) }, () => ({ clears: true }))
+      case "reportOutage":
+        return does(asked.reportOutage, { since: now - random.pick([0, 300, 2_000, 17_000, 100_000]) })
+      case "gateGone":
+        return does(asked.gateGone, {})
+      case "acknowledge": {
+        const nobodys: Settlement = { kind: "refund", ticket: "nobody", caller: "1.2.3.4" }
+        return does(asked.acknowledge, { settlements: [...settlements.filter(() => random.percent(50)), nobodys] })
+      }
       case "audit":
-        return [twins.audit, [now - random.pick([0, 60_000]), now + 30_000]]
+        return does(asked.audit, { ageMillis: random.pick([0, 60_000]), claimMillis: 30_000 })
       case "look":
-        return [twins.look, [random.below(3), random.below(4), random.below(4), random.below(5)]]
-      case "turn": {
-        if (isOn("paused") && random.percent(70)) return [twins.turn, [WHO, "resume"]]
-        if (isOn("draining") && random.percent(70)) return [twins.turn, [WHO, "reopen"]]
-        return [twins.turn, [WHO, random.pick(["pause", "drain", "resume", "reopen"])]]
+        return does(asked.look, {
+          firstSlot: random.below(3),
+          slots: random.below(4),
+          firstPlace: random.below(4),
+          places: random.below(5),
+        })
+      case "turnSwitch": {
+        const turn = (action: "pause" | "drain" | "resume" | "reopen") => does(asked.turnSwitch, { who: WHO, action })
+        if (isOn("paused") && random.percent(70)) return turn("resume")
+        if (isOn("draining") && random.percent(70)) return turn("reopen")
+        return turn(random.pick(["pause", "drain", "resume", "reopen"]))
       }
       case "callOne":
-        return [twins.callOne, [WHO]]
+        return does(asked.callOne, { who: WHO })
       case "remove":
-        return [twins.remove, [WHO, random.maybe([...state.waiting.values()]) ?? random.below(9)]]
+        return does(asked.remove, { who: WHO, seq: random.maybe([...state.waiting.values()]) ?? random.below(9) })
       case "endLease": {
         const [id, deadline] = random.maybe([...state.leases]) ?? ["nobody", now]
-        return [twins.endLease, [WHO, lease(id), random.percent(85) ? deadline : now]]
+        return does(asked.endLease, { who: WHO, lease: lease(id), deadline: random.percent(85) ? deadline : now })
       }
-      case "trail":
-        return [twins.trail, [random.below(3), random.below(6)]]
+      case "auditLog":
+        return does(asked.auditLog, { first: random.below(3), count: random.below(6) })
     }
   }
 
-  /** Runs a step and answers what is wrong after it. */
-  const taken = (
-    script: Script,
-    own: ReadonlyArray<string | number>,
-    self = random.pick(["a", "b", ""]),
-  ): ReadonlyArray<string> => {
-    const args = [now, `${slots} ${share}`, self, prefix, window, ...own].map(String)
-    const reply = run(script, args)
+  const contextOf = (instance: string): QueueContext => ({
+    slots,
+    share,
+    maxLength,
+    instance,
+    channel: prefix,
+    windowMillis,
+    graceMillis,
+    seenMillis: graceMillis + 2_000,
+    callMillis: CALL_MILLIS,
+  })
+
+  /** Takes a step and answers what is wrong after it. */
+  const taken = (choice: Choice, gate = random.pick(["a", "b", ""])): ReadonlyArray<string> => {
+    const self = choice.self ?? gate
+    const done = choice.take(contextOf(self))
     const ids = [...tickets, ...doubtIds((state.meta.get("lease") ?? 0) + slots)]
-    const after = readState(look(probe, [String(ids.length), ...ids, ...sessions]))
-    const swept = script.name === "queue.sweep" && list(list(reply.reply)[0])[0] === 0
-    const refused = script.name === "queue.fail" && own[2] === "refused"
-    const withdraws = script.name === "queue.withdraw"
-    const admits =
-      script.name === "queue.admit" ? { admits: [String(own[0] ?? ""), String(own[4] ?? "")] as const } : {}
-    const clears = script.name === "queue.clear"
-    const shown = script.name === "queue.sweep" ? { shown: Number(own[1]) } : {}
-    const change = {
-      before: state,
-      after,
-      now,
-      slots,
-      share,
-      window,
-      self,
-      swept,
-      refused,
-      withdraws,
-      clears,
-      ...shown,
-      ...admits,
-    }
-    const wrong = [...violations(change), ...unsaid(change, reply, prefix)]
-    for (const each of list(list(reply.reply)[2])) settlements.push(list(each).map(text).join(" "))
+    const after = readState(look(probe, { now, context: NO_CONTEXT, call: { tickets: ids, sessions } }))
+    const change = { before: state, after, now, slots, share, window: windowMillis, self, swept: false, ...done.about }
+    const wrong = [...violations(change), ...unsaid(change, done, prefix)]
+    settlements.push(...(done.answer.settlements ?? []))
     state = after
     return wrong
   }
@@ -321,17 +355,17 @@ export const queueHistory = (seed: number, twins: Scripts = scripts): History =>
     while (attended && then - now > UNATTENDED_MILLIS && then - now < 100_000) {
       now += UNATTENDED_MILLIS
       for (const gate of ["a", "b"]) {
-        const wrong = taken(...sweeping(), gate)
+        const wrong = taken(sweeping(), gate)
         if (wrong.length > 0) return { seed, prefix, steps, wrong }
       }
     }
     now = then
     if (random.percent(6)) slots = random.below(5)
-    const wrong = taken(...step())
+    const wrong = taken(step())
     if (wrong.length > 0) return { seed, prefix, steps, wrong }
   }
   const ids = [...tickets, ...doubtIds(state.meta.get("lease") ?? 0)]
-  run(probe, [String(ids.length), ...ids, ...sessions])
-  run(twins.trail, [now, slots, "", prefix, window, 0, 100].map(String))
+  run(probe, { now, context: NO_CONTEXT, call: { tickets: ids, sessions } })
+  run(asked.auditLog, { now, context: contextOf(""), call: { first: 0, count: 100 } })
   return { seed, prefix, steps, wrong: [] }
 }

@@ -1,12 +1,12 @@
 /**
- * Plays recorded histories on a real Redis, many in one pipeline, and compares every reply and every published message. Each
- * history has keys and channels of its own, so that they do not meet.
+ * Plays recorded histories on a real Redis, many in one pipeline, and compares every answer and every published message, whatever the
+ * order of their fields. Each history has keys and channels of its own, so that they do not meet.
  */
 import { createHash } from "node:crypto"
 import { Redis } from "ioredis"
 import { eventually } from "../../support/process.ts"
 import type { RedisServer } from "../../support/redis.ts"
-import { describeStep, type History } from "./history.ts"
+import { type AnyRule, describeStep, type History, type Message } from "./history.ts"
 
 export interface Mismatch {
   readonly seed: number
@@ -15,7 +15,7 @@ export interface Mismatch {
 
 export interface Replayer {
   readonly replay: (histories: ReadonlyArray<History>) => Promise<ReadonlyArray<Mismatch>>
-  readonly counts: () => { readonly replies: number; readonly messages: number }
+  readonly counts: () => { readonly answers: number; readonly messages: number }
   readonly close: () => void
 }
 
@@ -26,31 +26,65 @@ const digestOf = (lua: string): string => {
   return known
 }
 
+/** Puts the fields of an object in order. */
+const inOrder = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
+
+/** The same text for what is the same as JSON. */
+const canonical = (value: unknown): string => JSON.stringify(value, inOrder)
+
+/** The limiter publishes texts, the queue JSON. */
+const messageText = ({ channel, text }: Message): string => {
+  try {
+    return `${channel} ${canonical(JSON.parse(text))}`
+  } catch {
+    return `${channel} ${text}`
+  }
+}
+
+/** What Redis answers to one call, in words, as the store reads it; a field that the store would not read is an answer of its own. */
+const readAnswer = (rule: AnyRule, reply: unknown): string => {
+  try {
+    const answers: unknown = JSON.parse(String(reply))
+    if (!Array.isArray(answers) || answers.length !== 1) return `no list with one answer: ${reply}`
+    const read = canonical(rule.decode(answers[0]))
+    const isWhole = rule.name.startsWith("test.") || read === canonical(answers[0])
+    return isWhole ? read : `of ${canonical(answers[0])} was read ${read}`
+  } catch (error) {
+    return `${reply} cannot be read: ${error}`
+  }
+}
+
 export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replayer> => {
   const client = new Redis({ host, port })
   const subscriber = new Redis({ host, port })
-  const heard = new Map<string, Array<string>>()
-  subscriber.on("pmessage", (_, channel: string, message: string) => {
+  const heard = new Map<string, Array<Message>>()
+  subscriber.on("pmessage", (_, channel: string, text: string) => {
     const prefix = channel.slice(0, channel.indexOf(":") + 1)
     const messages = heard.get(prefix) ?? []
-    messages.push(`${channel} ${message}`)
+    messages.push({ channel, text })
     heard.set(prefix, messages)
   })
   await subscriber.psubscribe("*")
   const loaded = new Set<string>()
-  let replies = 0
+  let counted = 0
   let messages = 0
   let batches = 0
 
   const send = async (histories: ReadonlyArray<History>): Promise<ReadonlyArray<readonly [Error | null, unknown]>> => {
     const steps = histories.flatMap((history) => history.steps)
-    for (const { script } of steps) {
-      if (loaded.has(script.lua)) continue
-      loaded.add(script.lua)
-      await client.script("LOAD", script.lua)
+    for (const { rule } of steps) {
+      if (loaded.has(rule.lua)) continue
+      loaded.add(rule.lua)
+      await client.script("LOAD", rule.lua)
     }
     const pipeline = client.pipeline()
-    for (const { args, keys, script } of steps) pipeline.evalsha(digestOf(script.lua), keys.length, ...keys, ...args)
+    for (const { call, context, keys, now, rule } of steps) {
+      const args = [String(now), JSON.stringify(context), JSON.stringify(call)]
+      pipeline.evalsha(digestOf(rule.lua), keys.length, ...keys, ...args)
+    }
     return (await pipeline.exec()) ?? []
   }
 
@@ -63,16 +97,15 @@ export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replaye
     for (const { prefix, seed, steps } of histories) {
       const report: Array<string> = []
       for (const [n, step] of steps.entries()) {
-        const [error, answer] = answers.next().value ?? [null, undefined]
-        const reply = step.script.joins !== undefined && Array.isArray(answer) ? answer[0] : answer
-        const expected = JSON.stringify(step.reply)
-        const actual = error === null ? JSON.stringify(reply) : String(error)
-        replies++
+        const [error, reply] = answers.next().value ?? [null, undefined]
+        const expected = canonical(step.answer)
+        const actual = error === null ? readAnswer(step.rule, reply) : String(error)
+        counted++
         if (actual !== expected && report.length === 0)
-          report.push(`step ${n}: ${describeStep(step)}`, `Redis: ${actual}`)
+          report.push(`step ${n}: ${describeStep(step)}`, `memory: ${expected}`, `Redis:  ${actual}`)
       }
-      const expected = steps.flatMap((step) => step.published)
-      const actual = heard.get(prefix) ?? []
+      const expected = steps.flatMap((step) => step.published).map(messageText)
+      const actual = (heard.get(prefix) ?? []).map(messageText)
       messages += expected.length
       if (JSON.stringify(actual) !== JSON.stringify(expected)) {
         report.push(`published: ${expected.join(" | ")}`, `Redis: ${actual.join(" | ")}`)
@@ -86,7 +119,7 @@ export const makeReplayer = async ({ host, port }: RedisServer): Promise<Replaye
 
   return {
     replay,
-    counts: () => ({ replies, messages }),
+    counts: () => ({ answers: counted, messages }),
     close: () => {
       client.disconnect()
       subscriber.disconnect()

@@ -30,7 +30,7 @@ export const admission = (test: QueueTest): void => {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
       assert.deepStrictEqual(yield* q.admit("t4"), { _tag: "full", length: 2, averageMillis: 0 })
-      assert.isUndefined(q.letter("t4"))
+      assert.isUndefined(q.stateOf("t4"))
       assert.deepStrictEqual(yield* q.attach("t4"), { _tag: "unknown" })
       assert.deepStrictEqual(q.line(), ["t2", "t3"])
       yield* q.leave("t2")
@@ -71,7 +71,7 @@ export const admission = (test: QueueTest): void => {
       yield* q.wait("t2")
       q.setSlots(3)
       assert.strictEqual((yield* q.admit("t3"))._tag, "starting")
-      assert.deepStrictEqual([q.letter("t2"), q.letter("t3")], ["c", "s"])
+      assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["called", "starting"])
     }),
   )
 
@@ -104,7 +104,7 @@ export const admission = (test: QueueTest): void => {
       yield* q.wait("t2")
       yield* other.wait("t2")
       assert.strictEqual(yield* other.end("session of t1"), "released")
-      assert.deepStrictEqual([q.letter("t1"), other.letter("t1")], ["l", "E"])
+      assert.deepStrictEqual([q.stateOf("t1"), other.stateOf("t1")], ["live", "ended"])
       assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "unknown" })
       yield* q.sweep
       assert.deepStrictEqual([q.line(), other.line()], [["t2"], []])

@@ -16,7 +16,7 @@ export const calling = (test: QueueTest): void => {
         q.signals().filter(({ kind }) => kind._tag === "called"),
         [{ ticket: "t2", kind: { _tag: "called", startBefore: startBefore ?? 0, lease: "2" } }],
       )
-      assert.strictEqual((startBefore ?? 0) - (q.state().over.get("session of t1") ?? 0), WINDOW)
+      assert.strictEqual((startBefore ?? 0) - (q.state().endedSessions.get("session of t1") ?? 0), WINDOW)
       assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "called", startBefore: startBefore ?? 0, lease: "2" })
       assert.deepStrictEqual(q.line(), ["t3"])
     }),
@@ -59,7 +59,7 @@ export const calling = (test: QueueTest): void => {
       yield* q.wait("t4", "t5")
       q.setSlots(1)
       yield* q.sweep
-      assert.deepStrictEqual([q.letter("t1"), q.letter("t2"), q.letter("t3")], ["l", "l", "l"])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2"), q.stateOf("t3")], ["live", "live", "live"])
       yield* q.end("session of t1")
       yield* q.end("session of t2")
       assert.deepStrictEqual(q.called(), [])

@@ -2,19 +2,23 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DOUBT_MILLIS, keysOf, RETENTION_MILLIS } from "../../../src/queue/step.ts"
-import { type Script, Store } from "../../../src/Store.ts"
+import { keysOf } from "../../../src/queue/keys.ts"
+import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
+import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
+import { type Rule, Store } from "../../../src/Store.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const UNSERVED = 60_000
 
 /** How many ended sessions a campaign remembers. KEYS as the queue's */
-const remembered: Script = {
-  name: "test.over",
-  numberOfKeys: 12,
-  lua: "return redis.call('ZCARD', KEYS[8])",
-  memory: (db, keys) => db.zcard(keys[7] ?? ""),
+const remembered: Rule<object, object, number> = {
+  name: "test.remembered",
+  run: (db, keys) => [db.zcard(keys[7] ?? "")],
+  lua: "return cjson.encode({redis.call('ZCARD', KEYS[8])})",
+  decode: Number,
+  batch: false,
 }
 
 /** What a clearing did; the test fails where a gate serves the campaign. */
@@ -42,7 +46,7 @@ export const clearing = (test: QueueTest): void => {
         live: 1,
         owed: [],
       })
-      assert.deepStrictEqual(["a", "b", "c", "call"].map(q.letter), ["X", "X", "X", "l"])
+      assert.deepStrictEqual(["a", "b", "c", "call"].map(q.stateOf), ["removed", "removed", "removed", "live"])
       assert.deepStrictEqual(
         q.settlements().map(({ kind, ticket }) => `${kind} ${ticket}`),
         ["refund a", "refund b"],
@@ -86,7 +90,7 @@ export const clearing = (test: QueueTest): void => {
         live: 0,
         owed: [],
       })
-      assert.strictEqual(q.letter("called"), "X")
+      assert.strictEqual(q.stateOf("called"), "removed")
       assert.deepStrictEqual(
         q.settlements().map(({ kind }) => kind),
         ["refund"],
@@ -106,7 +110,7 @@ export const clearing = (test: QueueTest): void => {
       yield* TestClock.adjust(1)
       // the called one was accepted long ago, and called by a gate just now
       assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
-      assert.deepStrictEqual(["old", "older", "young"].map(q.letter), ["c", "X", "w"])
+      assert.deepStrictEqual(["old", "older", "young"].map(q.stateOf), ["called", "removed", "waiting"])
       yield* TestClock.adjust(UNSERVED)
       assert.strictEqual((yield* clear(q, UNSERVED)).sent, 2)
     }),
@@ -121,7 +125,7 @@ export const clearing = (test: QueueTest): void => {
       assert.strictEqual((yield* clear(q, unserved)).sent, 0)
       yield* q.rest("a", lease)
       assert.strictEqual((yield* clear(q, unserved)).sent, 1)
-      assert.strictEqual(q.letter("a"), "X")
+      assert.strictEqual(q.stateOf("a"), "removed")
     }),
   )
 
@@ -163,10 +167,10 @@ export const clearing = (test: QueueTest): void => {
         yield* q.admit("starting", { caller: "1.2.3.4" })
         yield* TestClock.adjust(LONGEST_CALL)
         assert.strictEqual((yield* clear(q, UNSERVED)).leases, 2)
-        assert.strictEqual(q.letter("starting"), "w")
+        assert.strictEqual(q.stateOf("starting"), "waiting")
         yield* TestClock.adjust(1)
         assert.strictEqual((yield* clear(q, UNSERVED)).leases, 1)
-        assert.deepStrictEqual(["call", "starting"].map(q.letter), ["R", "X"])
+        assert.deepStrictEqual(["call", "starting"].map(q.stateOf), ["reclaimed", "removed"])
         yield* TestClock.adjust(DOUBT_MILLIS)
         assert.strictEqual((yield* clear(q, UNSERVED)).leases, 0)
       }),
@@ -190,7 +194,7 @@ export const clearing = (test: QueueTest): void => {
     (q) =>
       Effect.gen(function* () {
         const store = yield* Store
-        const count = store.run(remembered, keysOf(q.at().campaign), [])
+        const count = store.run(remembered, { keys: keysOf(q.at().campaign), now: 0, context: NO_CONTEXT, call: {} })
         yield* q.enter("call", { caller: "1.2.3.4" })
         yield* q.end("session of call")
         yield* q.end("session of nobody")

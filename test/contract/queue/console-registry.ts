@@ -5,7 +5,6 @@ import { TestClock } from "effect/testing"
 import {
   BUCKET_MILLIS,
   BUCKETS,
-  beat,
   GONE_MILLIS,
   makeRegistry,
   type Registry,
@@ -19,17 +18,20 @@ export const registry = (store: Layer.Layer<Store>): void => {
     body: (
       registry: Registry,
       now: Effect.Effect<number>,
-      run: (args: ReadonlyArray<string | number>) => Effect.Effect<unknown, unknown>,
+      /** the same registry, by a clock that is behind by so long (ms) */
+      behind: (millis: number) => Registry,
     ) => Effect.Effect<void, unknown>,
   ) =>
     it.effect(name, () =>
       Effect.gen(function* () {
         const shared = yield* Store
         const keys = ["a", "b", "c"].map((key) => `vg:{${name}}:${key}`)
-        const own = { ...shared, run: (script, _, args) => shared.run(script, keys, args) } satisfies Store["Service"]
+        const own = Store.of({ ...shared, run: (rule, ask) => shared.run(rule, { ...ask, keys }) })
+        const behind = (millis: number) =>
+          makeRegistry(Store.of({ ...own, now: Effect.map(shared.now, (now) => now - millis) }))
         const begins = Math.ceil((yield* shared.now) / BUCKET_MILLIS) * BUCKET_MILLIS
         yield* TestClock.adjust(begins - (yield* shared.now))
-        yield* body(makeRegistry(own), shared.now, (args) => shared.run(beat, keys, args))
+        yield* body(makeRegistry(own), shared.now, behind)
       }).pipe(Effect.provide(store)),
     )
 
@@ -90,11 +92,10 @@ export const registry = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* registry.survey(0)).buckets, [{ at: yield* now, counts: [1] }])
     }))
 
-  test("an instance whose clock is behind by the whole ring does not undo what is newer", (registry, now, run) =>
+  test("an instance whose clock is behind by the whole ring does not undo what is newer", (registry, _, behind) =>
     Effect.gen(function* () {
       yield* registry.beat("a", "{}", [1])
-      const bucket = (yield* now) / BUCKET_MILLIS
-      yield* run([0, "late", "{}", -1, bucket - BUCKETS, (bucket - BUCKETS) % BUCKETS, 9])
+      yield* behind(BUCKETS * BUCKET_MILLIS).beat("late", "{}", [9])
       assert.deepStrictEqual(
         (yield* registry.survey(0)).buckets.map(({ counts }) => counts),
         [[1]],

@@ -23,7 +23,7 @@ export const operator = (test: QueueTest): void => {
         held: 0,
         live: 0,
         averageMillis: 0,
-        restUntil: 0,
+        backoffUntil: 0,
         disrupted: false,
         probeUntil: 0,
         doubts: 0,
@@ -34,7 +34,7 @@ export const operator = (test: QueueTest): void => {
         slotPage: [],
         linePage: [],
       })
-      assert.deepStrictEqual(yield* q.operator.trail(), { total: 0, lines: [] })
+      assert.deepStrictEqual(yield* q.operator.auditLog(), { total: 0, lines: [] })
     }),
   )
 
@@ -164,7 +164,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.wait("t1")
       yield* TestClock.adjust(GRACE + 1)
       yield* q.sweep
-      assert.strictEqual(q.letter("t1"), "A")
+      assert.strictEqual(q.stateOf("t1"), "abandoned")
     }),
   )
 
@@ -174,7 +174,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.wait("t2")
       assert.strictEqual((yield* q.operator.turn("drain")).result, "done")
       assert.deepStrictEqual(yield* q.admit("t3"), { _tag: "draining" })
-      assert.isUndefined(q.letter("t3"))
+      assert.isUndefined(q.stateOf("t3"))
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.called(), ["t2"])
       yield* q.run("t2")
@@ -195,7 +195,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.operator.turn("pause")
       assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t1") })
       assert.deepStrictEqual(q.called(), ["t1"])
-      assert.isAbove((yield* q.operator.look()).restUntil, 0)
+      assert.isAbove((yield* q.operator.look()).backoffUntil, 0)
     }),
   )
 
@@ -220,7 +220,7 @@ export const operator = (test: QueueTest): void => {
       yield* TestClock.adjust(2)
       q.setSlots(1)
       assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t2") })
-      assert.strictEqual(q.letter("t1"), "A")
+      assert.strictEqual(q.stateOf("t1"), "abandoned")
     }),
   )
 
@@ -257,7 +257,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.end("session of t1")
       assert.strictEqual((yield* q.operator.remove(seq)).result, "gone")
       assert.strictEqual((yield* q.operator.remove(99)).result, "gone")
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
     }),
   )
 
@@ -270,10 +270,10 @@ export const operator = (test: QueueTest): void => {
         yield* q.wait("t2")
         assert.deepStrictEqual(yield* q.operator.endLease(...leaseOf(q, "t1")), { result: "ended", ticket: hash("t1") })
         assert.deepStrictEqual(q.called(), ["t2"])
-        assert.strictEqual(q.letter("t1"), "X")
+        assert.strictEqual(q.stateOf("t1"), "removed")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
         // a call that an operator cut says nothing of how long calls are
-        assert.strictEqual(q.state().meta.get("avg"), undefined)
+        assert.strictEqual(q.state().meta.get("averageMillis"), undefined)
       }),
   )
 
@@ -305,7 +305,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.bind("t1", seen[0], ["s1"])
       assert.strictEqual((yield* q.operator.endLease(...seen)).result, "gone")
       assert.strictEqual((yield* q.operator.endLease("77", leaseOf(q, "t1")[1])).result, "gone")
-      assert.strictEqual(q.letter("t1"), "l")
+      assert.strictEqual(q.stateOf("t1"), "live")
     }),
   )
 
@@ -313,7 +313,7 @@ export const operator = (test: QueueTest): void => {
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.admit(id)
       yield* q.operator.endLease(...leaseOf(q, "t2"))
-      assert.deepStrictEqual([q.letter("t1"), q.letter("t2"), q.letter("t3")], ["s", "X", "s"])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2"), q.stateOf("t3")], ["starting", "removed", "starting"])
     }),
   )
 
@@ -346,15 +346,15 @@ export const operator = (test: QueueTest): void => {
         line(2, now, "pause", "-", "already"),
         line(1, now, "pause", "-", "done"),
       ]
-      assert.deepStrictEqual(yield* q.operator.trail(), { total: 6, lines: all })
-      assert.deepStrictEqual(yield* q.operator.trail(2, 3), { total: 6, lines: all.slice(2, 5) })
+      assert.deepStrictEqual(yield* q.operator.auditLog(), { total: 6, lines: all })
+      assert.deepStrictEqual(yield* q.operator.auditLog(2, 3), { total: 6, lines: all.slice(2, 5) })
     }),
   )
 
   test("the last 1,000 lines are kept", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* Effect.forEach(ids(1_003), () => q.unchecked.turn("pause"), { discard: true })
-      const { lines, total } = yield* q.operator.trail(990, 100)
+      const { lines, total } = yield* q.operator.auditLog(990, 100)
       assert.strictEqual(total, 1_000)
       assert.deepStrictEqual(
         lines.map(({ n }) => n),

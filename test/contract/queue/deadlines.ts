@@ -3,8 +3,9 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { SETTLE_AFTER_MILLIS } from "../../../src/queue/expiry.ts"
-import { DOUBT_MILLIS, RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
+import { SETTLE_AFTER_MILLIS } from "../../../src/rules/expiry.ts"
+import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const deadlines = (test: QueueTest): void => {
@@ -15,21 +16,21 @@ export const deadlines = (test: QueueTest): void => {
       yield* q.wait("t2", "t3")
       yield* q.end("session of t1")
       yield* q.sweep
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       // nobody sweeps, so nobody could start either
       yield* TestClock.adjust(WINDOW + 10_000)
       yield* q.sweep
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
         yield* TestClock.adjust(1_000)
         yield* q.touch("t3")
         yield* q.sweep
       }
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       yield* TestClock.adjust(1)
       yield* q.sweep
-      assert.strictEqual(q.letter("t2"), "M")
-      assert.strictEqual(q.letter("t3"), "c")
+      assert.strictEqual(q.stateOf("t2"), "missed")
+      assert.strictEqual(q.stateOf("t3"), "called")
     }),
   )
 
@@ -56,12 +57,12 @@ export const deadlines = (test: QueueTest): void => {
         yield* TestClock.adjust(START_LEASE)
         yield* q.touch("t2")
         yield* q.sweep
-        assert.strictEqual(q.letter("t1"), "s")
+        assert.strictEqual(q.stateOf("t1"), "starting")
         yield* TestClock.adjust(1)
         yield* q.sweep
         assert.deepStrictEqual([q.signals(), q.settlements()], [[], []])
         assert.deepStrictEqual(q.line(), ["t1", "t2"])
-        assert.deepStrictEqual([q.letter("?1"), q.state().leases.size], ["u", 2])
+        assert.deepStrictEqual([q.stateOf("?1"), q.state().leases.size], ["doubt", 2])
         // the first is not called while a session of it may run
         yield* q.end("session of other")
         assert.deepStrictEqual(q.called(), ["t2"])
@@ -76,7 +77,7 @@ export const deadlines = (test: QueueTest): void => {
         yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
         yield* TestClock.adjust(LONGEST_CALL)
         yield* q.sweep
-        assert.strictEqual(q.letter("t1"), "l")
+        assert.strictEqual(q.stateOf("t1"), "live")
         yield* TestClock.adjust(1)
         yield* q.sweep
         assert.deepStrictEqual(q.signals(), [{ ticket: "t1", kind: { _tag: "ended", state: "reclaimed" } }])
@@ -85,7 +86,7 @@ export const deadlines = (test: QueueTest): void => {
         assert.strictEqual((yield* q.touch()).averageMillis, 0)
         yield* q.enter("t2")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
-        assert.strictEqual(q.letter("t2"), "l")
+        assert.strictEqual(q.stateOf("t2"), "live")
       }),
   )
 
@@ -105,7 +106,7 @@ export const deadlines = (test: QueueTest): void => {
         owed: [],
         doubts: 0,
         disrupted: false,
-        quarantined: { count: 0, at: 0, last: "" },
+        quarantined: { count: 0, at: 0, key: "" },
       })
       assert.strictEqual((yield* q.attach("t2"))._tag, "called")
       yield* q.sweep
@@ -129,16 +130,16 @@ export const deadlines = (test: QueueTest): void => {
           yield* TestClock.adjust(millis)
           yield* q.sweep
         }
-        assert.deepStrictEqual(["ending", "starting", "called", "waiting", "also waiting"].map(q.letter), [
-          "E",
-          "A",
-          "M",
-          "A",
-          "A",
+        assert.deepStrictEqual(["ending", "starting", "called", "waiting", "also waiting"].map(q.stateOf), [
+          "ended",
+          "abandoned",
+          "missed",
+          "abandoned",
+          "abandoned",
         ])
         yield* TestClock.adjust(LONGEST_CALL)
         yield* q.sweep
-        assert.deepStrictEqual([q.letter("live"), q.letter("other")], ["R", "R"])
+        assert.deepStrictEqual([q.stateOf("live"), q.stateOf("other")], ["reclaimed", "reclaimed"])
         assert.deepStrictEqual([q.state().leases.size, q.state().waiting.size], [0, 0])
         yield* q.enter("new")
         yield* TestClock.adjust(RETENTION_MILLIS + 1)

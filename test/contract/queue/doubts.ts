@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DOUBT_MILLIS } from "../../../src/queue/step.ts"
+import { DOUBT_MILLIS } from "../../../src/rules/doubt.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
@@ -100,7 +100,7 @@ export const doubts = (test: QueueTest): void => {
       yield* q.touch("t1", "t3")
       yield* q.sweep
       assert.strictEqual(yield* q.bind("t3", yield* q.begin("t3"), ["s3"]), "live")
-      assert.strictEqual(q.letter("t1"), "w")
+      assert.strictEqual(q.stateOf("t1"), "waiting")
     }),
   )
 
@@ -161,7 +161,7 @@ export const doubts = (test: QueueTest): void => {
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.strictEqual(yield* q.resolve(`?${lease}`, [["web", "conversation"]]), "running")
-      assert.strictEqual(q.letter(`?${lease}`), "l")
+      assert.strictEqual(q.stateOf(`?${lease}`), "live")
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       assert.strictEqual(yield* q.end("conversation"), "released")
@@ -210,7 +210,7 @@ export const doubts = (test: QueueTest): void => {
       assert.strictEqual(yield* q.resolve(`?${lease}`, [["of t2"]]), "open")
       assert.strictEqual(yield* q.resolve(`?${lease}`, [["of t2"]]), "free")
       assert.strictEqual(yield* q.end("of t2"), "released")
-      assert.strictEqual(q.letter("t2"), "E")
+      assert.strictEqual(q.stateOf("t2"), "ended")
     }),
   )
 
@@ -218,7 +218,7 @@ export const doubts = (test: QueueTest): void => {
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "live")
-      assert.deepStrictEqual([q.letter("t1"), q.line()], ["l", ["t2"]])
+      assert.deepStrictEqual([q.stateOf("t1"), q.line()], ["live", ["t2"]])
       assert.strictEqual(q.state().leases.size, 1)
       assert.strictEqual(yield* q.end("late"), "released")
       assert.deepStrictEqual(q.called(), ["t2"])
@@ -230,7 +230,7 @@ export const doubts = (test: QueueTest): void => {
       const lease = yield* doubted(q)
       yield* q.leave("t1")
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
-      assert.deepStrictEqual([q.letter("t1"), q.letter(`?${lease}`), q.called()], ["L", "l", []])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf(`?${lease}`), q.called()], ["left", "live", []])
       assert.strictEqual(yield* q.end("late"), "released")
       assert.deepStrictEqual(q.called(), ["t2"])
     }),
@@ -246,7 +246,7 @@ export const doubts = (test: QueueTest): void => {
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t1"])
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")
-      assert.strictEqual(q.letter("t1"), "c")
+      assert.strictEqual(q.stateOf("t1"), "called")
     }),
   )
 
@@ -255,7 +255,7 @@ export const doubts = (test: QueueTest): void => {
       const lease = yield* doubted(q)
       yield* q.end("late")
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "ended")
-      assert.deepStrictEqual([q.letter("t1"), q.called()], ["F", ["t2"]])
+      assert.deepStrictEqual([q.stateOf("t1"), q.called()], ["failed", ["t2"]])
     }),
   )
 

@@ -2,8 +2,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/FifoQueue.ts"
-import { PARK_FIRST_MILLIS, PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/queue/step.ts"
+import { PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
+import { PARK_FIRST_MILLIS } from "../../../src/rules/doubt.ts"
+import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
 
@@ -77,7 +78,7 @@ export const failures = (test: QueueTest): void => {
         yield* q.wait("t2", "t3")
         assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
         yield* pass(q, WINDOW + 2_000, ...ids(3))
-        assert.strictEqual(q.letter("t2"), "c")
+        assert.strictEqual(q.stateOf("t2"), "called")
         assert.deepStrictEqual(q.line(), ["t1", "t3"])
         assert.deepStrictEqual(q.settlements(), [])
         assert.deepInclude(yield* q.attach("t1"), { _tag: "waiting", position: 1, disrupted: true })
@@ -86,8 +87,8 @@ export const failures = (test: QueueTest): void => {
         assert.deepStrictEqual(q.called(), ["t1"])
         // it can be reached again: a turn is missed as ever
         yield* pass(q, WINDOW + 2_000, ...ids(3))
-        assert.strictEqual(q.letter("t1"), "M")
-        assert.strictEqual(q.letter("t3"), "c")
+        assert.strictEqual(q.stateOf("t1"), "missed")
+        assert.strictEqual(q.stateOf("t3"), "called")
       }),
   )
 

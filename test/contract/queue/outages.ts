@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../../src/queue/outage.ts"
+import { DEAD_MILLIS, MOST_WINDOWS } from "../../../src/rules/outage.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
@@ -35,7 +35,7 @@ const calling = (q: Bench) =>
     yield* q.wait("t2", "t3")
     yield* sweeping(q, SECOND)
     yield* q.end("session of t1")
-    assert.strictEqual(q.letter("t2"), "c")
+    assert.strictEqual(q.stateOf("t2"), "called")
   })
 
 /** A gate asks, and the store cannot be reached. */
@@ -76,7 +76,7 @@ export const outages = (test: QueueTest): void => {
         yield* TestClock.adjust(2 * SECOND)
         q.setBroken(q.here, false)
         yield* first(q)
-        assert.deepStrictEqual([q.letter("t2"), windowOf(q, "t2")], ["c", (yield* q.now) + WINDOW])
+        assert.deepStrictEqual([q.stateOf("t2"), windowOf(q, "t2")], ["called", (yield* q.now) + WINDOW])
       }),
     )
   }
@@ -88,7 +88,7 @@ export const outages = (test: QueueTest): void => {
       q.setBroken(q.there, true)
       // the other gate sweeps all the while, and keeps t3 present
       yield* sweeping(q, 17 * SECOND, [q.here], () => q.touch("t3"))
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       q.on(q.there)
       q.setBroken(q.there, false)
       assert.strictEqual((yield* q.start("t2"))._tag, "starting")
@@ -99,13 +99,13 @@ export const outages = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* calling(q)
       yield* sweeping(q, WINDOW - SECOND, [q.here, q.there], () => q.touch("t3"))
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       // at its end it is still in time
       yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
       yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
-      assert.strictEqual(q.letter("t2"), "M")
-      assert.strictEqual(q.letter("t3"), "c")
+      assert.strictEqual(q.stateOf("t2"), "missed")
+      assert.strictEqual(q.stateOf("t3"), "called")
     }),
   )
 
@@ -120,18 +120,18 @@ export const outages = (test: QueueTest): void => {
       q.on(q.there)
       yield* q.gone
       yield* sweeping(q, WINDOW + SECOND, [q.here])
-      assert.deepStrictEqual([q.letter("t3"), q.letter("t4")], ["M", "M"])
+      assert.deepStrictEqual([q.stateOf("t3"), q.stateOf("t4")], ["missed", "missed"])
       // the other is there again, and dies
       yield* q.enter("t5")
       yield* q.enter("t6")
       yield* q.wait("t7")
       yield* sweeping(q, SECOND)
       yield* q.end("session of t5")
-      assert.strictEqual(q.letter("t7"), "c")
+      assert.strictEqual(q.stateOf("t7"), "called")
       yield* sweeping(q, DEAD_MILLIS, [q.here])
-      assert.strictEqual(q.letter("t7"), "c")
+      assert.strictEqual(q.stateOf("t7"), "called")
       yield* sweeping(q, SECOND, [q.here])
-      assert.strictEqual(q.letter("t7"), "M")
+      assert.strictEqual(q.stateOf("t7"), "missed")
     }),
   )
 
@@ -146,7 +146,7 @@ export const outages = (test: QueueTest): void => {
         // nobody has swept since, and both gates were heard of at the very end
         const looked = yield* q.attach("t2")
         assert.deepStrictEqual(looked, { _tag: "over", state: "missed" })
-        assert.strictEqual(q.letter("t3"), "c")
+        assert.strictEqual(q.stateOf("t3"), "called")
       }),
   )
 
@@ -172,7 +172,7 @@ export const outages = (test: QueueTest): void => {
       const called = yield* q.now
       // every ten seconds the store is away for one, and t2 never starts
       let rounds = 0
-      while (q.letter("t2") === "c") {
+      while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
         yield* sweeping(q, 9 * SECOND, [q.here], () => q.touch("t3"))
         q.setBroken(q.here, true)
@@ -193,7 +193,7 @@ export const outages = (test: QueueTest): void => {
       const called = yield* q.now
       // every six seconds the store is away for three, of which one counts
       let rounds = 0
-      while (q.letter("t2") === "c") {
+      while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
         yield* sweeping(q, 3 * SECOND, [q.here, q.there], () => q.touch("t3"))
         for (const gate of [q.here, q.there]) {
@@ -219,7 +219,7 @@ export const outages = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
-      while (q.letter("t2") === "c") {
+      while (q.stateOf("t2") === "called") {
         assert.isBelow((yield* q.now) - called, 2 * WINDOW)
         // t2's page looks just after the window's end, before the other gate sweeps
         yield* TestClock.adjust(200)
@@ -233,7 +233,7 @@ export const outages = (test: QueueTest): void => {
         yield* q.sweep
       }
       assert.isAtMost((yield* q.now) - called, WINDOW + 4 * SECOND)
-      assert.strictEqual(q.letter("t3"), "c")
+      assert.strictEqual(q.stateOf("t3"), "called")
     }),
   )
 
@@ -241,7 +241,7 @@ export const outages = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
-      while (q.letter("t2") === "c") {
+      while (q.stateOf("t2") === "called") {
         assert.isBelow((yield* q.now) - called, 10 * MOST_WINDOWS * WINDOW)
         yield* sweeping(q, 40 * SECOND, [q.here], () => q.touch("t3"))
         q.on(q.there)
@@ -256,7 +256,7 @@ export const outages = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
-      while (q.letter("t2") === "c") {
+      while (q.stateOf("t2") === "called") {
         assert.isBelow((yield* q.now) - called, 2 * MOST_WINDOWS * WINDOW)
         yield* sweeping(q, SECOND, [q.here], () => q.touch("t2", "t3"))
         q.on(q.there)
@@ -394,17 +394,17 @@ export const outages = (test: QueueTest): void => {
       yield* sweeping(q, SECOND)
       q.setBroken(q.there, true)
       yield* sweeping(q, START_LEASE, [q.here])
-      assert.deepStrictEqual([q.letter("t1"), q.letter("?1")], ["w", "u"])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("?1")], ["waiting", "doubt"])
     }),
   )
 
   test("a sweep that was on its way for long takes back nobody's word", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* sweeping(q, 10 * SECOND)
-      const swept = q.state().meta.get("swept")
+      const swept = q.state().meta.get("sweptAt")
       assert.strictEqual(swept, yield* q.now)
       yield* q.sweepSentBefore(8 * SECOND)
-      assert.strictEqual(q.state().meta.get("swept"), swept)
+      assert.strictEqual(q.state().meta.get("sweptAt"), swept)
     }),
   )
 
@@ -426,7 +426,7 @@ export const outages = (test: QueueTest): void => {
           yield* TestClock.adjust(SECOND)
           assert.isFalse((yield* q.sweep).more)
         }
-        assert.deepStrictEqual([q.line().length, q.letter("last")], [300, "A"])
+        assert.deepStrictEqual([q.line().length, q.stateOf("last")], [300, "abandoned"])
       }),
   )
 }

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { CLEAR_LIMIT } from "../../../src/queue/step.ts"
+import { CLEAR_LIMIT } from "../../../src/rules/call-next.ts"
 import { GRACE, ids, type QueueTest } from "./harness.ts"
 
 export const presence = (test: QueueTest): void => {
@@ -16,7 +16,7 @@ export const presence = (test: QueueTest): void => {
         yield* q.admit("t2", { caller: "1.2.3.4", holds: true })
         yield* TestClock.adjust(GRACE)
         yield* q.sweep
-        assert.strictEqual(q.letter("t2"), "w")
+        assert.strictEqual(q.stateOf("t2"), "waiting")
         yield* TestClock.adjust(1)
         yield* q.sweep
         assert.deepStrictEqual(q.signals(), [{ ticket: "t2", kind: { _tag: "ended", state: "abandoned" } }])
@@ -115,7 +115,7 @@ export const presence = (test: QueueTest): void => {
       yield* TestClock.adjust(1)
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.called(), ["t4"])
-      assert.deepStrictEqual([q.letter("t2"), q.letter("t3")], ["A", "A"])
+      assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["abandoned", "abandoned"])
     }),
   )
 
@@ -126,7 +126,7 @@ export const presence = (test: QueueTest): void => {
       yield* TestClock.adjust(GRACE + 1)
       q.setSlots(2)
       assert.strictEqual((yield* q.admit("t3"))._tag, "starting")
-      assert.strictEqual(q.letter("t2"), "A")
+      assert.strictEqual(q.stateOf("t2"), "abandoned")
     }),
   )
 
@@ -144,7 +144,7 @@ export const presence = (test: QueueTest): void => {
       assert.deepStrictEqual([q.called(), q.line().length], [[], CLEAR_LIMIT + 50])
       let sweeps = 1
       while ((yield* q.sweep).more) sweeps++
-      assert.deepStrictEqual([q.letter(last), q.line().length], ["c", 0])
+      assert.deepStrictEqual([q.stateOf(last), q.line().length], ["called", 0])
       assert.isAtMost(sweeps, 3)
     }),
   )

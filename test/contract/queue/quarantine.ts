@@ -3,13 +3,13 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { type At, FifoQueue } from "../../../src/FifoQueue.ts"
-import { KEPT } from "../../../src/queue/quarantine.ts"
-import { KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
-import { type Reply, type Script, Store } from "../../../src/Store.ts"
-import { integer } from "../../../src/store/reply.ts"
+import { keysOf } from "../../../src/queue/keys.ts"
+import { KEPT } from "../../../src/rules/load.ts"
+import { type Rule, Store } from "../../../src/Store.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { LONGEST_CALL, type QueueTest } from "./harness.ts"
 
-/** The keys by name, as in `step.ts`, from 1. */
+/** The keys by name, as in `rules/keys.ts`, from 1. */
 const KEYS = {
   meta: 1,
   tickets: 2,
@@ -18,72 +18,102 @@ const KEYS = {
   presence: 5,
   leases: 6,
   sessions: 7,
-  settle: 10,
+  endedSessions: 8,
+  forget: 9,
+  settlements: 10,
   passed: 11,
   parked: 13,
+  gates: 14,
+  auditLog: 16,
 }
 type Key = keyof typeof KEYS
 const hashes: ReadonlyArray<Key> = ["meta", "tickets", "data", "sessions"]
 
-/** Writes into a key of a campaign: ARGV 1 key · 2 `h` hash, or `z` sorted set · then pairs of field and value, or of member and score; no score removes. */
-const write: Script = {
+interface Write {
+  /** a place in `KEYS` */
+  readonly key: number
+  readonly isHash: boolean
+  /** field and value each, or member and score; no score removes */
+  readonly pairs: ReadonlyArray<readonly [string, string]>
+}
+
+/** Writes into a key of a campaign. */
+const write: Rule<object, Write, true> = {
   name: "test.write",
-  numberOfKeys: KEY_COUNT,
   lua: `-- test.write
-for i = 3, #ARGV, 2 do
-  local key = KEYS[tonumber(ARGV[1])]
-  if ARGV[2] == 'h' then
-    redis.call('HSET', key, ARGV[i], ARGV[i + 1])
-  elseif ARGV[i + 1] == '' then
-    redis.call('ZREM', key, ARGV[i])
+local call = cjson.decode(ARGV[3])
+local key = KEYS[call.key]
+for _, pair in ipairs(call.pairs) do
+  if call.isHash then
+    redis.call('HSET', key, pair[1], pair[2])
+  elseif pair[2] == '' then
+    redis.call('ZREM', key, pair[1])
   else
-    redis.call('ZADD', key, ARGV[i + 1], ARGV[i])
+    redis.call('ZADD', key, pair[2], pair[1])
   end
 end
-return 0
+return '[true]'
 `,
-  memory: (db, keys, [n, type, ...pairs]) => {
-    const key = keys[Number(n) - 1] ?? ""
-    for (let i = 0; i < pairs.length; i += 2) {
-      const [one = "", other = ""] = pairs.slice(i, i + 2)
-      if (type === "h") db.hset(key, one, other)
-      else if (other === "") db.zrem(key, one)
-      else db.zadd(key, Number(other), one)
-    }
-    return 0
-  },
+  run: (db, keys, _now, _context, calls) =>
+    calls.map(({ isHash, key: n, pairs }) => {
+      const key = keys[n - 1] ?? ""
+      for (const [one, other] of pairs) {
+        if (isHash) db.hset(key, one, other)
+        else if (other === "") db.zrem(key, one)
+        else db.zadd(key, Number(other), one)
+      }
+      return true
+    }),
+  decode: () => true,
+  batch: false,
 }
 
 /** How many records are in quarantine. */
-const kept: Script = {
+const kept: Rule<object, object, number> = {
   name: "test.kept",
-  numberOfKeys: KEY_COUNT,
   lua: `-- test.kept
-return redis.call('ZCARD', KEYS[15])
+return cjson.encode({redis.call('ZCARD', KEYS[15])})
 `,
-  memory: (db, keys): Reply => db.zcard(keys[14] ?? ""),
+  run: (db, keys) => [db.zcard(keys[14] ?? "")],
+  decode: Number,
+  batch: false,
 }
 
-/** What no gate writes into a record or next to a ticket. */
-const JUNK = [
-  "",
-  "junk",
-  "[",
-  "{}",
-  "[]",
-  "null",
-  "7",
-  '["w"]',
-  '["w","x","0","","","0","0"]',
-  '["q","1","0","","","0","0"]',
+/** A record as it should be, with something else in place of some fields. */
+const record = (fields: object): string => JSON.stringify({ state: "waiting", seq: 1, accepted: 0, ...fields })
+const liveRecord = (fields: object): string =>
+  record({ state: "live", lease: "1", since: 0, sessions: ["a session"], ...fields })
+
+/** What no gate writes anywhere. */
+const JUNK = ["", "junk", "[", "{}", "[]", "null", "7", "\u0000\uffff"]
+/** What no gate writes into a record. */
+const RECORDS = [
+  '["waiting"]',
+  // as version 1 wrote it
+  '["w","1","0","","","0","0"]',
+  '{"state":"waiting"}',
+  record({ seq: "x" }),
+  record({ state: "queued" }),
+  record({ accepted: null }),
+  // of numbers that are none
+  '{"state":"waiting","seq":NaN,"accepted":0}',
+  '{"state":"waiting","seq":1e999,"accepted":0}',
+  '{"state":"waiting","seq":1,"accepted":-Infinity}',
+  // a slot without a lease, and without its time
+  record({ state: "called", since: 0 }),
+  record({ state: "starting", lease: "1" }),
+  record({ caller: 7, network: {} }),
+  record({ holds: "yes" }),
+  record({ strikes: "3" }),
+  // a session that nobody can name
+  liveRecord({ sessions: undefined }),
+  liveRecord({ sessions: [] }),
+  liveRecord({ sessions: { 1: "a session" } }),
+  liveRecord({ sessions: "a session" }),
+  liveRecord({ sessions: ["a session", 7, null, {}] }),
 ]
-const MORE_JUNK = [
-  '["w","1","0","","",null,"0"]',
-  '["l","1","1","","","0","0",7]',
-  '{"s":7}',
-  '{"s":[7,null]}',
-  "\u0000\uffff",
-]
+/** What no gate writes next to a ticket. */
+const DATA = ['{"s":7}', '{"s":[7,null]}']
 
 export const quarantine = (test: QueueTest): void => {
   const bench = (q: { readonly at: () => At }) =>
@@ -94,9 +124,15 @@ export const quarantine = (test: QueueTest): void => {
       const result = <A>(step: Effect.Effect<{ readonly result: A }, unknown>) =>
         Effect.map(step, (each) => each.result)
       return {
-        put: (key: Key, ...pairs: ReadonlyArray<string | number>) =>
-          store.run(write, keys, [KEYS[key], hashes.includes(key) ? "h" : "z", ...pairs]),
-        kept: Effect.map(store.run(kept, keys, []), integer),
+        put: (key: Key, ...pairs: ReadonlyArray<string | number>) => {
+          const written = Array.from(
+            { length: pairs.length / 2 },
+            (_, i) => [String(pairs[2 * i]), String(pairs[2 * i + 1])] as const,
+          )
+          const call = { key: KEYS[key], isHash: hashes.includes(key), pairs: written }
+          return store.run(write, { keys, now: 0, context: NO_CONTEXT, call })
+        },
+        kept: store.run(kept, { keys, now: 0, context: NO_CONTEXT, call: {} }),
         admit: (id: string) => result(queue.admit(q.at(), { id, caller: "c", holds: true, network: "n", data: "{}" })),
         start: (id: string) => result(queue.start(q.at(), id)),
         bind: (id: string, lease: string) =>
@@ -126,7 +162,7 @@ export const quarantine = (test: QueueTest): void => {
       assert.strictEqual(yield* b.end("t1"), "released")
       assert.strictEqual((yield* b.attach("t2"))._tag, "called")
       const swept = yield* b.sweep
-      assert.deepStrictEqual(swept.quarantined, { count: 1, at: yield* (yield* Store).now, last: "waiting junk" })
+      assert.deepStrictEqual(swept.quarantined, { count: 1, at: yield* (yield* Store).now, key: "waiting" })
       assert.deepStrictEqual([swept.waiting, swept.leases, swept.live], [0, 1, 0])
       assert.strictEqual(yield* b.kept, 1)
     }),
@@ -137,7 +173,7 @@ export const quarantine = (test: QueueTest): void => {
       const b = yield* bench(q)
       yield* live(b, "t1")
       for (const id of ["t2", "t3", "t4"]) yield* b.admit(id)
-      yield* b.put("tickets", "t2", "junk", "t3", '["w","2"]')
+      yield* b.put("tickets", "t2", "junk", "t3", '{"state":"waiting","seq":2}')
       assert.strictEqual((yield* b.attach("t2"))._tag, "unknown")
       assert.strictEqual(yield* b.end("t1"), "released")
       assert.strictEqual((yield* b.attach("t3"))._tag, "unknown")
@@ -174,33 +210,68 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a live ticket that does not name its session has failed", { slots: 1 }, (q) =>
+  for (const [what, data] of [
+    ["is none", "junk"],
+    ["names none", '{"url":"u"}'],
+    ["is another thing", '{"url":"u","s":7}'],
+  ] as const) {
+    test(`a live ticket whose session ${what} has failed`, { slots: 1 }, (q) =>
+      Effect.gen(function* () {
+        const b = yield* bench(q)
+        yield* live(b, "t1")
+        yield* b.admit("t2")
+        yield* b.put("data", "t1", data)
+        assert.deepStrictEqual(yield* b.attach("t1"), { _tag: "over", state: "failed" })
+        assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+        // the end of the session is known, and frees nothing
+        assert.strictEqual(yield* b.end("t1"), "repeat")
+      }),
+    )
+  }
+
+  test("a live ticket whose record does not name its session is unknown, and its slot is free", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
       yield* b.admit("t2")
-      yield* b.put("data", "t1", "junk")
-      assert.deepStrictEqual(yield* b.attach("t1"), { _tag: "over", state: "failed" })
+      yield* b.put("tickets", "t1", liveRecord({ sessions: undefined }))
+      assert.strictEqual((yield* b.attach("t1"))._tag, "unknown")
+      yield* b.sweep
       assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+      assert.strictEqual((yield* b.sweep).live, 0)
     }),
   )
 
   test("a settlement that is none is not carried out for ever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
-      yield* b.put("settle", "junk", 0, "refund", 0, "refund t1 c", 0)
+      yield* b.put("settlements", "junk", 0, "refund", 0, "refund t1 c", 0, "refund  t1 c", 0, "refund t2\tc", 0)
       yield* TestClock.adjust(60_000)
       assert.deepStrictEqual((yield* b.sweep).owed, [{ kind: "refund", ticket: "t1", caller: "c" }])
-      assert.strictEqual((yield* b.sweep).quarantined.count, 2)
+      assert.strictEqual((yield* b.sweep).quarantined.count, 4)
     }),
   )
 
-  test("a record of an older version, without network and tries, is none", { slots: 1 }, (q) =>
+  test(
+    "what is no entry among those looked at, though a ticket is named in it, keeps nobody at work",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const b = yield* bench(q)
+        yield* live(b, "t1")
+        yield* b.admit("t2")
+        yield* b.put("passed", "x t2", 0, "t2", 0, " t2", 0, "a b  t2", 0, " a\tb t2", 0)
+        assert.strictEqual(yield* b.end("t1"), "released")
+        assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+      }),
+  )
+
+  test("a record with what it must have and no more is a ticket's", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       const admitted = yield* b.admit("t1")
       const lease = admitted._tag === "starting" ? admitted.lease : ""
-      yield* b.put("tickets", "t1", JSON.stringify(["s", "1", lease, "", "+c", "0"]))
+      yield* b.put("tickets", "t1", JSON.stringify({ state: "starting", seq: 1, lease, since: 0, accepted: 0 }))
       const told = yield* b.result(b.queue.fail(q.at(), "t1", lease, { _tag: "answered" }))
       assert.strictEqual(told._tag, "waiting")
       assert.strictEqual((yield* b.attach("t1"))._tag, "waiting")
@@ -266,15 +337,15 @@ export const quarantine = (test: QueueTest): void => {
   )
 
   for (const field of [
-    "rest",
-    "avg",
+    "backoffUntil",
+    "averageMillis",
     "live",
-    "probe",
-    "swept",
-    "mercy",
-    "passed",
+    "probeUntil",
+    "sweptAt",
+    "graceUntil",
+    "passedSeq",
     "disrupted",
-    "withdrawn",
+    "withdrawnUntil",
     "started",
   ]) {
     test(`what is no number in ${field} counts as nothing`, { slots: 1 }, (q) =>
@@ -307,8 +378,9 @@ export const quarantine = (test: QueueTest): void => {
       const b = yield* bench(q)
       const { queue } = b
       let id = 0
-      for (const junk of [...JUNK, ...MORE_JUNK]) {
-        for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS && name !== "meta")) {
+      for (const key of Object.keys(KEYS).filter((name): name is Key => name in KEYS && name !== "meta")) {
+        const own = key === "tickets" ? RECORDS : key === "data" ? DATA : []
+        for (const junk of [...JUNK, ...own]) {
           const [held, called, waits, more] = [`t${id++}`, `t${id++}`, `t${id++}`, `t${id++}`]
           yield* live(b, held)
           yield* live(b, `${held}.2`)

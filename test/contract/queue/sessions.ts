@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/FifoQueue.ts"
-import { LEAVE_FREELY_MILLIS } from "../../../src/queue/end.ts"
-import { OVER_MILLIS } from "../../../src/queue/step.ts"
+import { LEAVE_FREELY_MILLIS } from "../../../src/rules/queue/leave.ts"
+import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
 import { type QueueTest, START_LEASE } from "./harness.ts"
 
 export const sessions = (test: QueueTest): void => {
@@ -35,7 +35,7 @@ export const sessions = (test: QueueTest): void => {
       yield* q.wait("t2")
       assert.strictEqual(yield* q.end("unknown"), "unknown")
       assert.strictEqual(yield* q.end("unknown"), "repeat")
-      assert.strictEqual(q.letter("t1"), "l")
+      assert.strictEqual(q.stateOf("t1"), "live")
     }),
   )
 
@@ -69,7 +69,7 @@ export const sessions = (test: QueueTest): void => {
       assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
       // the other id of that session is known to be over, too
       assert.strictEqual(yield* q.end("c1"), "repeat")
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
     }),
   )
 
@@ -106,9 +106,9 @@ export const sessions = (test: QueueTest): void => {
       yield* q.enter("t1", { caller: "1.2.3.4" })
       yield* q.wait("t2")
       assert.strictEqual(yield* q.end("conversation"), "unknown")
-      assert.strictEqual(q.letter("t1"), "l")
+      assert.strictEqual(q.stateOf("t1"), "live")
       assert.strictEqual(yield* q.alias("session of t1", "conversation"), "ended")
-      assert.deepStrictEqual([q.letter("t1"), q.called()], ["E", ["t2"]])
+      assert.deepStrictEqual([q.stateOf("t1"), q.called()], ["ended", ["t2"]])
       // the call took place: its quota stays used
       assert.deepStrictEqual(q.settlements(), [])
       assert.strictEqual(yield* q.end("session of t1"), "repeat")
@@ -122,7 +122,7 @@ export const sessions = (test: QueueTest): void => {
       assert.strictEqual(yield* q.alias("nobody's", "x"), "stale")
       assert.strictEqual(yield* q.alias("session of t1", "session of t2"), "kept")
       assert.strictEqual(yield* q.end("session of t2"), "released")
-      assert.deepStrictEqual([q.letter("t1"), q.letter("t2")], ["l", "E"])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2")], ["live", "ended"])
       assert.strictEqual(yield* q.alias("session of t2", "y"), "stale")
       yield* q.end("session of t1")
       assert.strictEqual(yield* q.alias("session of t1", "z"), "stale")
@@ -133,7 +133,7 @@ export const sessions = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.end("s1")
       yield* q.end("s2")
-      yield* TestClock.adjust(OVER_MILLIS - 1)
+      yield* TestClock.adjust(ENDED_SESSION_MILLIS - 1)
       yield* q.sweep
       const first = yield* q.admit("t1")
       assert.strictEqual(yield* q.bind("t1", first._tag === "starting" ? first.lease : "", ["s1"]), "ended")
@@ -156,7 +156,7 @@ export const sessions = (test: QueueTest): void => {
       yield* q.leave("t1")
       yield* q.resolve(`?${lease}`)
       yield* q.resolve(`?${lease}`)
-      assert.deepStrictEqual([q.letter("t1"), q.letter("t2")], ["L", "c"])
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2")], ["left", "called"])
       const before = q.state()
       assert.strictEqual(yield* q.bind("t1", lease, ["s1"]), "stale")
       assert.strictEqual(yield* q.fail("t1", lease), "stale")
@@ -164,7 +164,7 @@ export const sessions = (test: QueueTest): void => {
       assert.strictEqual(yield* q.bind("t2", lease, ["s1"]), "stale")
       assert.deepStrictEqual(q.state(), before)
       assert.strictEqual(yield* q.end("s1"), "unknown")
-      assert.strictEqual(q.letter("t2"), "c")
+      assert.strictEqual(q.stateOf("t2"), "called")
     }),
   )
 
@@ -198,7 +198,7 @@ export const sessions = (test: QueueTest): void => {
       const lease = yield* q.enter("t1")
       assert.strictEqual(yield* q.fail("t1", lease), "stale")
       assert.deepStrictEqual(yield* q.rest("t1", lease), { _tag: "stale" })
-      assert.strictEqual(q.letter("t1"), "l")
+      assert.strictEqual(q.stateOf("t1"), "live")
     }),
   )
 

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { RETENTION_MILLIS } from "../../../src/queue/step.ts"
+import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import type { QueueTest } from "./harness.ts"
 
 const CALLER = "1.2.3.4"
@@ -16,9 +16,9 @@ export const withdrawal = (test: QueueTest): void => {
       yield* q.admit("waits", { caller: CALLER })
       yield* q.wait("other", "last")
       yield* q.end("session of live")
-      assert.strictEqual(q.letter("called"), "c")
+      assert.strictEqual(q.stateOf("called"), "called")
       assert.strictEqual(yield* q.withdraw("waits", "called", "starts", "live"), 3)
-      assert.deepStrictEqual(["starts", "called", "waits", "live"].map(q.letter), ["L", "L", "L", "E"])
+      assert.deepStrictEqual(["starts", "called", "waits", "live"].map(q.stateOf), ["left", "left", "left", "ended"])
       assert.deepStrictEqual(
         q.settlements(),
         ["waits", "called", "starts"].map((ticket) => ({ kind: "refund" as const, ticket, caller: CALLER })),
@@ -42,7 +42,7 @@ export const withdrawal = (test: QueueTest): void => {
       yield* TestClock.adjust(RETENTION_MILLIS - 1)
       yield* q.sweep
       yield* q.admit("late", { caller: CALLER, holds: true })
-      assert.deepStrictEqual([q.letter("late"), q.state().leases.size, q.line()], [undefined, 0, []])
+      assert.deepStrictEqual([q.stateOf("late"), q.state().leases.size, q.line()], [undefined, 0, []])
       // what it took meanwhile
       assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "late", caller: CALLER }])
       assert.strictEqual((yield* q.admit("next"))._tag, "starting")
@@ -57,7 +57,7 @@ export const withdrawal = (test: QueueTest): void => {
       yield* q.withdraw("t1")
       yield* q.end("session of over")
       assert.strictEqual(yield* q.withdraw("live", "over", "t1"), 0)
-      assert.deepStrictEqual(["live", "over", "t1"].map(q.letter), ["l", "E", "L"])
+      assert.deepStrictEqual(["live", "over", "t1"].map(q.stateOf), ["live", "ended", "left"])
       assert.strictEqual(yield* q.end("session of live"), "released")
     }),
   )

@@ -1,0 +1,204 @@
+/**
+ * Compiles the rules (`src/rules`) to the Lua that Redis runs, `src/rules/lua.generated.ts`:
+ *
+ *     node scripts/rules.ts            writes it
+ *     node scripts/rules.ts --check    ends with 1 when it is stale
+ *
+ * All rule files are put into one, without their imports and exports, and `native.ts` gives way to `redis/native.ts`; typescript-to-lua
+ * compiles it once. Of its declarations each rule's text has those that it needs, since Redis runs the whole text with every call.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import ts from "typescript"
+import * as tstl from "typescript-to-lua"
+
+const root = dirname(import.meta.dirname)
+const rules = join(root, "src/rules")
+const output = join(rules, "lua.generated.ts")
+const globals = join(rules, "redis/globals.d.ts")
+const FLAT = join(rules, "flat.ts")
+
+const parsed = (file: string): ts.SourceFile =>
+  ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.ESNext, true)
+
+/** The file that is imported, in the version for Redis. */
+const imported = (from: string, specifier: string): string => {
+  const file = resolve(dirname(from), specifier)
+  return file === join(rules, "native.ts") ? join(rules, "redis/native.ts") : file
+}
+
+/** All files of a program, each after those that it imports. */
+const inOrder = (entries: ReadonlyArray<string>): ReadonlyArray<ts.SourceFile> => {
+  const found = new Map<string, ts.SourceFile>()
+  const under = new Set<string>()
+  const visit = (file: string): void => {
+    if (found.has(file)) return
+    if (under.has(file)) throw new Error(`${relative(root, file)} is in a circle of imports`)
+    under.add(file)
+    const source = parsed(file)
+    for (const statement of source.statements) {
+      if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) continue
+      if (statement.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
+        visit(imported(file, statement.moduleSpecifier.text))
+      else types.add(imported(file, statement.moduleSpecifier.text))
+    }
+    under.delete(file)
+    found.set(file, source)
+  }
+  const types = new Set<string>()
+  for (const entry of entries) visit(entry)
+  for (const file of types) visit(file)
+  return [...found.values()]
+}
+
+/** The text of a file without imports and `export`. */
+const flatten = (source: ts.SourceFile): string =>
+  source.statements
+    .filter((statement) => !ts.isImportDeclaration(statement))
+    .map((statement) => statement.getText(source).replace(/^export (?!\{)/, ""))
+    .join("\n")
+
+/** Name and expression of each rule, as `rules.ts` lists them. */
+const listed = (source: ts.SourceFile): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>()
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAssignment(node)) {
+      const { name } = node
+      found.set(ts.isStringLiteral(name) ? name.text : name.getText(source), node.initializer.getText(source))
+    } else ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+const compile = (text: string): string => {
+  const lua = new Map<string, string>()
+  const options: tstl.CompilerOptions = {
+    target: ts.ScriptTarget.ESNext,
+    lib: ["lib.esnext.d.ts"],
+    types: [],
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    strict: true,
+    luaTarget: tstl.LuaTarget.Lua51,
+    luaLibImport: tstl.LuaLibImportKind.Inline,
+    noImplicitSelf: true,
+    noHeader: true,
+    skipLibCheck: true,
+  }
+  const host = ts.createCompilerHost(options)
+  const { fileExists, getSourceFile, readFile } = host
+  host.fileExists = (file) => file === FLAT || fileExists(file)
+  host.readFile = (file) => (file === FLAT ? text : readFile(file))
+  host.getSourceFile = (file, ...rest) =>
+    file === FLAT ? ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true) : getSourceFile(file, ...rest)
+  const extensions = join(root, "node_modules/@typescript-to-lua/language-extensions/index.d.ts")
+  const program = ts.createProgram([extensions, globals, FLAT], options, host)
+  const problems = [...ts.getPreEmitDiagnostics(program)]
+  const { diagnostics } = new tstl.Transpiler().emit({
+    program,
+    writeFile: (file, written) => void lua.set(file, written),
+  })
+  problems.push(...diagnostics)
+  if (problems.length > 0) {
+    console.error(
+      ts.formatDiagnostics(problems, {
+        getCanonicalFileName: (f) => f,
+        getCurrentDirectory: () => root,
+        getNewLine: () => "\n",
+      }),
+    )
+    process.exit(1)
+  }
+  const [written = ""] = [...lua].filter(([file]) => file.endsWith("flat.lua")).map(([, each]) => each)
+  return written
+}
+
+const DECLARATION = /^(?:local )?(?:function )?([A-Za-z_]\w*)/
+const WORD = /[A-Za-z_]\w*/g
+
+/** The declarations of a Lua text by their names, in order. */
+const declarations = (lua: string): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>()
+  let name = ""
+  for (const line of lua.split("\n")) {
+    if (line.startsWith("--") || line === "") continue
+    const begins = /^(?:local|function) /.test(line)
+    if (begins) {
+      name = (DECLARATION.exec(line.replace(/^local function /, "function ")) ?? [])[1] ?? ""
+      if (/^local [\w, ]+$/.test(line)) throw new Error(`${line.slice(6)} is used above its declaration`)
+      if (found.has(name)) throw new Error(`two declarations are named ${name}`)
+      found.set(name, line)
+    } else found.set(name, `${found.get(name)}\n${line}`)
+  }
+  return found
+}
+
+/** A Lua text without what looks like a name and is none: texts, fields, and what is assigned. */
+const onlyNames = (lua: string): string =>
+  lua
+    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    .replace(/(?<!\.)\.[A-Za-z_]\w*/g, ".")
+    .replace(/\b[A-Za-z_]\w* = /g, "= ")
+
+/** The names of all that an expression needs, each after those that it needs itself. */
+const needed = (all: ReadonlyMap<string, string>, expression: string): ReadonlySet<string> => {
+  const found = new Set<string>()
+  const visit = (text: string): void => {
+    for (const [name] of onlyNames(text).matchAll(WORD)) {
+      if (found.has(name) || !all.has(name)) continue
+      found.add(name)
+      visit(all.get(name) ?? "")
+    }
+  }
+  visit(expression)
+  return new Set([...all.keys()].filter((name) => found.has(name)))
+}
+
+const generated = (): string => {
+  const entry = join(rules, "rules.ts")
+  const sources = inOrder([join(rules, "redis/commands.ts"), entry])
+  const runs = listed(parsed(entry))
+  const text = sources
+    .filter(({ fileName }) => fileName !== entry)
+    .map(flatten)
+    .join("\n")
+  // a command of the store is a function of its own
+  const lua = compile(`${text}\nexport {}\n`).replace(/\b(?:\w+\.)*db:(\w+)\(/g, "$1(")
+  const all = declarations(lua.replace(/^local ____exports = \{\}\n/, "").replace(/\nreturn ____exports\n*$/, "\n"))
+  const used = new Set<string>()
+  const perRule = [...runs].map(([name, expression]) => {
+    const names = needed(all, `${expression} encode numberOf`)
+    for (const each of names) used.add(each)
+    return { name, expression, names: [...names] }
+  })
+  const numbers = new Map([...used].map((name, n) => [name, n]))
+  return `/** Generated by \`node scripts/rules.ts\` from the rules. */
+// biome-ignore-all lint: generated
+// biome-ignore-all format: generated
+
+const declarations: ReadonlyArray<string> = [
+${[...used].map((name) => `  ${JSON.stringify(all.get(name))},`).join("\n")}
+]
+
+const text = (name: string, run: string, needs: ReadonlyArray<number>): string => \`-- voicegate \${name}
+\${needs.map((n) => declarations[n]).join("\\n")}
+local calls = {}
+for i = 3, #ARGV do calls[i - 2] = cjson.decode(ARGV[i]) end
+return encode(\${run}(nil, KEYS, numberOf(ARGV[1]), cjson.decode(ARGV[2]), calls))
+\`
+
+/** The Lua text of each rule. ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). It answers a JSON list, an answer a call. */
+export const lua = {
+${perRule.map(({ expression, name, names }) => `  ${JSON.stringify(name)}: text(${JSON.stringify(name)}, ${JSON.stringify(expression)}, [${names.map((each) => numbers.get(each)).join(", ")}]),`).join("\n")}
+} as const
+`
+}
+
+const made = generated()
+if (!process.argv.includes("--check")) {
+  writeFileSync(output, made)
+} else if (!existsSync(output) || readFileSync(output, "utf8") !== made) {
+  console.error("src/rules/lua.generated.ts is stale: run `node scripts/rules.ts` and commit what it writes.")
+  process.exit(1)
+}

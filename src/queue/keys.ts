@@ -1,0 +1,15 @@
+/** The names of a campaign's keys in the store; what they hold is said in `rules/keys.ts`. */
+
+const NAMES: ReadonlyArray<string> = [
+  ...["meta", "tickets", "data", "waiting", "presence", "leases", "sessions", "endedSessions"],
+  ...["forget", "settlements", "passed", "networks", "parked", "gates", "quarantine", "auditLog"],
+]
+
+/** All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The number is that of the form of records. */
+export const keysOf = (campaign: string): ReadonlyArray<string> => {
+  const tag = `vg2:{${encodeURIComponent(campaign)}}:`
+  return NAMES.map((name) => tag + name)
+}
+
+/** Where what was no proper record of a campaign is kept. */
+export const quarantineKeyOf = (campaign: string): string => keysOf(campaign)[NAMES.indexOf("quarantine")] ?? ""

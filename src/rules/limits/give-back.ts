@@ -1,0 +1,72 @@
+/**
+ * What the end of a ticket does to its caller's units. A `refund` removes the token's unit, unless so many were given back in
+ * the last hour that it is used all the same; what is not removed is no longer open. `missed` takes further units where the
+ * token's own still counts, but never fills the log to more than it may hold. Repeated, all of it changes nothing.
+ */
+import type { Db } from "../db.ts"
+import { LOWEST } from "../native.ts"
+import type { SettlementKind } from "../step.ts"
+import { DAY, HOUR, OPEN } from "./units.ts"
+
+export interface GiveBackContext {
+  readonly refundsPerHour: number
+  /** units that a missed turn takes further, and the most to which it may fill the log */
+  readonly missedUnits: number
+  readonly fullest: number
+  /** open at once; 0 is no limit */
+  readonly concurrent: number
+  /** whether units count when they are no longer open */
+  readonly counted: boolean
+  /** where it is told, with the log's key, that a caller may be let in again */
+  readonly channel: string
+}
+
+export interface GiveBack {
+  readonly token: string
+  readonly kind: SettlementKind
+}
+
+/** Answers how many units were changed. */
+export const giveBack = (
+  db: Db,
+  log: string,
+  refunds: string,
+  now: number,
+  context: GiveBackContext,
+  { kind, token }: GiveBack,
+): number => {
+  const { channel, concurrent, counted, fullest, missedUnits, refundsPerHour } = context
+  const at = db.zscore(log, token) ?? -1
+  const moment = at >= OPEN ? at - OPEN : at
+  const counts = at >= 0 && moment > now - DAY
+  if (kind === "refund" && counts) {
+    db.zremrangebyscore(refunds, LOWEST, now - HOUR)
+    if (db.zcard(refunds) < refundsPerHour) {
+      db.zrem(log, token)
+      db.zadd(refunds, now, token)
+      db.pexpire(refunds, HOUR)
+      db.publish(channel, log)
+      return 1
+    }
+  }
+  let changed = 0
+  if (at >= OPEN) {
+    changed = 1
+    if (concurrent > 0 && db.zcountFrom(log, OPEN + now - DAY + 1) >= concurrent) db.publish(channel, log)
+    if (counted) db.zadd(log, at - OPEN, token)
+    else db.zrem(log, token)
+  }
+  if (kind === "missed" && counts) {
+    db.zremrangebyscore(log, LOWEST, now - DAY)
+    db.zremrangebyscore(log, OPEN, OPEN + now - DAY)
+    for (let n = 1; n <= missedUnits && db.zcard(log) < fullest; n++) {
+      const unit = `${token}+${n}`
+      if (db.zscore(log, unit) === undefined) {
+        db.zadd(log, now, unit)
+        changed++
+      }
+      db.pexpire(log, DAY)
+    }
+  }
+  return changed
+}

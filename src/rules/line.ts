@@ -1,0 +1,160 @@
+/**
+ * Places in line and slots: how a ticket gets and loses them, what is counted of its network meanwhile, and how it ends.
+ */
+
+import { load, save } from "./load.ts"
+import { numberOf, padded } from "./native.ts"
+import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
+import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
+
+/** How long a terminal ticket is remembered, so that its holder learns how it ended. */
+export const RETENTION_MILLIS: number = 10 * 60_000
+
+/** Where a ticket stands in line. */
+export interface Place {
+  readonly position: number
+  readonly length: number
+  /** the measured length of a call; 0 while none was measured */
+  readonly averageMillis: number
+  /** the platform cannot be reached: one ticket at a time is called to find out */
+  readonly disrupted: boolean
+}
+
+export type Waiting = { readonly _tag: "waiting" } & Place
+
+const networkOf = (ticket: Ticket): string => ticket.network ?? ""
+
+const countNetwork = (s: Step, field: string, by: number): void => {
+  if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
+}
+
+/** `network seq id`: in the order of networks, and then of acceptance. */
+export const passedEntry = (id: string, ticket: Ticket): string => `${networkOf(ticket)} ${padded(ticket.seq)} ${id}`
+
+/** Counts a ticket to its network once more: one that waits (`w`) or holds a slot (`h`). */
+export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number): void => {
+  if (ticket.network !== undefined) countNetwork(s, kind + ticket.network, by)
+}
+
+/** The ticket stands in line, at the place that its `seq` names. */
+export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
+  s.db.zadd(s.keys.waiting, ticket.seq, id)
+  s.db.zadd(s.keys.presence, presentUntil, id)
+  countTicket(s, "w", ticket, 1)
+  if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, passedEntry(id, ticket))
+}
+
+/** The ticket stands in line no more. */
+export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
+  s.db.zrem(s.keys.waiting, id)
+  s.db.zrem(s.keys.presence, id)
+  s.db.zrem(s.keys.passed, passedEntry(id, ticket))
+  s.db.zrem(s.keys.parked, id)
+  countTicket(s, "w", ticket, -1)
+}
+
+/** The ticket goes back to its own place. */
+export const requeue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
+  ticket.state = "waiting"
+  save(s, id, ticket)
+  enqueue(s, id, ticket, presentUntil)
+}
+
+/** The ticket keeps its place and is not called until then; those behind it are. */
+export const park = (s: Step, id: string, until: number): void => s.db.zadd(s.keys.parked, until, id)
+
+export const isParked = (s: Step, id: string): boolean => s.db.zscore(s.keys.parked, id) !== undefined
+
+/** The ticket takes a slot under a new lease. */
+export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, deadline: number): string => {
+  const lease = `${s.db.hincrby(s.keys.meta, "lease", 1)}`
+  ticket.state = state
+  ticket.lease = lease
+  ticket.since = s.now
+  ticket.calledAt = undefined
+  save(s, id, ticket)
+  s.db.zadd(s.keys.leases, deadline, id)
+  countTicket(s, "h", ticket, 1)
+  return lease
+}
+
+export const freeSlot = (s: Step, id: string, ticket: Ticket): void => {
+  s.db.zrem(s.keys.leases, id)
+  countTicket(s, "h", ticket, -1)
+}
+
+/** Whether a network holds less than its share of the slots. */
+export const isBelowShare = (s: Step, network: string | undefined): boolean => {
+  if (network === undefined || network === "") return true
+  return numberOf(s.db.hget(s.keys.networks, `h${network}`)) < shareOf(s.context.share, s.context.slots)
+}
+
+/** The platform cannot be reached. */
+export const isDisrupted = (s: Step): boolean => meta(s, "disrupted") === 1
+
+export const place = (s: Step, id: string): Waiting => ({
+  _tag: "waiting",
+  position: (s.db.zrank(s.keys.waiting, id) ?? 0) + 1,
+  length: s.db.zcard(s.keys.waiting),
+  averageMillis: meta(s, "averageMillis"),
+  disrupted: isDisrupted(s),
+})
+
+/**
+ * A ticket ends whose start is in doubt: its slot stays held, and so do its caller's units, until that is decided. Nothing is given
+ * back: else one caller could hold any number of slots at no cost.
+ */
+const leaveToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
+  if (ticket.lease === undefined) return false
+  const held = doubtId(ticket.lease)
+  if (held === id) return false
+  const doubt = load(s, held)
+  if (doubt === undefined || doubt.state !== "doubt" || doubt.ticket !== id) return false
+  if (ticket.caller !== undefined) doubt.caller = ticket.caller
+  if (ticket.holds === true) doubt.holds = true
+  save(s, held, doubt)
+  return true
+}
+
+/** Ends a ticket. `kind` is what that means to its caller's units: open no more, unless told otherwise. */
+export const endTicket = (
+  s: Step,
+  id: string,
+  ticket: Ticket,
+  state: EndState,
+  kind: SettlementKind = "release",
+): void => {
+  ticket.state = state
+  save(s, id, ticket)
+  s.db.hdel(s.keys.data, id)
+  s.db.zadd(s.keys.forget, s.now + RETENTION_MILLIS, id)
+  if (!leaveToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
+  // nobody waits for a doubt
+  if (state !== "left" && ticket.seq !== 0) notify(s, ticket, { ticket: id, kind: { _tag: "ended", state } })
+}
+
+/** The session of a live ticket has ended: its slot is free, its length counts, and its ids are remembered. */
+export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState): void => {
+  freeSlot(s, id, ticket)
+  s.db.hincrby(s.keys.meta, "live", -1)
+  for (const session of ticket.sessions ?? []) {
+    s.db.hdel(s.keys.sessions, session)
+    s.db.zadd(s.keys.endedSessions, s.now, session)
+  }
+  if (state === "ended" && ticket.seq !== 0) {
+    const average = meta(s, "averageMillis")
+    // two instances' clocks may disagree by more than a short call lasts
+    const length = Math.max(0, s.now - (ticket.since ?? s.now))
+    const next = average === 0 ? length : average + Math.floor((length - average) / 8)
+    s.db.hset(s.keys.meta, "averageMillis", `${next}`)
+  }
+  ticket.sessions = undefined
+  endTicket(s, id, ticket, state, state === "failed" ? "refund" : "release")
+}
+
+export const clearBackoff = (s: Step): void => {
+  s.db.hdel(s.keys.meta, "backoffUntil")
+  s.db.hdel(s.keys.meta, "backoffs")
+}
+
+export const isBackingOff = (s: Step): boolean => meta(s, "backoffUntil") > s.now

@@ -1,0 +1,53 @@
+/** What operators did, each action with its line, written in the same step as its effect. */
+import { decode, encode, isNumber, isObject, isText } from "../native.ts"
+import type { Step } from "../step.ts"
+import { shortHash, type Ticket } from "../ticket.ts"
+
+/** So many lines are kept. */
+export const AUDIT_LOG_MAX = 1_000
+
+/** `target` is a ticket's short hash, `#` and the number of what was gone already, or `-`. `at` in ms since 1970. */
+export interface AuditLine {
+  readonly n: number
+  readonly at: number
+  readonly who: string
+  readonly action: string
+  readonly target: string
+  readonly result: string
+}
+
+export const note = (s: Step, who: string, action: string, target: string, result: string): void => {
+  const n = s.db.hincrby(s.keys.meta, "auditLog", 1)
+  s.db.zadd(s.keys.auditLog, n, encode({ n, at: s.now, who, action, target, result }))
+  s.db.zkeepLast(s.keys.auditLog, AUDIT_LOG_MAX)
+}
+
+/** Of whom a slot is, as an operator sees it: of a start in doubt, its ticket. */
+export const hashOf = (id: string, ticket: Ticket): string =>
+  shortHash(ticket.state === "doubt" ? (ticket.ticket ?? "") : id)
+
+const lineOf = (text: string): AuditLine | undefined => {
+  const line = decode(text)
+  if (!isObject(line)) return undefined
+  const { action, at, n, result, target, who } = line
+  if (!isNumber(n) || !isNumber(at) || !isText(who) || !isText(action) || !isText(target) || !isText(result))
+    return undefined
+  return { n, at, who, action, target, result }
+}
+
+/** A page, the newest first, and how many lines there are. */
+export const auditLog = (
+  s: Step,
+  { count, first }: { readonly count: number; readonly first: number },
+): { readonly total: number; readonly lines?: ReadonlyArray<AuditLine> } => {
+  const total = s.db.zcard(s.keys.auditLog)
+  const last = Math.max(0, total - first)
+  const from = Math.max(0, last - count)
+  const lines: Array<AuditLine> = []
+  const texts = s.db.zrange(s.keys.auditLog, from, last - from)
+  for (let i = texts.length - 1; i >= 0; i--) {
+    const line = lineOf(texts[i] ?? "")
+    if (line !== undefined) lines.push(line)
+  }
+  return lines.length === 0 ? { total } : { total, lines }
+}

@@ -1,0 +1,37 @@
+/**
+ * The platform names a running session by further ids, under any of which its end may be told. One of them whose end was
+ * told already ends the session now. The known id is the fence: it belongs to a running session and to no other.
+ */
+import { callNext } from "../call-next.ts"
+import { clearBackoff, endSession } from "../line.ts"
+import { idOfSession, load, save } from "../load.ts"
+import type { Step } from "../step.ts"
+
+/** `stale`: the known session does not run. */
+export type Aliased = "kept" | "ended" | "stale"
+
+export const alias = (
+  s: Step,
+  { known, further }: { readonly known: string; readonly further: ReadonlyArray<string> },
+): Aliased => {
+  const id = idOfSession(s, known)
+  const ticket = id === undefined ? undefined : load(s, id)
+  if (id === undefined || ticket === undefined) return "stale"
+  const sessions: Array<string> = []
+  for (const session of ticket.sessions ?? []) sessions.push(session)
+  let ended = false
+  for (const session of further) {
+    if (s.db.hget(s.keys.sessions, session) === undefined) {
+      s.db.hset(s.keys.sessions, session, id)
+      sessions.push(session)
+      if (s.db.zscore(s.keys.endedSessions, session) !== undefined) ended = true
+    }
+  }
+  ticket.sessions = sessions
+  save(s, id, ticket)
+  if (!ended) return "kept"
+  endSession(s, id, ticket, "ended")
+  clearBackoff(s)
+  callNext(s)
+  return "ended"
+}

@@ -1,0 +1,22 @@
+/** Live sessions to ask the platform about, because a webhook may be lost; claimed by one gate for a while. */
+import { LIMIT } from "../expiry.ts"
+import { loadHolder } from "../load.ts"
+import { meta, type Step } from "../step.ts"
+
+/** One id of each session that is as old. Nothing where another gate has claimed them. */
+export const audit = (
+  s: Step,
+  { ageMillis, claimMillis }: { readonly ageMillis: number; readonly claimMillis: number },
+): { readonly sessions?: ReadonlyArray<string> } => {
+  if (meta(s, "auditUntil") > s.now) return {}
+  s.db.hset(s.keys.meta, "auditUntil", `${s.now + claimMillis}`)
+  const found: Array<string> = []
+  for (const id of s.db.zrange(s.keys.leases, 0, LIMIT)) {
+    const holder = loadHolder(s, id)
+    if (holder !== undefined && holder.state === "live" && (holder.since ?? 0) <= s.now - ageMillis) {
+      const session = (holder.sessions ?? [])[0]
+      if (session !== undefined) found.push(session)
+    }
+  }
+  return found.length === 0 ? {} : { sessions: found }
+}

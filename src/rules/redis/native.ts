@@ -1,0 +1,50 @@
+/** What rules need of the language they run in, for the Lua of Redis. See `../native.ts`, which says what each does. */
+
+export const LOWEST: number = -math.huge
+export const HIGHEST: number = math.huge
+export const ALL: number = math.huge
+
+export const numberOf = (stored: string | undefined): number => tonumber(stored ?? "0") ?? 0
+
+export const textOf = (value: number): string => string.format("%.0f", value)
+
+export const padded = (value: number): string => string.format("%016.0f", value)
+
+export const wordsOf = (text: string): ReadonlyArray<string> => {
+  const words: Array<string> = []
+  for (const word of string.gmatch(text, "[^ ]+")) words.push(word)
+  return words
+}
+
+export const beginning = (text: string, length: number): string => string.sub(text, 1, length)
+
+export const beginsWith = (text: string, start: string): boolean => string.sub(text, 1, start.length) === start
+
+export const encode = (value: object): string => cjson.encode(value)
+
+export const decode = (text: string): unknown => {
+  const [ok, value] = pcall(cjson.decode, text)
+  return ok ? value : undefined
+}
+
+export const isText = (value: unknown): value is string => type(value) === "string"
+
+/** `cjson` reads `NaN` and `Infinity`, which are no JSON. */
+export const isNumber = (value: unknown): value is number =>
+  type(value) === "number" && (value as number) > -math.huge && (value as number) < math.huge
+
+export const isObject = (value: unknown): value is { readonly [field: string]: unknown } => type(value) === "table"
+
+export const textsIn = (value: unknown): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  if (type(value) !== "table") return found
+  for (const [, each] of ipairs(value as ReadonlyArray<unknown>)) if (isText(each)) found.push(each)
+  return found
+}
+
+export const sha1 = (text: string): string => redis.sha1hex(text)
+
+export const sortNumbers = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => {
+  table.sort(numbers)
+  return numbers
+}

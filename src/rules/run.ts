@@ -1,0 +1,82 @@
+/**
+ * How a rule is run: what it is given, and what it answers, the same in this process and in Redis. A run takes a list of calls, which
+ * are decided one after the other in one step; it answers each.
+ */
+import type { Db } from "./db.ts"
+import { QUEUE_KEY_COUNT } from "./keys.ts"
+import { type GiveBack, type GiveBackContext, giveBack } from "./limits/give-back.ts"
+import { type Take, type Taken, take } from "./limits/take.ts"
+import type { Budgets } from "./limits/units.ts"
+import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
+import { answerOf, type QueueContext, type Step, type StepAnswer, stepOf } from "./step.ts"
+import { type Applicant, type TakeAndAdmitContext, type TakenAndAdmitted, takeAndAdmit } from "./take-and-admit.ts"
+
+/** @param keys those that all calls share, then each call's own */
+export type Run<Context, Call, Answer> = (
+  db: Db,
+  keys: ReadonlyArray<string>,
+  now: number,
+  context: Context,
+  calls: ReadonlyArray<Call>,
+) => ReadonlyArray<Answer>
+
+/** What the whole step signals and owes is said with the first answer. */
+const answersOf = <A>(s: Step, results: ReadonlyArray<A>): ReadonlyArray<StepAnswer<A>> => {
+  const answers: Array<StepAnswer<A>> = []
+  for (const result of results) answers.push(answers.length === 0 ? answerOf(s, result) : { result })
+  return answers
+}
+
+/** A rule of the queue that decides one call after the other. */
+export const runQueue =
+  <Call, A>(rule: (s: Step, call: Call) => A): Run<QueueContext, Call, StepAnswer<A>> =>
+  (db, keys, now, context, calls) => {
+    const s = stepOf(db, keys, now, context)
+    const results: Array<A> = []
+    for (const call of calls) results.push(rule(s, call))
+    return answersOf(s, results)
+  }
+
+export const runAdmit: Run<QueueContext, Newcomer, StepAnswer<Admitted>> = (db, keys, now, context, calls) => {
+  const s = stepOf(db, keys, now, context)
+  return answersOf(s, admit(s, calls))
+}
+
+/** Keys: a campaign's, then the log of each caller. */
+export const runTakeAndAdmit: Run<TakeAndAdmitContext, Applicant, StepAnswer<TakenAndAdmitted>> = (
+  db,
+  keys,
+  now,
+  context,
+  calls,
+) => {
+  const s = stepOf(db, keys, now, context.queue)
+  const logs: Array<string> = []
+  for (let i = 0; i < calls.length; i++) logs.push(keys[QUEUE_KEY_COUNT + i] as string)
+  return answersOf(s, takeAndAdmit(s, context.budgets, logs, calls))
+}
+
+/** Keys: the log of each caller. */
+export const runTake: Run<Budgets, Take, Taken> = (db, keys, now, budgets, calls) => {
+  const answers: Array<Taken> = []
+  for (let i = 0; i < calls.length; i++) {
+    answers.push(take(db, keys[i] as string, now, budgets, calls[i] as Take))
+  }
+  return answers
+}
+
+/** Keys: a caller's log and refunds. */
+export const runGiveBack: Run<GiveBackContext, GiveBack, number> = (db, keys, now, context, calls) => {
+  const answers: Array<number> = []
+  for (const call of calls) answers.push(giveBack(db, keys[0] as string, keys[1] as string, now, context, call))
+  return answers
+}
+
+/** A rule without a context. */
+export const runPlain =
+  <Call, A>(rule: (db: Db, keys: ReadonlyArray<string>, now: number, call: Call) => A): Run<object, Call, A> =>
+  (db, keys, now, _context, calls) => {
+    const answers: Array<A> = []
+    for (const call of calls) answers.push(rule(db, keys, now, call))
+    return answers
+  }
