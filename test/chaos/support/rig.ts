@@ -27,6 +27,8 @@ export interface RigOptions {
   readonly platformPort?: (port: number) => Promise<number>
   /** puts something before a gate; answers the address to use */
   readonly entrance?: (port: number) => Promise<string>
+  /** the gates that the platform's webhooks come to, in turn; all by default */
+  readonly webhookGates?: ReadonlyArray<number>
   readonly platformLimit?: number
   readonly joinMillis?: number
   readonly startMillis?: number
@@ -76,11 +78,13 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   const { bench, gates, seed, slots, storeUrl } = options
   const chance = new Chance(seed)
   const seats: Array<Seat> = []
+  const webhookGates = options.webhookGates ?? Array.from({ length: gates }, (_, gate) => gate)
   let next = 0
+  const webhookUrl = (): string => seats[webhookGates[next++ % webhookGates.length] ?? 0]?.url ?? ""
   const platform = bench.own(
     await startChaosPlatform({
       chance: new Chance(seed + 1),
-      webhook: (id) => postWebhook(seats[next++ % seats.length]?.url ?? "", id),
+      webhook: (id) => postWebhook(webhookUrl(), id),
       ...(options.platformLimit === undefined ? {} : { limit: options.platformLimit }),
       ...(options.joinMillis === undefined ? {} : { joinMillis: options.joinMillis }),
       ...(options.startMillis === undefined ? {} : { startMillis: options.startMillis }),
@@ -160,6 +164,12 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       },
     }
     crowds.push(crowd)
+    // a scenario that fails leaves nobody behind who would ask for ever
+    bench.own({
+      dispose: async () => {
+        stopped = true
+      },
+    })
     return crowd
   }
   return { options, chance, platform, seats, view, watch, wrongs, stalled: () => delay.max / 1e6, crowds, crowd }
