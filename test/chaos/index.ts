@@ -11,6 +11,7 @@ import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
 import { junkRecords, redisDemoted, redisFull } from "./scenarios/redis-refuses.ts"
 import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
+import { silentSubscription } from "./scenarios/silent-subscription.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
 import { swallowedPath } from "./scenarios/swallowed-path.ts"
 import type { Scenario } from "./support/scenario.ts"
@@ -32,6 +33,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   gateSuspended,
   clockSteps,
   swallowedPath,
+  silentSubscription,
   cutRedis,
   cutPlatform,
   cutCallers,
