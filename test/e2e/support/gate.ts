@@ -56,11 +56,19 @@ export interface Running {
   readonly dispose: () => Promise<void>
 }
 
+/** This checkout's program, brought up to date; or the one that was built in the checkout which `GATES_FROM` names. */
+const programToRun = async (): Promise<string> => {
+  const other = process.env.GATES_FROM
+  if (other !== undefined) return join(other, "dist/main.js")
+  await whenBuilt()
+  return program
+}
+
 /** Starts the program in an empty directory with nothing but these variables. */
 const launch = async (args: ReadonlyArray<string>, environment: Environment): Promise<Running> => {
-  await whenBuilt()
+  const main = await programToRun()
   const cwd = mkdtempSync(join(tmpdir(), "voicegate-e2e-"))
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
