@@ -65,6 +65,11 @@ if (chosen.length === 0)
     "no such scenario; there are:",
     scenarios.map(({ name }) => name),
   )
+/** With its causes: what was waited for says what was there instead. */
+const inWords = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${inWords(error.cause)}`
+}
 
 console.error(`seed ${seed}, ${size}`)
 const rows: Array<Row & { readonly scenario: string; readonly seconds: number }> = []
@@ -78,7 +83,7 @@ for (const scenario of chosen) {
     }
   } catch (error) {
     console.error(error)
-    const wrongs = [error instanceof Error ? error.message : String(error)]
+    const wrongs = [inWords(error)]
     rows.push({
       scenario: scenario.name,
       fault: scenario.name,

@@ -14,6 +14,7 @@ const SMALL = [
   "redis-emptied",
   "redis-full",
   "junk-records",
+  "silent-subscription",
   "cut-redis",
   "cut-callers",
   "platform-refuses",

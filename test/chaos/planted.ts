@@ -32,7 +32,7 @@ export const planted: ReadonlyArray<Planted> = [
     file: "src/queue/quarantine.ts",
     from: "  take_out(key, id, t and t[1] or '')\n",
     to: "  if key == LEASES then take_out(key, id, t and t[1] or '') end\n",
-    says: /callers had no outcome/,
+    says: /the queue drains: .*\b[1-9]\d* wait/,
   },
   {
     // a script stops at a record that it cannot read

@@ -24,9 +24,9 @@ const WINDOW_SECONDS = 10
 const AGAIN_MILLIS = NOTICED_MILLIS + 1_450
 /** How long is measured before each fault, and after each is over. */
 const MEASURED_MILLIS = 2_500
-/** A start call that is told within this time was heard, and not looked up (`TICK_MILLIS`); on a busy machine nine of ten are. */
-const SOON_MILLIS = 400
-const SOON_SHARE = 0.9
+/** A start call that is told within this time was heard, and not looked up (`TICK_MILLIS`): on a busy machine most are. */
+const SOON_MILLIS = 700
+const SOON_SHARE = 0.8
 /** One whose message was lost is looked up within this time, on a machine that is busy. */
 const LOOKED_UP_MILLIS = TICK_MILLIS + 1_000
 /** Fewer calls show nothing. */
@@ -78,8 +78,7 @@ export const silentSubscription: Scenario = {
       await sleep(chance.between(MEASURED_MILLIS, MEASURED_MILLIS + 1_000))
       const connections = path.made()
       const at = Date.now()
-      const silent = path.swallow("subscribe")
-      if (silent !== 1) throw new Error(`${silent} connections went silent, and one has the subscription`)
+      await eventually("a subscription to swallow", () => path.swallow("subscribe") > 0)
       const isAnew = () => path.made() > connections
       await eventually("a new subscription", isAnew, AGAIN_MILLIS).catch(() =>
         wrongs.add(`a silent subscription is not made anew within ${AGAIN_MILLIS} ms`),
