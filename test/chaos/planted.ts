@@ -41,7 +41,7 @@ export const planted: ReadonlyArray<Planted> = [
     file: "src/queue/quarantine.ts",
     from: "local ok, t = pcall(cjson.decode, record)",
     to: "local ok, t = true, cjson.decode(record)",
-    says: /callers had no outcome|The sweep failed/,
+    says: /no new request was answered|the queue drains: /,
   },
   {
     // that a message was published is taken for its arrival
@@ -86,6 +86,6 @@ export const planted: ReadonlyArray<Planted> = [
     file: "src/store/redis.ts",
     from: "Effect.suspend(() => (examined ? time.measure : Effect.void))",
     to: "Effect.suspend(() => (examined && !isUsable() ? time.measure : Effect.void))",
-    says: /./,
+    says: /heard of its turn \d+ ms after the end of it/,
   },
 ]
