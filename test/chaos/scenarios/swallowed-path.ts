@@ -31,6 +31,8 @@ export const swallowedPath: Scenario = {
       slots,
       joinMillis: 10_000,
       startMillis: 100,
+      // whose start was under way waits on and is called again
+      calledAnew: true,
       settings: { Queue__StartWindowSeconds: "6", Queue__DisconnectGraceSeconds: "5" },
       settingsOf: (gate): Readonly<Record<string, string>> =>
         gate === 0 ? { StoreConnectionString: `redis://127.0.0.1:${cutter.port}` } : {},
@@ -47,8 +49,7 @@ export const swallowedPath: Scenario = {
       backs.push(timesInWords(await orderBack(rig, performance.now())))
       await Promise.all(crowds.map((crowd) => crowd.done(150_000)))
     }
-    // a start whose answer was swallowed is not repeated, and fails by its deadline
-    const verdict = await judge(rig, { outcomes: ["failed", "dead session", "ended"] })
+    const verdict = await judge(rig, { outcomes: ["failed", "dead session", "ended"], putBack: true })
     return [
       {
         fault: `the path of one of 2 gates to Redis swallows for ${millis / 1000} s and closes nothing, ${times} times; grace 5 s, window 6 s; half of the callers stay there`,

@@ -147,12 +147,14 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     return { outcome: "stopped" }
   }
 
+  /** one start at a time, though connections come and go meanwhile */
+  let starting: ReturnType<typeof start> | undefined
   const wait = (): Promise<Left> =>
     new Promise((resolve) => {
       const url = `${entrance().replace(/^http/, "ws")}/api/session/${caller.ticket}/events`
       const socket = new WebSocket(url, { headers, handshakeTimeout: 10_000 })
       let settled = false
-      let starting = false
+      let reacting = false
       const settle = (left: Left): void => {
         if (settled) return
         settled = true
@@ -164,17 +166,21 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         if (stopped()) settle({ outcome: "stopped" })
       }, 200)
       const begin = async (): Promise<void> => {
-        if (starting) return
-        starting = true
-        await sleep(reactMillis)
-        if (startsOver === "websocket") {
-          if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"start"}')
-          starting = false
+        if (startsOver !== "websocket") {
+          starting ??= sleep(reactMillis)
+            .then(start)
+            .finally(() => {
+              starting = undefined
+            })
+          const left = await starting
+          if (left !== undefined) settle(left)
           return
         }
-        const left = await start()
-        starting = false
-        if (left !== undefined) settle(left)
+        if (reacting) return
+        reacting = true
+        await sleep(reactMillis)
+        if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"start"}')
+        reacting = false
       }
       socket.on("message", (data) => {
         const event: Readonly<Record<string, unknown>> = JSON.parse(String(data))
