@@ -13,7 +13,7 @@ import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
 
 const SIZES = {
-  small: { callers: 60, slots: 4, millis: 9_000, times: 1 },
+  small: { callers: 60, slots: 4, millis: 14_000, times: 1 },
   full: { callers: 300, slots: 10, millis: 17_000, times: 3 },
 }
 
