@@ -2,6 +2,7 @@
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
+import { endTwice } from "./scenarios/end-twice.ts"
 import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { gateStopped } from "./scenarios/gate-stopped.ts"
@@ -38,6 +39,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   platformRefuses,
   platformHangs,
   platformUntold,
+  endTwice,
   slowReaders,
   reconnect,
 ]
