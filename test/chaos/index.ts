@@ -11,6 +11,7 @@ import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
 import { junkRecords, redisDemoted, redisFull } from "./scenarios/redis-refuses.ts"
+import { redisStopped } from "./scenarios/redis-stopped.ts"
 import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
 import { swallowedPath } from "./scenarios/swallowed-path.ts"
@@ -39,6 +40,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   platformRefuses,
   platformHangs,
   platformUntold,
+  redisStopped,
   endTwice,
   slowReaders,
   reconnect,
