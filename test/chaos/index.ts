@@ -1,4 +1,5 @@
 /** All scenarios, in the order of the table. */
+import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
@@ -42,6 +43,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   platformUntold,
   redisStopped,
   endTwice,
+  campaignRemoved,
   slowReaders,
   reconnect,
 ]
