@@ -16,7 +16,9 @@ const SMALL = [
   "junk-records",
   "cut-redis",
   "cut-callers",
+  "redis-stopped",
   "platform-refuses",
+  "end-twice",
   "reconnect",
 ]
 
