@@ -135,7 +135,7 @@ const row = async (gates: number, ...[size, seed, bench]: Parameters<Scenario["r
       "all are answered 503, and withdrawn when Redis answers again, with their quota; none of them is started, and callers who come then do not wait for them",
     seen:
       `${rounds.map(({ answers }) => inWords(answers)).join(" · ")}; of them up to ${most(({ waited }) => waited)} waited at once, ` +
-      `${most(({ held }) => held)} held slots, ${called} were called for a moment; ${started} were started; ${units} units of quota are left; ` +
+      `${most(({ held }) => held)} held slots, ${called} called for a moment; ${started} started; ${units} units of quota are left; ` +
       `the last of ${HEALTHY} healthy callers had the agent after ${rounds.map(({ served }) => seconds(served)).join(" · ")}; ` +
       `${inWords(verdict.outcomes)}; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
     back: `nothing left after ${rounds.map(({ gone }) => seconds(gone)).join(" · ")}`,
