@@ -17,7 +17,9 @@ const SMALL = [
   "silent-subscription",
   "cut-redis",
   "cut-callers",
+  "redis-stopped",
   "platform-refuses",
+  "end-twice",
   "reconnect",
 ]
 

@@ -46,6 +46,8 @@ export interface Caller {
 export interface CallerOptions {
   readonly name: number
   readonly chance: Chance
+  /** the campaign that it asks for; the default one when absent */
+  readonly campaignId: string | undefined
   /** where gates are reached */
   readonly entrances: () => ReadonlyArray<string>
   /** talks on the platform */
@@ -85,7 +87,7 @@ export const makeCaller = (name: number): Caller => ({
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
-  const { chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
+  const { campaignId, chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
   const headers = { "x-forwarded-for": addressOf(name) }
   let turn = name
   const entrance = (): string => {
@@ -104,7 +106,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     for (let n = 1; !stopped(); n++) {
       caller.attempt = `c${name}-${n}`
       caller.askedAt = performance.now()
-      const answer = await send("POST", "/api/session/request", { clientIdentifier: caller.attempt })
+      const answer = await send("POST", "/api/session/request", { campaignId, clientIdentifier: caller.attempt })
       caller.answeredAt = performance.now()
       if (answer?.status === 200 || answer?.status === 202) {
         caller.ticket = textOf(answer, "uniqueRequestId")

@@ -133,11 +133,11 @@ const allFree = async (rig: Rig): Promise<ReadonlyArray<string>> => {
 
 const takeAll = async (rig: Rig): Promise<ReadonlyArray<string>> => {
   const { platform, seats } = rig
-  const { slots } = rig.options
+  const { campaign: campaignId, slots } = rig.options
   const request = (n: number) =>
     ask("POST", `${seats[n % seats.length]?.url}/api/session/request`, {
       headers: { "x-forwarded-for": `198.19.1.${n + 1}` },
-      body: { clientIdentifier: `last-${n}` },
+      body: { campaignId, clientIdentifier: `last-${n}` },
     })
   const answers = await Promise.all(Array.from({ length: slots + 1 }, (_, n) => request(n)))
   const statuses = count(answers, (answer) => [answer.status, field(answer, "code")].join(" ").trim())

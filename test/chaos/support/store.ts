@@ -22,7 +22,8 @@ return found
   memory: () => [],
 }
 
-const KEYS = keysOf("business-1/campaign-1")
+/** The campaign that every gate of `settingsFor` serves. */
+export const DEFAULT_CAMPAIGN = "campaign-1"
 
 /** What a scenario writes there itself begins so, and is not looked at. */
 export const JUNK = "junk-"
@@ -102,12 +103,14 @@ export interface StoreView {
   readonly dispose: () => Promise<void>
 }
 
-export const viewStore = (url: string): StoreView => {
+/** `campaign` is its `WebCampaignId`. */
+export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN): StoreView => {
+  const keys = keysOf(`business-1/${campaign}`)
   const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
   return {
     look: () =>
       runtime.runPromise(
-        Store.use((store) => store.run(snapshot, KEYS, [])).pipe(
+        Store.use((store) => store.run(snapshot, keys, [])).pipe(
           Effect.map((reply) => stateOf(reply)),
           Effect.catch(() => Effect.succeed(undefined)),
         ),
