@@ -5,7 +5,11 @@
 import { defineConfig } from "vitest/config"
 
 /** Tests that start a process or a browser. */
-const system = ["test/{chaos,contract,e2e,simulation,web}/**/*.test.ts", "test/**/*.system.test.ts"]
+const system = [
+  "test/{contract,e2e,simulation,web}/**/*.test.ts",
+  "test/chaos/chaos.test.ts",
+  "test/**/*.system.test.ts",
+]
 
 export default defineConfig({
   test: {

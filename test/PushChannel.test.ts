@@ -233,7 +233,7 @@ describe("two instances over one store", () => {
       ),
     )
 
-  it.effect("have addresses of their own, and a script reaches the one that holds the ticket", () =>
+  it.effect("have addresses of their own, and a rule reaches the one that holds the ticket", () =>
     two((a, b) =>
       Effect.gen(function* () {
         const queue = yield* FifoQueue
@@ -272,17 +272,22 @@ describe("two instances over one store", () => {
         for (const message of [
           "",
           "t",
-          "t ended",
-          "t ended ?",
-          "t called",
-          "t called soon x",
-          "t renamed E",
+          "null",
+          "{}",
+          '{"ticket":"t"}',
+          '{"ticket":"t","kind":{"_tag":"ended"}}',
+          '{"ticket":"t","kind":{"_tag":"ended","state":"?"}}',
+          '{"ticket":"t","kind":{"_tag":"called"}}',
+          '{"ticket":"t","kind":{"_tag":"called","startBefore":"soon","lease":"x"}}',
+          '{"ticket":"t","kind":{"_tag":"renamed","state":"ended"}}',
+          '{"ticket":"t","kind":{"_tag":"ended","state":"abandoned"}',
+          "t ended A",
           "\u0000",
         ]) {
           yield* store.publish(INSTANCE_CHANNEL + address, message)
         }
         expect(peer.got).toEqual([])
-        yield* store.publish(INSTANCE_CHANNEL + address, "t ended A")
+        yield* store.publish(INSTANCE_CHANNEL + address, '{"ticket":"t","kind":{"_tag":"ended","state":"abandoned"}}')
         expect(peer.got).toMatchObject([{ type: "ended", reason: "abandoned" }])
       }),
     ),

@@ -81,9 +81,9 @@ describe("RateLimiter", () => {
       let asked = 0
       const counting: Store["Service"] = {
         ...store,
-        run: (script, keys, args) => {
+        run: (rule, ask) => {
           asked++
-          return store.run(script, keys, args)
+          return store.run(rule, ask)
         },
         ...(deaf ? { subscribe: () => Effect.void } : {}),
       }

@@ -52,7 +52,7 @@ const OwnPlatform = Layer.effect(
   }),
 )
 
-/** A store over another one: each script of limits and queue is one atomic step, and is counted here. */
+/** A store over another one: each rule of limits and queue is one atomic step, and is counted here. */
 class Steps extends Context.Service<Steps, Map<string, number>>()("example/Steps") {
   static readonly layer = Layer.sync(Steps, () => new Map<string, number>())
 }
@@ -63,9 +63,9 @@ const OwnStore = Layer.effect(
     const inner = yield* Store
     return Store.of({
       ...inner,
-      run: (script, keys, args) => {
-        steps.set(script.name, (steps.get(script.name) ?? 0) + 1)
-        return inner.run(script, keys, args)
+      run: (rule, ask) => {
+        steps.set(rule.name, (steps.get(rule.name) ?? 0) + 1)
+        return inner.run(rule, ask)
       },
     })
   }),

@@ -14,9 +14,12 @@ const SMALL = [
   "redis-emptied",
   "redis-full",
   "junk-records",
+  "silent-subscription",
   "cut-redis",
   "cut-callers",
+  "redis-stopped",
   "platform-refuses",
+  "end-twice",
   "reconnect",
 ]
 

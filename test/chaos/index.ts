@@ -1,7 +1,9 @@
 /** All scenarios, in the order of the table. */
+import { campaignRemoved } from "./scenarios/campaign-removed.ts"
 import { clockSteps } from "./scenarios/clock-steps.ts"
 import { clusterFailover } from "./scenarios/cluster.ts"
 import { cutCallers, cutPlatform, cutRedis } from "./scenarios/cut-sockets.ts"
+import { endTwice } from "./scenarios/end-twice.ts"
 import { gateFrozen, gateSuspended } from "./scenarios/gate-frozen.ts"
 import { gateKilled } from "./scenarios/gate-killed.ts"
 import { gateStopped } from "./scenarios/gate-stopped.ts"
@@ -10,7 +12,9 @@ import { reconnect } from "./scenarios/reconnect.ts"
 import { redisEmptied } from "./scenarios/redis-emptied.ts"
 import { redisAlways, redisEverysec, redisPowerLoss } from "./scenarios/redis-persistent.ts"
 import { junkRecords, redisDemoted, redisFull } from "./scenarios/redis-refuses.ts"
+import { redisStopped } from "./scenarios/redis-stopped.ts"
 import { sentinelFailover, sentinelPlanned } from "./scenarios/sentinel.ts"
+import { silentSubscription } from "./scenarios/silent-subscription.ts"
 import { slowReaders } from "./scenarios/slow-readers.ts"
 import { swallowedPath } from "./scenarios/swallowed-path.ts"
 import type { Scenario } from "./support/scenario.ts"
@@ -32,12 +36,16 @@ export const scenarios: ReadonlyArray<Scenario> = [
   gateSuspended,
   clockSteps,
   swallowedPath,
+  silentSubscription,
   cutRedis,
   cutPlatform,
   cutCallers,
   platformRefuses,
   platformHangs,
   platformUntold,
+  redisStopped,
+  endTwice,
+  campaignRemoved,
   slowReaders,
   reconnect,
 ]

@@ -4,41 +4,62 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
-import { ADMIT_ARGS, admit } from "../../src/queue/admit.ts"
-import { keysOf as campaignKeys, KEY_COUNT } from "../../src/queue/step.ts"
-import { withdraw } from "../../src/queue/withdraw.ts"
-import { keysOf as callerKeys, scripts, TAKE_ARGS } from "../../src/RateLimiter.ts"
-import { type Reply, type Script, Store } from "../../src/Store.ts"
-import { chain } from "../../src/store/chain.ts"
-import { list } from "../../src/store/reply.ts"
+import { keysOf as campaignKeys } from "../../src/queue/keys.ts"
+import { admit, takeAndAdmit, withdraw } from "../../src/queue/rules.ts"
+import { keysOf as callerKeys, rules } from "../../src/RateLimiter.ts"
+import type { Newcomer } from "../../src/rules/queue/admit.ts"
+import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import { type Ask, type Rule, Store } from "../../src/Store.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { limitsProbe } from "../simulation/limits.ts"
 import { probe } from "../support/queue-probe.ts"
 import { type RedisServer, startRedis } from "../support/redis.ts"
 import { memoryStore, redisStore } from "../support/stores.ts"
-import { makeRandom } from "./differential/random.ts"
+import { makeRandom, type Random } from "./differential/random.ts"
 
 const SEEDS = 60
 const NOW = 1_700_000_000_000
 
 const logOf = (caller: string): string => callerKeys(caller)[0] ?? ""
 
-interface Call {
-  readonly keys: ReadonlyArray<string>
-  readonly args: ReadonlyArray<string | number>
+interface Put {
+  readonly field: string
+  readonly value: number
 }
 
-/** Puts a field of the campaign's record, as an operator or a full platform would. KEYS those of a queue · ARGV field, value */
-const put: Script = {
+/** Puts a field of the campaign's record, as an operator or a full platform would. Keys: a campaign's */
+const put: Rule<object, Put, true> = {
   name: "test.put",
-  numberOfKeys: KEY_COUNT,
-  lua: "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) and 0",
-  memory: (db, [meta = ""], [field = "", value = ""]) => {
-    db.hset(meta, field, value)
-    return 0
-  },
+  lua: `local call = cjson.decode(ARGV[3])
+redis.call('HSET', KEYS[1], call.field, string.format('%.0f', call.value))
+return '[true]'`,
+  run: (db, [meta = ""], _now, _context, calls) =>
+    calls.map(({ field, value }) => {
+      db.hset(meta, field, String(value))
+      return true
+    }),
+  decode: () => true,
+  batch: false,
 }
 
-const run = (store: Store["Service"], script: Script, { args, keys }: Call) => store.run(script, keys, args)
+const contextOf = (random: Random, slots: number, maxLength: number): QueueContext => ({
+  slots,
+  share: random.pick([0.25, 0.5, 1]),
+  maxLength,
+  instance: "i1",
+  channel: "vg:i:",
+  windowMillis: 30_000,
+  graceMillis: 5_000,
+  seenMillis: 7_000,
+  callMillis: 7_200_000,
+})
+
+/** What is signalled and owed, in the order of the calls. */
+const said = <A>(answers: ReadonlyArray<StepAnswer<A>>) => ({
+  signals: answers.flatMap(({ signals = [] }) => signals),
+  settlements: answers.flatMap(({ settlements = [] }) => settlements),
+})
+const results = <A>(answers: ReadonlyArray<StepAnswer<A>>): ReadonlyArray<A> => answers.map(({ result }) => result)
 
 describe("calls that travel together", () => {
   let server: RedisServer | undefined
@@ -53,92 +74,116 @@ describe("calls that travel together", () => {
       return [yield* build(memoryStore), yield* build(redisStore(() => server?.url ?? ""))] as const
     })
 
-  /** How many scripts the server has run. */
+  /** How many rules the server has run. */
   const commands = Effect.promise(async () => {
     const stats = (await server?.command("info", "commandstats")) ?? ""
     return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
   })
 
+  /** Asks one store one call after the other, and the other one all at once. */
+  const ask = <Context extends object, Call extends object, A>(
+    [memory, redis]: readonly [Store["Service"], Store["Service"]],
+    rule: Rule<Context, Call, A>,
+    batch: ReadonlyArray<Ask<Context, Call>>,
+  ) =>
+    Effect.gen(function* () {
+      const one = yield* Effect.forEach(batch, (call) => memory.run(rule, call))
+      const together = yield* Effect.forEach(batch, (call) => redis.run(rule, call), { concurrency: "unbounded" })
+      return { one, together }
+    })
+
+  const sameOf = <Call extends object, A>(
+    stores: readonly [Store["Service"], Store["Service"]],
+    rule: Rule<object, Call, A>,
+    keys: ReadonlyArray<string>,
+    call: Call,
+    what: string,
+  ) =>
+    Effect.gen(function* () {
+      const look = { keys, now: NOW, context: NO_CONTEXT, call }
+      assert.deepStrictEqual(yield* stores[1].run(rule, look), yield* stores[0].run(rule, look), what)
+    })
+
   it.live("admits as one by one, to slots, to the queue and not at all", () =>
     Effect.gen(function* () {
-      const [memory, redis] = yield* both
+      const stores = yield* both
       let calls = 0
       const before = yield* commands
+      const outcomes = new Set<string>()
       for (let seed = 1; seed <= SEEDS; seed++) {
         const random = makeRandom(seed)
         const keys = campaignKeys(`joined-${seed}`)
         const ids: Array<string> = []
         for (let round = 0; round < 4; round++) {
-          const field = random.pick(["paused", "draining", "rest", "avg"])
-          const value = field === "rest" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
+          const now = NOW + round
+          const field = random.pick(["paused", "draining", "backoffUntil", "averageMillis"])
+          const value = field === "backoffUntil" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
           // some that are yet to come were withdrawn
           const gone = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
-          for (const store of [memory, redis]) {
-            yield* run(store, put, { keys, args: [field, value] })
-            yield* run(store, withdraw, { keys, args: [NOW + round, "0 1", "i1", "vg:i:", 30_000, ...gone] })
+          const nobody = contextOf(random, 0, 0)
+          for (const store of stores) {
+            yield* store.run(put, { keys, now, context: NO_CONTEXT, call: { field, value } })
+            yield* store.run(withdraw, { keys, now, context: nobody, call: { ids: gone } })
           }
-          const slots = random.below(9)
-          const share = random.pick([0.25, 0.5, 1])
-          const longest = random.pick([0, 3, 10, 1_000])
-          const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
+          const context = contextOf(random, random.below(9), random.pick([0, 3, 10, 1_000]))
+          const batch = Array.from({ length: 1 + random.below(40) }, (): Ask<QueueContext, Newcomer> => {
             const id = `t${ids.length}`
             ids.push(id)
-            const own = [
-              random.pick(["", "+192.0.2.1", "-2001:db8::/64"]),
-              JSON.stringify({ n: id, quote: '"\u00e9"' }),
-              random.pick(["", "a", "b", "b"]),
-            ]
-            return {
-              keys,
-              args: [NOW + round, `${slots} ${share}`, "i1", "vg:i:", 30_000, id, longest, NOW + 5, NOW + 9, ...own],
+            const call = {
+              id,
+              data: JSON.stringify({ n: id, quote: '"\u00e9"' }),
+              ...random.pick<object>([
+                {},
+                { caller: "192.0.2.1", holds: true },
+                { caller: "192.0.2.1", holds: true },
+                { caller: "2001:db8::/64" },
+              ]),
+              ...random.pick<object>([{}, { network: "a" }, { network: "b" }, { network: "b" }]),
             }
+            return { keys, now, context, call }
           })
           calls += batch.length
-          const one = yield* Effect.forEach(batch, (call) => run(memory, admit, call))
-          const together = yield* Effect.forEach(batch, (call) => run(redis, admit, call), { concurrency: "unbounded" })
-          const results = (replies: ReadonlyArray<Reply>) => replies.map((reply) => list(reply)[0])
-          const said = (replies: ReadonlyArray<Reply>, which: 1 | 2) =>
-            replies.flatMap((reply) => list(list(reply)[which] ?? []))
+          const { one, together } = yield* ask(stores, admit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(said(together, 1), said(one, 1), `signals of seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(said(together, 2), said(one, 2), `settlements of seed ${seed}, round ${round}`)
+          assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
+          for (const { _tag } of results(one)) outcomes.add(_tag)
         }
-        const look = { keys, args: [ids.length, ...ids] }
-        assert.deepStrictEqual(yield* run(redis, probe, look), yield* run(memory, probe, look), `seed ${seed}`)
+        yield* sameOf(stores, probe, keys, { tickets: ids, sessions: [] }, `seed ${seed}`)
       }
+      assert.deepStrictEqual([...outcomes].toSorted(), ["draining", "full", "starting", "waiting"])
       assert.isBelow((yield* commands) - before, calls / 4)
     }).pipe(Effect.scoped),
   )
 
   it.live("takes units of many callers, or of one many times", () =>
     Effect.gen(function* () {
-      const [memory, redis] = yield* both
+      const stores = yield* both
       let calls = 0
       const before = yield* commands
       for (let seed = 1; seed <= SEEDS; seed++) {
         const random = makeRandom(seed)
         const callers = Array.from({ length: 1 + random.below(5) }, (_, n) => `joined-${seed}-${n}`)
-        const limits = [random.pick([0, 1, 5]), random.pick([0, 3, 20]), random.pick([0, 0, 2])]
+        const context = {
+          hourly: random.pick([0, 1, 5]),
+          daily: random.pick([0, 3, 20]),
+          concurrent: random.pick([0, 0, 2]),
+        }
         let token = 0
         let now = NOW
         for (let round = 0; round < 4; round++) {
           now += random.pick([0, 1, 3_600_000, 86_400_000])
-          const answer = random.pick(["brief", ""])
-          const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
+          const omitUsage = random.percent(50)
+          const batch = Array.from({ length: 1 + random.below(40) }, () => {
             const caller = callers[random.below(callers.length)] ?? ""
-            return { keys: [logOf(caller)], args: [now, `k${token++}`, ...limits, answer] }
+            const taking = { token: `k${token++}` }
+            const call = omitUsage ? { ...taking, omitUsage } : taking
+            return { keys: [], ownKeys: [logOf(caller)], now, context, call }
           })
           calls += batch.length
-          const one = yield* Effect.forEach(batch, (call) => run(memory, scripts.take, call))
-          const together = yield* Effect.forEach(batch, (call) => run(redis, scripts.take, call), {
-            concurrency: "unbounded",
-          })
+          const { one, together } = yield* ask(stores, rules.take, batch)
           assert.deepStrictEqual(together, one, `seed ${seed}, round ${round}`)
         }
-        for (const caller of callers) {
-          const look = { keys: [logOf(caller)], args: [] }
-          assert.deepStrictEqual(yield* run(redis, limitsProbe, look), yield* run(memory, limitsProbe, look), caller)
-        }
+        for (const caller of callers) yield* sameOf(stores, limitsProbe, [logOf(caller)], {}, caller)
       }
       assert.isBelow((yield* commands) - before, calls / 4)
     }).pipe(Effect.scoped),
@@ -146,67 +191,44 @@ describe("calls that travel together", () => {
 
   it.live("takes and admits in one step: whoever is refused by the limit is in no queue", () =>
     Effect.gen(function* () {
-      const [memory, redis] = yield* both
-      const enter = chain(scripts.take, TAKE_ARGS, admit, ADMIT_ARGS)
+      const stores = yield* both
       let calls = 0
       const before = yield* commands
       const outcomes = new Set<string>()
       for (let seed = 1; seed <= SEEDS; seed++) {
         const random = makeRandom(seed)
-        const campaign = campaignKeys(`chained-${seed}`)
+        const keys = campaignKeys(`chained-${seed}`)
         const callers = Array.from({ length: 1 + random.below(9) }, (_, n) => `chained-${seed}-${n}`)
-        const limits = [random.pick([1, 3, 5]), random.pick([0, 4, 20]), random.pick([0, 0, 2])]
+        const budgets = {
+          hourly: random.pick([1, 3, 5]),
+          daily: random.pick([0, 4, 20]),
+          concurrent: random.pick([0, 0, 2]),
+        }
         const ids: Array<string> = []
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
-          const slots = random.below(6)
-          const share = random.pick([0.25, 0.5, 1])
-          const longest = random.pick([3, 10, 1_000])
-          const answer = random.pick(["brief", ""])
-          const batch = Array.from({ length: 1 + random.below(40) }, (): Call => {
+          const context = { budgets, queue: contextOf(random, random.below(6), random.pick([3, 10, 1_000])) }
+          const omitUsage = random.percent(50)
+          const batch = Array.from({ length: 1 + random.below(40) }, () => {
             const id = `t${ids.length}`
             const caller = callers[random.below(callers.length)] ?? ""
             ids.push(id)
-            const network = random.pick(["", "a", "b", "b"])
-            return {
-              keys: [logOf(caller), ...campaign],
-              args: [
-                ...[now, id, ...limits, answer],
-                ...[
-                  now,
-                  `${slots} ${share}`,
-                  "i1",
-                  "vg:i:",
-                  30_000,
-                  id,
-                  longest,
-                  now + 5,
-                  now + 9,
-                  `+${caller}`,
-                  `{"n":"${id}"}`,
-                  network,
-                ],
-              ],
-            }
+            const take = omitUsage ? { token: id, omitUsage } : { token: id }
+            const network = random.pick<object>([{}, { network: "a" }, { network: "b" }, { network: "b" }])
+            const newcomer: Newcomer = { id, caller, holds: true, data: `{"n":"${id}"}`, ...network }
+            return { keys, ownKeys: [logOf(caller)], now, context, call: { take, newcomer } }
           })
           calls += batch.length
-          const one = yield* Effect.forEach(batch, (call) => run(memory, enter, call))
-          const together = yield* Effect.forEach(batch, (call) => run(redis, enter, call), { concurrency: "unbounded" })
-          const results = (replies: ReadonlyArray<Reply>) =>
-            replies.map((reply) => {
-              const [taken, admitted] = list(reply)
-              return [taken, admitted === undefined ? "refused" : list(admitted)[0]]
-            })
+          const { one, together } = yield* ask(stores, takeAndAdmit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          for (const [, outcome] of results(one))
-            outcomes.add(typeof outcome === "string" ? outcome : String(list(outcome)[0]))
+          assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
+          for (const { admitted, refused } of results(one)) {
+            assert.strictEqual(admitted === undefined, refused !== undefined)
+            outcomes.add(admitted === undefined ? "refused" : admitted._tag)
+          }
         }
-        const look = { keys: campaign, args: [ids.length, ...ids] }
-        assert.deepStrictEqual(yield* run(redis, probe, look), yield* run(memory, probe, look), `seed ${seed}`)
-        for (const caller of callers) {
-          const budgets = { keys: [logOf(caller)], args: [] }
-          assert.deepStrictEqual(yield* run(redis, limitsProbe, budgets), yield* run(memory, limitsProbe, budgets))
-        }
+        yield* sameOf(stores, probe, keys, { tickets: ids, sessions: [] }, `seed ${seed}`)
+        for (const caller of callers) yield* sameOf(stores, limitsProbe, [logOf(caller)], {}, caller)
       }
       assert.deepStrictEqual([...outcomes].toSorted(), ["full", "refused", "starting", "waiting"])
       assert.isBelow((yield* commands) - before, calls / 4)

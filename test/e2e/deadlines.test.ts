@@ -1,7 +1,7 @@
 /** What only a deadline ends, in real time: the slots of a dead instance, and a platform that never answers. */
 import { assert, describe, it } from "@effect/vitest"
-import { START_LEASE_MILLIS } from "../../src/FifoQueue.ts"
 import { DOUBT_AGE_MILLIS } from "../../src/gatekeeper/doubts.ts"
+import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { eventually, freePort } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
 import { note, noted } from "./support/evidence.ts"

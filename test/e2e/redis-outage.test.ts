@@ -1,6 +1,6 @@
 /** The gate without its Redis: at the start, and while callers wait. */
 import { assert, describe, it } from "@effect/vitest"
-import { keysOf } from "../../src/queue/step.ts"
+import { keysOf } from "../../src/queue/keys.ts"
 import { eventually } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
 import { note, noted } from "./support/evidence.ts"

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { keysOf } from "../../src/queue/step.ts"
+import { keysOf } from "../../src/queue/keys.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, startRedis } from "../support/redis.ts"
 import { note } from "./support/evidence.ts"
@@ -166,7 +166,8 @@ const inTime = ({ exit, millis }: Stopped): void => {
 /** Tickets that are being started, by their records. */
 const starting = async ({ redis }: Scene): Promise<number> => {
   const [, tickets = ""] = keysOf("business-1/campaign-1")
-  return (await redis.command("hvals", tickets)).split("\n").filter((record) => record.startsWith('["s"')).length
+  const records = (await redis.command("hvals", tickets)).split("\n").filter((record) => record !== "")
+  return records.filter((record) => JSON.parse(record).state === "starting").length
 }
 
 const seconds = (millis: number): string => `${(millis / 1000).toFixed(2)} s`

@@ -34,10 +34,10 @@ const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
     Store,
     Effect.map(Store, (store) => ({
       ...store,
-      run: (script, keys, args) =>
+      run: (rule, ask) =>
         state.away
           ? Effect.fail(new StoreUnavailable({ message: "The shared store cannot be reached." }))
-          : store.run(script, keys, args),
+          : store.run(rule, ask),
     })),
   ).pipe(Layer.provide(memory.layer))
 

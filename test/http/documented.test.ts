@@ -288,7 +288,7 @@ describe("the document says all of", () => {
     Store,
     Effect.map(Store, (real) => ({
       ...real,
-      run: (script, keys, args) => Effect.andThen(failing.as, real.run(script, keys, args)),
+      run: (rule, ask) => Effect.andThen(failing.as, real.run(rule, ask)),
       ping: Effect.andThen(
         Effect.suspend(() => failing.as),
         real.ping,

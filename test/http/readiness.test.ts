@@ -16,7 +16,7 @@ const makeStore = () => {
     Store,
     Effect.map(Store, (real) => ({
       ...real,
-      run: (script, keys, args) => (script.name === state.refused ? refusal : real.run(script, keys, args)),
+      run: (rule, ask) => (rule.name === state.refused ? refusal : real.run(rule, ask)),
       ping: Effect.suspend(() => {
         state.pings++
         return state.takesWrites ? Effect.yieldNow : refusal

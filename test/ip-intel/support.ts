@@ -35,7 +35,7 @@ export class FakeStore {
 
   readonly service: Store["Service"] = Store.of({
     run: () => Effect.die("not used"),
-    spans: true,
+    crossSlot: true,
     get: (key) =>
       this.#up(() => {
         this.gets += 1

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { signalOf } from "../../src/queue/replies.ts"
-import { KEY_COUNT, keysOf } from "../../src/queue/step.ts"
+import { keysOf, quarantineKeyOf } from "../../src/queue/keys.ts"
+import { readSignal } from "../../src/queue/signals.ts"
+import { QUEUE_KEY_COUNT, queueKeys } from "../../src/rules/keys.ts"
+import type { Signal } from "../../src/rules/step.ts"
 
 /** What Redis Cluster hashes: the text between the first brace and the next closing one, when there is any. */
 const hashed = (key: string): string => /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key
@@ -16,7 +18,7 @@ describe("the keys of a campaign", () => {
     fc.assert(
       fc.property(campaign, (name) => {
         const keys = keysOf(name)
-        assert.strictEqual(new Set(keys).size, KEY_COUNT)
+        assert.strictEqual(new Set(keys).size, QUEUE_KEY_COUNT)
         assert.strictEqual(new Set(keys.map(hashed)).size, 1)
       }),
     )
@@ -26,23 +28,50 @@ describe("the keys of a campaign", () => {
     fc.assert(
       fc.property(campaign, campaign, (one, other) => {
         fc.pre(one !== other)
-        assert.lengthOf(new Set([...keysOf(one), ...keysOf(other)]), 2 * KEY_COUNT)
+        assert.lengthOf(new Set([...keysOf(one), ...keysOf(other)]), 2 * QUEUE_KEY_COUNT)
       }),
     )
+  })
+
+  it("are known to the rules by the same names", () => {
+    const keys = keysOf("a")
+    for (const [name, key] of Object.entries(queueKeys(keys))) assert.strictEqual(key, `vg2:{a}:${name}`)
+    assert.sameMembers(Object.values(queueKeys(keys)), [...keys])
+    assert.strictEqual(quarantineKeyOf("a"), queueKeys(keys).quarantine)
   })
 })
 
 describe("a signal", () => {
-  it("is read as it was written", () => {
-    assert.deepStrictEqual(signalOf("t", "called", "1700000000000 7"), {
-      ticket: "t",
-      kind: { _tag: "called", startBefore: 1_700_000_000_000, lease: "7" },
-    })
-    assert.deepStrictEqual(signalOf("t", "ended", "R"), { ticket: "t", kind: { _tag: "ended", state: "reclaimed" } })
+  it("is read as it was written, whatever the order of its fields", () => {
+    const signals: ReadonlyArray<Signal> = [
+      { ticket: "t", kind: { _tag: "called", startBefore: 1_700_000_000_000, lease: "7" } },
+      { ticket: "t", kind: { _tag: "ended", state: "reclaimed" } },
+    ]
+    for (const { kind, ticket } of signals) {
+      assert.deepStrictEqual(readSignal(JSON.stringify({ ticket, kind })), { ticket, kind })
+      assert.deepStrictEqual(readSignal(JSON.stringify({ kind, ticket })), { ticket, kind })
+    }
   })
 
-  it("with a state or a time that nobody knows is a fault", () => {
-    assert.throws(() => signalOf("t", "ended", "?"), TypeError)
-    assert.throws(() => signalOf("t", "called", "soon 7"), TypeError)
+  it("with a state or a time that nobody knows is none", () => {
+    for (const kind of [
+      { _tag: "ended", state: "?" },
+      { _tag: "ended", state: "waiting" },
+      { _tag: "called", startBefore: "soon", lease: "7" },
+      { _tag: "called", startBefore: 1_700_000_000_000 },
+      { _tag: "renamed", state: "ended" },
+    ]) {
+      assert.isUndefined(readSignal(JSON.stringify({ ticket: "t", kind })))
+    }
+    for (const message of [
+      "",
+      "t ended E",
+      "null",
+      "[]",
+      '{"ticket":"t"}',
+      '{"kind":{"_tag":"ended","state":"ended"}}',
+    ]) {
+      assert.isUndefined(readSignal(message))
+    }
   })
 })

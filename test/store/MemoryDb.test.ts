@@ -57,4 +57,25 @@ describe("MemoryDb", () => {
     assert.deepStrictEqual([data.get("z"), data.hget("z", "m"), data.hlen("z")], [undefined, undefined, 0])
     assert.isFalse(data.zrem("absent", "m"))
   })
+
+  it("sets several fields, adds several members, and reads members by rank", () => {
+    const data = db()
+    data.hsetMany("h", ["a", "1", "b", "2", "a", "3"])
+    assert.deepStrictEqual([data.hget("h", "a"), data.hget("h", "b"), data.hlen("h")], ["3", "2", 2])
+    data.zaddMany("z", [3, "c", "1", "a", 2, "b"])
+    assert.deepStrictEqual(data.zrange("z", 0, 2), ["a", "b"])
+    assert.deepStrictEqual(data.zrange("z", 1, Number.POSITIVE_INFINITY), ["b", "c"])
+    assert.deepStrictEqual([data.zrange("z", 3, 1), data.zrange("z", 0, 0), data.zrange("none", 0, 9)], [[], [], []])
+  })
+
+  it("keeps the members with the highest scores, and no key where these are none", () => {
+    const data = db()
+    data.zaddMany("z", [3, "c", 1, "a", 2, "b"])
+    data.zkeepLast("z", 3)
+    assert.strictEqual(data.zcard("z"), 3)
+    data.zkeepLast("z", 2)
+    assert.deepStrictEqual(data.zrange("z", 0, 9), ["b", "c"])
+    data.zkeepLast("z", 0)
+    assert.strictEqual(data.size, 0)
+  })
 })

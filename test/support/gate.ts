@@ -11,7 +11,6 @@ import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
 import type { CapacityUnknown } from "../../src/gatekeeper/capacity.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
-import { HOUR, OPEN } from "../../src/limits/units.ts"
 import {
   AtCapacity,
   type Concurrency,
@@ -25,12 +24,13 @@ import {
 import { PushChannel } from "../../src/PushChannel.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
 import { keysOf, type RateLimiter } from "../../src/RateLimiter.ts"
+import { HOUR, OPEN } from "../../src/rules/limits/units.ts"
 import type { PushEvent, SessionConfig, Started } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
-import { type Script, Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
-import { integer } from "../../src/store/reply.ts"
+import { NO_CONTEXT } from "../../src/store/rule.ts"
 
 /** When every test begins (ms since 1970). */
 export const BEGIN = 1_800_000_000_000
@@ -256,13 +256,14 @@ export const stateOf = (ticket: string) =>
 export const eventsOf = (world: World, ticket: string): ReadonlyArray<PushEvent> =>
   world.pushed.filter(([to]) => to === ticket).map(([, event]) => event)
 
-/** Counts a caller's units of the last hour. KEYS as the limiter's · ARGV 1 an hour ago */
-const unitsSince: Script = {
+/** Counts a caller's units of the last hour. Keys: its log */
+const unitsSince: Rule<object, { readonly ago: number }, number> = {
   name: "test.units",
-  numberOfKeys: 1,
-  lua: "return 0",
-  memory: (db, [log = ""], [ago = ""]) =>
-    db.zcountFrom(log, Number(ago) + 1) - db.zcountFrom(log, OPEN) + db.zcountFrom(log, OPEN + Number(ago) + 1),
+  run: (db, [log = ""], _now, _context, calls) =>
+    calls.map(({ ago }) => db.zcountFrom(log, ago + 1) - db.zcountFrom(log, OPEN) + db.zcountFrom(log, OPEN + ago + 1)),
+  lua: "return '[0]'",
+  decode: Number,
+  batch: false,
 }
 
 /** How many more requests of this caller the hourly budget has; of the memory store alone, and without a trace. */
@@ -270,8 +271,9 @@ export const remaining = (address = CALLER) =>
   Effect.gen(function* () {
     const store = yield* Store
     const { Security } = yield* Settings
-    const ago = (yield* store.now) - HOUR
-    const used = integer(yield* store.run(unitsSince, [keysOf(limitKey(address))[0] ?? ""], [ago]))
+    const now = yield* store.now
+    const [log] = keysOf(limitKey(address))
+    const used = yield* store.run(unitsSince, { keys: [log], now, context: NO_CONTEXT, call: { ago: now - HOUR } })
     return Math.max(0, Security.RateLimitHourly - used)
   })
 

@@ -118,7 +118,7 @@ interface Answered<Stored> {
 
 export type Probed = Answered<Record>
 
-const recordOf = (ticket: Ticket): Record => ({
+export const recordOf = (ticket: Ticket): Record => ({
   state: ticket.state,
   seq: ticket.seq,
   lease: ticket.lease ?? "",

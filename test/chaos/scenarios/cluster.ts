@@ -1,6 +1,6 @@
 /** A Redis Cluster of six nodes loses the master that serves the campaign: its replica takes over. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { keysOf } from "../../../src/queue/step.ts"
+import { keysOf } from "../../../src/queue/keys.ts"
 import { startCluster } from "../../support/redis-topologies.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"

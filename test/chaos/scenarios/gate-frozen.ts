@@ -8,8 +8,9 @@ import { eventually } from "../../support/process.ts"
 import { startRedis } from "../../support/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
-import { makeRig } from "../support/rig.ts"
+import { makeRig, type Rig } from "../support/rig.ts"
 import type { Row, Scenario, Size } from "../support/scenario.ts"
+import type { Seat } from "../support/seats.ts"
 
 const SIZES = { small: { callers: 40, slots: 4, times: 1 }, full: { callers: 300, slots: 10, times: 2 } }
 /** Callers who come to a gate in the moment when it wakes. */
@@ -21,6 +22,22 @@ interface Still {
   readonly millis: number
   readonly fault: (times: number) => string
   readonly clocks: Environment
+}
+
+/** Whoever the gate that woke calls from now on has the start window before them: its time is Redis's again. */
+const tellsTime = async (rig: Rig, { url }: Seat): Promise<void> => {
+  const crowd = rig.crowd({
+    callers: AT_ONCE,
+    arriveMillis: 1,
+    talkMillis: [50, 200],
+    entrances: () => [url],
+  })
+  await crowd.done(120_000)
+  for (const { name, turn } of crowd.callers) {
+    if (turn !== undefined && turn.until <= turn.heardAt) {
+      rig.wrongs.add(`caller ${name} heard of its turn ${turn.heardAt - turn.until} ms after the end of it`)
+    }
+  }
 }
 
 const stand = async (
@@ -58,7 +75,7 @@ const stand = async (
     const since = platform.sessions.length
     await eventually("starts in flight", () => platform.sessions.length >= since + Math.ceil(slots / 2))
     const before = await rig.view.look()
-    inFlight += [...(before?.tickets.values() ?? [])].filter(({ state }) => state === "s").length
+    inFlight += [...(before?.tickets.values() ?? [])].filter(({ state }) => state === "starting").length
     await still.kill("SIGSTOP")
     const began = performance.now()
     platform.hold = false
@@ -76,13 +93,14 @@ const stand = async (
     // what was over stays so, whatever the waking gate brings
     for (const [id, { lease, state }] of asleep?.tickets ?? []) {
       const now = woken?.tickets.get(id)
-      if (!["F", "M", "A", "E", "R"].includes(state) || now === undefined) continue
+      if (!["failed", "missed", "abandoned", "ended", "reclaimed"].includes(state) || now === undefined) continue
       if (now.state !== state || now.lease !== lease) {
         rig.wrongs.add(`I8: a ticket that was ${state} with lease ${lease} is ${now.state} with ${now.lease}`)
       }
     }
     await crowd.done(120_000)
     await woke.done(120_000)
+    await tellsTime(rig, still)
   }
   // "ended": bound just before, and given up by the platform before its caller could be told of it
   const verdict = await judge(rig, { outcomes: ["failed", "dead session", "ended"], putBack: true })

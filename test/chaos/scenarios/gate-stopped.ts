@@ -23,7 +23,7 @@ const DECIDED_MILLIS = 3_000
 /** What is being started now, each ticket by its lease. */
 const starting = async ({ view }: Rig): Promise<ReadonlyMap<string, string>> => {
   const tickets = (await view.look())?.tickets ?? new Map()
-  return new Map([...tickets].flatMap(([id, { lease, state }]) => (state === "s" ? [[id, lease] as const] : [])))
+  return new Map([...tickets].flatMap(([id, { lease, state }]) => (state === "starting" ? [[id, lease] as const] : [])))
 }
 
 /** Waits until none of these is being started any more; how long that took, or undefined when it does not happen. */

@@ -31,7 +31,7 @@ const lostOf = async (rig: Rig): Promise<{ readonly tickets: number; readonly en
   const tickets = callers.filter(({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false).length
   const ends = rig.platform.sessions.filter(
     ({ conversationId, released, webId }) =>
-      released && state?.over.has(webId) === false && state.over.has(conversationId) === false,
+      released && state?.endedSessions.has(webId) === false && state.endedSessions.has(conversationId) === false,
   ).length
   return { tickets, ends }
 }

@@ -3,7 +3,7 @@
  * somebody else writes what is no record.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
+import { keysOf, quarantineKeyOf } from "../../../src/queue/keys.ts"
 import { type RedisServer, startRedis } from "../../support/redis.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
@@ -74,7 +74,7 @@ const scribble = async (redis: RedisServer, n: number): Promise<void> => {
   await redis.command("zadd", key("presence"), String(Date.now() + 60_000), `${junk}-present`)
   await redis.command("zadd", key("leases"), String(Date.now() - 1), `${junk}-held`)
   await redis.command("zadd", key("passed"), "0", `${junk}-passed`)
-  await redis.command("zadd", key("settle"), "0", `${junk}-owed`)
+  await redis.command("zadd", key("settlements"), "0", `${junk}-owed`)
   await redis.command("hset", key("tickets"), `${junk}-ticket`, "no ticket")
   await redis.command("zadd", key("leases"), String(Date.now() - 1), `${junk}-ticket`)
   await redis.command("hset", key("sessions"), `${junk}-session`, `${junk}-ticket`)
@@ -99,7 +99,7 @@ export const junkRecords: Scenario = {
     await all
     const back = await orderBack(rig, performance.now())
     const verdict = await judge(rig, { outcomes: [] })
-    const kept = Number(await redis.command("zcard", keysOf("business-1/campaign-1")[KEY_COUNT - 1] ?? ""))
+    const kept = Number(await redis.command("zcard", quarantineKeyOf("business-1/campaign-1")))
     return [
       {
         fault: `somebody writes what is no record into the queue's keys, ${written} times eight of it, under ${callers} callers`,

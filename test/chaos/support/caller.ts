@@ -46,6 +46,8 @@ export interface Caller {
 export interface CallerOptions {
   readonly name: number
   readonly chance: Chance
+  /** the campaign that it asks for; the default one when absent */
+  readonly campaignId: string | undefined
   /** where gates are reached */
   readonly entrances: () => ReadonlyArray<string>
   /** talks on the platform */
@@ -85,7 +87,7 @@ export const makeCaller = (name: number): Caller => ({
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
-  const { chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
+  const { campaignId, chance, entrances, name, reactMillis, startsOver, stopped, talk, talkMillis, wrong } = options
   const headers = { "x-forwarded-for": addressOf(name) }
   let turn = name
   const entrance = (): string => {
@@ -104,7 +106,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     for (let n = 1; !stopped(); n++) {
       caller.attempt = `c${name}-${n}`
       caller.askedAt = performance.now()
-      const answer = await send("POST", "/api/session/request", { clientIdentifier: caller.attempt })
+      const answer = await send("POST", "/api/session/request", { campaignId, clientIdentifier: caller.attempt })
       caller.answeredAt = performance.now()
       if (answer?.status === 200 || answer?.status === 202) {
         caller.ticket = textOf(answer, "uniqueRequestId")
@@ -147,12 +149,14 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     return { outcome: "stopped" }
   }
 
+  /** one start at a time, though connections come and go meanwhile */
+  let starting: ReturnType<typeof start> | undefined
   const wait = (): Promise<Left> =>
     new Promise((resolve) => {
       const url = `${entrance().replace(/^http/, "ws")}/api/session/${caller.ticket}/events`
       const socket = new WebSocket(url, { headers, handshakeTimeout: 10_000 })
       let settled = false
-      let starting = false
+      let reacting = false
       const settle = (left: Left): void => {
         if (settled) return
         settled = true
@@ -164,17 +168,21 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         if (stopped()) settle({ outcome: "stopped" })
       }, 200)
       const begin = async (): Promise<void> => {
-        if (starting) return
-        starting = true
-        await sleep(reactMillis)
-        if (startsOver === "websocket") {
-          if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"start"}')
-          starting = false
+        if (startsOver !== "websocket") {
+          starting ??= sleep(reactMillis)
+            .then(start)
+            .finally(() => {
+              starting = undefined
+            })
+          const left = await starting
+          if (left !== undefined) settle(left)
           return
         }
-        const left = await start()
-        starting = false
-        if (left !== undefined) settle(left)
+        if (reacting) return
+        reacting = true
+        await sleep(reactMillis)
+        if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"start"}')
+        reacting = false
       }
       socket.on("message", (data) => {
         const event: Readonly<Record<string, unknown>> = JSON.parse(String(data))

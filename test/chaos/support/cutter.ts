@@ -36,7 +36,10 @@ export const startCutter = async (target: number, chance: Chance, port = 0): Pro
     if (swallowed !== undefined) {
       client.pause()
       client.on("error", () => client.destroy())
-      swallowed.push(() => connected(client))
+      swallowed.push(() => {
+        connected(client)
+        client.resume()
+      })
       return
     }
     const server = createConnection({ host: "127.0.0.1", port: target })

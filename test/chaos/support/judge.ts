@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { CIRCUIT_OPEN_MILLIS } from "../../../src/PlatformApi.ts"
 import { ask, field } from "../../e2e/support/http.ts"
 import { eventually } from "../../support/process.ts"
+import { TERMINAL } from "../../support/queue-invariants.ts"
 import type { QueueState } from "../../support/queue-probe.ts"
 import type { Caller } from "./caller.ts"
 import type { Rig } from "./rig.ts"
@@ -37,8 +38,6 @@ export interface Verdict {
 /** Callers are not held to be present when the test's own process stood still for so long. */
 const STALLED_MILLIS = 2_000
 
-const TERMINAL = new Set(["E", "L", "A", "M", "F", "R", "X"])
-
 const count = <A>(all: Iterable<A>, key: (one: A) => string): ReadonlyMap<string, number> => {
   const found = new Map<string, number>()
   for (const one of all) found.set(key(one), (found.get(key(one)) ?? 0) + 1)
@@ -57,7 +56,7 @@ const drain = async (rig: Rig): Promise<QueueState> => {
   const summary = (): string =>
     state === undefined
       ? "the store does not answer"
-      : `${state.waiting.size} wait, ${state.leases.size} leases, ${state.settle.size} owed, ${state.sessions.size} session ids, ` +
+      : `${state.waiting.size} wait, ${state.leases.size} leases, ${state.settlements.size} owed, ${state.sessions.size} session ids, ` +
         `live ${state.meta.get("live")}, platform ${rig.platform.running()} running, ${rig.platform.untold()} untold`
   await eventually(
     "the queue drains",
@@ -66,7 +65,8 @@ const drain = async (rig: Rig): Promise<QueueState> => {
       const { platform } = rig
       const empty =
         state !== undefined &&
-        state.waiting.size + state.leases.size + state.settle.size + state.sessions.size + state.presence.size === 0 &&
+        state.waiting.size + state.leases.size + state.settlements.size + state.sessions.size + state.presence.size ===
+          0 &&
         platform.running() === 0 &&
         platform.untold() === 0
       if (!empty) throw new Error(summary())
@@ -81,7 +81,7 @@ const drain = async (rig: Rig): Promise<QueueState> => {
 /** I2: by the store's own record, whoever got a later lease had a later place, unless it was put back and called again. */
 const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): ReadonlyArray<string> => {
   const called = [...tickets]
-    .filter(([id, { lease }]) => lease !== "0" && !id.startsWith("?") && !again(id))
+    .filter(([id, { lease }]) => lease !== "" && !id.startsWith("?") && !again(id))
     .map(([, ticket]) => ticket)
     .toSorted((a, b) => Number(a.lease) - Number(b.lease))
   return called.flatMap(({ lease, seq }, i) => {
@@ -133,11 +133,11 @@ const allFree = async (rig: Rig): Promise<ReadonlyArray<string>> => {
 
 const takeAll = async (rig: Rig): Promise<ReadonlyArray<string>> => {
   const { platform, seats } = rig
-  const { slots } = rig.options
+  const { campaign: campaignId, slots } = rig.options
   const request = (n: number) =>
     ask("POST", `${seats[n % seats.length]?.url}/api/session/request`, {
       headers: { "x-forwarded-for": `198.19.1.${n + 1}` },
-      body: { clientIdentifier: `last-${n}` },
+      body: { campaignId, clientIdentifier: `last-${n}` },
     })
   const answers = await Promise.all(Array.from({ length: slots + 1 }, (_, n) => request(n)))
   const statuses = count(answers, (answer) => [answer.status, field(answer, "code")].join(" ").trim())
@@ -196,14 +196,14 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     if (outcome !== "talked" && !allowed.outcomes.includes(outcome))
       wrongs.add(`I3: ${n} callers ended as "${outcome}"`)
   }
-  for (const [id, { state: letter }] of state.tickets) {
-    if (!TERMINAL.has(letter)) wrongs.add(`I3: ticket ${id.slice(0, 4)}… is left in state ${letter}`)
+  for (const [id, { state: left }] of state.tickets) {
+    if (!TERMINAL.has(left)) wrongs.add(`I3: ticket ${id.slice(0, 4)}… is left in state ${left}`)
   }
   if (!allowed.rollback && !allowed.emptied) {
     for (const caller of callers) {
-      const letter = caller.ticket === undefined ? undefined : state.tickets.get(caller.ticket)?.state
-      if (caller.outcome === "talked" && letter !== "E")
-        wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${letter}`)
+      const end = caller.ticket === undefined ? undefined : state.tickets.get(caller.ticket)?.state
+      if (caller.outcome === "talked" && end !== "ended")
+        wrongs.add(`I3: caller ${caller.name} talked, its ticket is ${end}`)
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
     const seen = watch.putBack()

@@ -15,12 +15,12 @@ export interface OrderBack {
 let attempts = 0
 
 /** Asks as somebody new until it is answered, then gives back what it got. */
-const answered = async ({ platform, seats }: Rig, since: number, deadline: number): Promise<number> => {
+const answered = async ({ options, platform, seats }: Rig, since: number, deadline: number): Promise<number> => {
   for (let n = 0; performance.now() < deadline; n++) {
     const url = seats[n % seats.length]?.url ?? ""
     const answer = await ask("POST", `${url}/api/session/request`, {
       headers: { "x-forwarded-for": "198.19.0.1" },
-      body: { clientIdentifier: `order-${attempts++}` },
+      body: { campaignId: options.campaign, clientIdentifier: `order-${attempts++}` },
     }).catch(() => undefined)
     if (answer?.status === 200 || answer?.status === 202) {
       const took = performance.now() - since

@@ -20,6 +20,8 @@ export interface RigOptions {
   readonly viewUrl?: string
   readonly gates: number
   readonly slots: number
+  /** the campaign (`WebCampaignId`) that callers ask for and that is looked at; the default one when absent */
+  readonly campaign?: string
   readonly settings?: Environment
   /** settings of one gate alone */
   readonly settingsOf?: (gate: number) => Environment
@@ -27,6 +29,10 @@ export interface RigOptions {
   readonly platformPort?: (port: number) => Promise<number>
   /** puts something before a gate; answers the address to use */
   readonly entrance?: (port: number) => Promise<string>
+  /** the gates that the platform's webhooks come to, in turn; all by default */
+  readonly webhookGates?: ReadonlyArray<number>
+  /** how the platform tells of an end; each time one of these gates when absent */
+  readonly webhook?: (sessionId: string, seats: ReadonlyArray<Seat>) => ReturnType<typeof postWebhook>
   readonly platformLimit?: number
   readonly joinMillis?: number
   readonly startMillis?: number
@@ -73,14 +79,17 @@ export interface Rig {
 }
 
 export const makeRig = async (options: RigOptions): Promise<Rig> => {
-  const { bench, gates, seed, slots, storeUrl } = options
+  const { bench, campaign, gates, seed, slots, storeUrl } = options
   const chance = new Chance(seed)
   const seats: Array<Seat> = []
+  const webhookGates = options.webhookGates ?? Array.from({ length: gates }, (_, gate) => gate)
   let next = 0
+  const webhookUrl = (): string => seats[webhookGates[next++ % webhookGates.length] ?? 0]?.url ?? ""
+  const webhook = options.webhook ?? ((id: string) => postWebhook(webhookUrl(), id))
   const platform = bench.own(
     await startChaosPlatform({
       chance: new Chance(seed + 1),
-      webhook: (id) => postWebhook(seats[next++ % seats.length]?.url ?? "", id),
+      webhook: (id) => webhook(id, seats),
       ...(options.platformLimit === undefined ? {} : { limit: options.platformLimit }),
       ...(options.joinMillis === undefined ? {} : { joinMillis: options.joinMillis }),
       ...(options.startMillis === undefined ? {} : { startMillis: options.startMillis }),
@@ -105,7 +114,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   // all or none: what starts later than a failure would belong to nobody
   for (const seat of seats) await seat.start()
   await Promise.all(seats.map((seat) => seat.ready()))
-  const view = bench.own(viewStore(options.viewUrl ?? storeUrl))
+  const view = bench.own(viewStore(options.viewUrl ?? storeUrl, campaign))
   const watch = bench.own(watchStore(view, slots, options.lookEveryMillis, options.calledAnew !== true))
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
@@ -132,6 +141,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       await runCaller(caller, {
         name,
         chance: its,
+        campaignId: campaign,
         entrances: entrances ?? (() => seats.map((seat) => seat.url)),
         talk: platform.talk,
         talkMillis: its.between(least, most),
@@ -160,6 +170,12 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       },
     }
     crowds.push(crowd)
+    // a scenario that fails leaves nobody behind who would ask for ever
+    bench.own({
+      dispose: async () => {
+        stopped = true
+      },
+    })
     return crowd
   }
   return { options, chance, platform, seats, view, watch, wrongs, stalled: () => delay.max / 1e6, crowds, crowd }

@@ -8,6 +8,8 @@ export interface Seat {
   readonly port: number
   /** `http://127.0.0.1:port`, or where a proxy of the test stands in front of it */
   readonly url: string
+  /** what the process that is started next has */
+  settings: Environment
   readonly gate: () => Gate
   /** what each process that ran here wrote */
   readonly outputs: () => ReadonlyArray<string>
@@ -41,10 +43,11 @@ export const makeSeat = async (
   const seat: Seat = {
     port,
     url,
+    settings: environment,
     gate,
     outputs: () => all.map(({ output }) => output()),
     start: async () => {
-      current = await oneAtATime(() => bench.gate({ ...environment, Server__Port: String(port) }))
+      current = await oneAtATime(() => bench.gate({ ...seat.settings, Server__Port: String(port) }))
       all.push(current)
     },
     kill: async (signal) => {

@@ -1,98 +1,64 @@
 /** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
-import { Effect, Layer, Logger, ManagedRuntime } from "effect"
-import { KEY_COUNT, keysOf } from "../../../src/queue/step.ts"
-import { type Reply, type Script, Store } from "../../../src/Store.ts"
+import { Effect, Layer, Logger, ManagedRuntime, Schema } from "effect"
+import { keysOf } from "../../../src/queue/keys.ts"
+import { type Rule, Store } from "../../../src/Store.ts"
 import * as redis from "../../../src/store/redis.ts"
-import { list, text } from "../../../src/store/reply.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { contradictions } from "../../support/queue-invariants.ts"
-import type { QueueState, Record } from "../../support/queue-probe.ts"
+import { type QueueState, recordOf } from "../../support/queue-probe.ts"
 import { connectionTo } from "../../support/stores.ts"
 
-/** Everything of a campaign: KEYS those of a queue, reply as many lists of names and values, in the order of the keys. */
-const snapshot: Script = {
+/** A hash or a sorted set: names and values. */
+type Pairs = ReadonlyArray<readonly [name: string, value: string]>
+
+/** Everything of a campaign, in the order of its keys. */
+const snapshot: Rule<object, object, ReadonlyArray<Pairs>> = {
   name: "test.snapshot",
-  numberOfKeys: KEY_COUNT,
   lua: `-- test.snapshot
-local found = {}
+local all = {}
 for i, key in ipairs(KEYS) do
-  if i <= 3 or i == 7 or i == 12 then found[i] = redis.call('HGETALL', key) else found[i] = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+  local isHash = i <= 3 or i == 7 or i == 12
+  local flat = isHash and redis.call('HGETALL', key) or redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  local pairs = {}
+  for n = 1, #flat, 2 do pairs[#pairs + 1] = '[' .. cjson.encode(flat[n]) .. ',' .. cjson.encode(flat[n + 1]) .. ']' end
+  all[i] = '[' .. table.concat(pairs, ',') .. ']'
 end
-return found
+return '[[' .. table.concat(all, ',') .. ']]'
 `,
-  memory: () => [],
+  run: () => [],
+  decode: Schema.decodeUnknownSync(Schema.Array(Schema.Array(Schema.Tuple([Schema.String, Schema.String])))),
+  batch: false,
 }
 
-const KEYS = keysOf("business-1/campaign-1")
+/** The campaign that every gate of `settingsFor` serves. */
+export const DEFAULT_CAMPAIGN = "campaign-1"
 
 /** What a scenario writes there itself begins so, and is not looked at. */
 export const JUNK = "junk-"
 
-const pairs = <A>(reply: Reply | undefined, read: (value: string) => A): ReadonlyMap<string, A> => {
-  const flat = list(reply).map(text)
-  return new Map(
-    flat.flatMap((name, i) =>
-      i % 2 === 0 && !name.startsWith(JUNK) ? [[name, read(flat[i + 1] ?? "")] as const] : [],
-    ),
-  )
-}
+const pairsOf = <A>(found: Pairs | undefined, read: (value: string) => A): ReadonlyMap<string, A> =>
+  new Map((found ?? []).flatMap(([name, value]) => (name.startsWith(JUNK) ? [] : [[name, read(value)] as const])))
 
-const recordOf = (json: string): Record => {
-  const [
-    state = "",
-    seq,
-    lease = "",
-    instance = "",
-    caller = "",
-    since,
-    ,
-    network = "",
-    ,
-    calledAt,
-  ]: ReadonlyArray<string> = JSON.parse(json)
-  return {
-    state,
-    seq: Number(seq),
-    lease,
-    instance,
-    caller,
-    since: Number(since),
-    calledAt: Number(calledAt ?? since),
-    network,
-  }
-}
+const same = (value: string): string => value
 
-const stateOf = (reply: Reply): QueueState => {
-  const [
-    meta,
-    tickets,
-    data,
-    waiting,
-    presence,
-    leases,
-    sessions,
-    over,
-    forget,
-    settle,
-    passed,
-    networks,
-    parked,
-    gates,
-  ] = list(reply)
+const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
+  const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
+  const [networks, parked, gates] = rest
   return {
-    meta: pairs(meta, Number),
-    tickets: pairs(tickets, recordOf),
-    data: pairs(data, (value) => value),
-    sessions: pairs(sessions, (value) => value),
-    waiting: pairs(waiting, Number),
-    presence: pairs(presence, Number),
-    leases: pairs(leases, Number),
-    over: pairs(over, Number),
-    forget: pairs(forget, Number),
-    settle: pairs(settle, Number),
-    passed: new Set(pairs(passed, Number).keys()),
-    networks: pairs(networks, Number),
-    parked: pairs(parked, Number),
-    gates: pairs(gates, Number),
+    meta: pairsOf(meta, Number),
+    tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
+    data: pairsOf(data, same),
+    sessions: pairsOf(sessions, same),
+    waiting: pairsOf(waiting, Number),
+    presence: pairsOf(presence, Number),
+    leases: pairsOf(leases, Number),
+    endedSessions: pairsOf(ended, Number),
+    forget: pairsOf(forget, Number),
+    settlements: pairsOf(settlements, Number),
+    passed: new Set(pairsOf(passed, Number).keys()),
+    networks: pairsOf(networks, Number),
+    parked: pairsOf(parked, Number),
+    gates: pairsOf(gates, Number),
   }
 }
 
@@ -102,13 +68,15 @@ export interface StoreView {
   readonly dispose: () => Promise<void>
 }
 
-export const viewStore = (url: string): StoreView => {
+/** `campaign` is its `WebCampaignId`. */
+export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN): StoreView => {
+  const keys = keysOf(`business-1/${campaign}`)
   const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
   return {
     look: () =>
       runtime.runPromise(
-        Store.use((store) => store.run(snapshot, KEYS, [])).pipe(
-          Effect.map((reply) => stateOf(reply)),
+        Store.use((store) => store.run(snapshot, { keys, now: 0, context: NO_CONTEXT, call: {} })).pipe(
+          Effect.map(stateOf),
           Effect.catch(() => Effect.succeed(undefined)),
         ),
       ),
@@ -144,15 +112,15 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
       const state = await view.look()
       if (state !== undefined) {
         // the grace is given anew with them, and lasts longer than the time between two looks
-        if ((state.meta.get("mercy") ?? 0) > 0) windowsAnew = true
+        if ((state.meta.get("graceUntil") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
-          const before = leases.get(id) ?? "0"
-          if (strict && before !== "0" && before !== lease)
+          const before = leases.get(id) ?? ""
+          if (strict && before !== "" && before !== lease)
             wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
           // what is kept with a start in doubt begins with its ticket
-          if (state.tickets.get(id)?.state === "u") putBack.add(state.data.get(id)?.split(" ")[0] ?? "")
-          if (state.tickets.get(id)?.state === "w" && lease !== "0") putBack.add(id)
+          if (state.tickets.get(id)?.state === "doubt") putBack.add(state.tickets.get(id)?.ticket ?? "")
+          if (state.tickets.get(id)?.state === "waiting" && lease !== "") putBack.add(id)
         }
         peak = Math.max(peak, state.leases.size)
         if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)

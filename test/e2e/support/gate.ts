@@ -56,11 +56,22 @@ export interface Running {
   readonly dispose: () => Promise<void>
 }
 
+/** Another checkout, whose build gates run from instead of this one's. */
+const otherCheckout = (): string | undefined => process.env.GATES_FROM
+
+/** This checkout's program is brought up to date first. */
+const programToRun = async (): Promise<string> => {
+  const other = otherCheckout()
+  if (other !== undefined) return join(other, "dist/main.js")
+  await whenBuilt()
+  return program
+}
+
 /** Starts the program in an empty directory with nothing but these variables. */
 const launch = async (args: ReadonlyArray<string>, environment: Environment): Promise<Running> => {
-  await whenBuilt()
+  const main = await programToRun()
   const cwd = mkdtempSync(join(tmpdir(), "voicegate-e2e-"))
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -143,7 +154,8 @@ const start = async (environment: Environment, args: ReadonlyArray<string>): Pro
       },
       LISTENS_WITHIN_MILLIS,
     )
-    await judgeByItsDocument(url)
+    // an older one's answers are not all as its document says
+    if (otherCheckout() === undefined) await judgeByItsDocument(url)
   } catch (error) {
     await running.dispose()
     throw error

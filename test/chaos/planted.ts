@@ -1,0 +1,91 @@
+/**
+ * Faults planted on purpose in the program that gates run from: each is a mistake that somebody could make, and its scenario must find
+ * it (`node scripts/chaos.ts --planted`). The Lua of a changed rule is made anew when the copy is built.
+ */
+
+export interface Planted {
+  readonly name: string
+  /** the scenario that must find it */
+  readonly scenario: string
+  /** the source file, and the text in it, there once, that is replaced */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+  /** what the scenario says of it; another violation alone does not count as this fault */
+  readonly says: RegExp
+}
+
+export const planted: ReadonlyArray<Planted> = [
+  {
+    // a gate goes on writing to the old master until that is told to be a replica
+    name: "failover-unheard",
+    scenario: "sentinel-planned",
+    file: "src/store/redis-failover.ts",
+    from: "client.subscribe(...Object.values(ANNOUNCEMENTS))",
+    to: 'client.subscribe("+reboot")',
+    says: /tickets of \d+ ms were lost/,
+  },
+  {
+    // an id without a ticket stays in line, and those behind it are never called
+    name: "junk-stays-in-line",
+    scenario: "junk-records",
+    file: "src/rules/load.ts",
+    from: "  s.db.zrem(s.keys.waiting, id)\n",
+    to: "",
+    says: /the queue drains: .*\b[1-9]\d* wait/,
+  },
+  {
+    // a script stops at a record that it cannot read
+    name: "record-unchecked",
+    scenario: "junk-records",
+    file: "src/rules/redis/native.ts",
+    from: "const [ok, value] = pcall(cjson.decode, text)",
+    to: "const [ok, value] = [true, cjson.decode(text)]",
+    says: /no new request was answered|the queue drains: /,
+  },
+  {
+    // that a message was published is taken for its arrival
+    name: "silence-unnoticed",
+    scenario: "silent-subscription",
+    file: "src/store/probe.ts",
+    from: "const came = Deferred.isDoneUnsafe(back)",
+    to: "const came = Deferred.isDoneUnsafe(back) || hears",
+    says: /start calls after the fault took/,
+  },
+  {
+    // a gate that could not reach the store goes on as if nothing had been
+    name: "outage-untold",
+    scenario: "swallowed-path",
+    file: "src/queue/reach.ts",
+    from: "if (since === undefined) return attempt",
+    to: "if (since === undefined || since >= 0) return attempt",
+    says: /callers ended as "(missed|abandoned)"/,
+  },
+  {
+    // a turn is missed though its gate could not say that its caller starts
+    name: "silent-gate-not-waited-for",
+    scenario: "swallowed-path",
+    file: "src/rules/outage.ts",
+    from: "if (gate !== s.context.instance) return s.db.zscore(s.keys.gates, gate)",
+    to: "if (gate === s.context.instance) return undefined",
+    says: /callers ended as "missed"/,
+  },
+  {
+    // callers are absent though their gate could not say that they are there
+    name: "silent-gate-is-dead",
+    scenario: "swallowed-path",
+    file: "src/rules/outage.ts",
+    from: "return heard === undefined || heard < s.now - DEAD_MILLIS",
+    to: "return heard !== undefined || gate !== ''",
+    says: /callers ended as "abandoned"/,
+  },
+  {
+    // a machine that stood still keeps the time against Redis that it measured on connecting
+    name: "time-measured-once",
+    scenario: "gate-suspended",
+    file: "src/store/redis.ts",
+    from: "Effect.suspend(() => (examined ? time.measure : Effect.void))",
+    to: "Effect.suspend(() => (examined && !isUsable() ? time.measure : Effect.void))",
+    says: /heard of its turn \d+ ms after the end of it/,
+  },
+]
