@@ -3,8 +3,10 @@
  * load of `admission.ts`. And how much of Redis a waiting ticket takes.
  */
 import { Redis } from "ioredis"
-import { admit } from "../../src/queue/admit.ts"
-import { keysOf } from "../../src/queue/step.ts"
+import { keysOf } from "../../src/queue/keys.ts"
+import { admit } from "../../src/queue/rules.ts"
+import type { Newcomer } from "../../src/rules/queue/admit.ts"
+import type { QueueContext } from "../../src/rules/step.ts"
 import { MOST } from "../../src/store/join.ts"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
 import { load } from "./support/load.ts"
@@ -25,15 +27,26 @@ const data = JSON.stringify({
   audio: {},
 })
 
-/** Own arguments of the n-th newcomer: id, caller, configuration, network. */
-const newcomer = (n: number): ReadonlyArray<string> => [
-  `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`,
-  `+${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`,
-  data,
-  `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`,
-]
+const newcomer = (n: number): Newcomer => {
+  const network = `${101 + (n >> 24)}.${(n >> 16) & 255}.${(n >> 8) & 255}`
+  const id = `${String(n).padStart(8, "0")}AbCdEfGhIjKlMnabcd`
+  return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
+}
 
-/** Lets so many wait, by the gate's own script. */
+/** Nobody is called, and everybody is present for an hour. */
+const context: QueueContext = {
+  slots: 0,
+  share: 0.25,
+  maxLength: 10_000_000,
+  instance: "instance",
+  channel: "vg:i:",
+  windowMillis: 30_000,
+  graceMillis: 3_600_000,
+  seenMillis: 3_602_000,
+  callMillis: 7_200_000,
+}
+
+/** Lets so many wait, by the gate's own rule. */
 const fill = async (redis: RedisServer, count: number): Promise<void> => {
   const client = new Redis(redis.url)
   try {
@@ -43,10 +56,8 @@ const fill = async (redis: RedisServer, count: number): Promise<void> => {
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
         const many = Math.min(MOST, count - from)
-        const [[id = "", ...own] = [], ...others] = Array.from({ length: many }, (_, k) => newcomer(from + k))
-        const now = Date.now()
-        const shared = [now, "0 0.25", "instance", "vg:i:", 30_000, id, 10_000_000, now + 3_600_000, now + 30_000]
-        pipeline.evalsha(sha, keys.length, ...keys, ...shared, ...own, ...others.flat())
+        const calls = Array.from({ length: many }, (_, k) => JSON.stringify(newcomer(from + k)))
+        pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
         from += many
       }
       await pipeline.exec()

@@ -22,7 +22,7 @@ const REDIS_GROWTH = 2 * MB
 /** The most ends that a campaign remembers. */
 const ENDS_MAX = 100_000
 const META_FIELDS_MAX = 19
-/** `queue.*` 13, `queue.operator.*` 6, `hub.*` 3, `limit.*` 2, `console.*` 2. */
+/** `queue.*` 13, `operator.*` 8, `hub.*` 3, `limits.*` 2. */
 const SCRIPTS_MAX = 26
 const RING_MAX = 360
 
@@ -69,7 +69,7 @@ const EMPTY: ReadonlyArray<readonly [Structure, string]> = [
   ["presence", "who is present"],
   ["data", "configurations and sessions of tickets"],
   ["sessions", "ids of running sessions"],
-  ["settle", "what the rate limiter owes"],
+  ["settlements", "what the rate limiter owes"],
 ]
 
 const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): ReadonlyArray<Figure> => {
@@ -101,9 +101,9 @@ const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): Reado
     ...EMPTY.map(([name, note]) => size(name, 0, note)),
     size("tickets", forgotten ? 0 : after.store.sizes.forget, "forgotten ten minutes after they are over"),
     size("forget", forgotten ? 0 : Number.POSITIVE_INFINITY, "the same tickets by that time"),
-    size("over", Math.min(ENDS_MAX, sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
+    size("endedSessions", Math.min(ENDS_MAX, sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
     size("meta", META_FIELDS_MAX, "fields"),
-    size("trail", 1_000, "what operators did"),
+    size("auditLog", 1_000, "what operators did"),
     size("ring", RING_MAX, "the console's hour, in buckets of 10 s"),
     same("console: instances", ({ store }) => store.sizes.instances + store.sizes.about),
     keys("unknown", 0, "keys of no known kind"),

@@ -3,8 +3,8 @@
  * lifetime of their own because the sweep empties them.
  */
 import type { Redis } from "ioredis"
-import { OPEN } from "../../src/limits/units.ts"
-import { RETENTION_MILLIS } from "../../src/queue/step.ts"
+import { OPEN } from "../../src/rules/limits/units.ts"
+import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -19,8 +19,8 @@ interface Kind {
 
 /** Every kind of key there is, and why it may be there when nobody calls. */
 export const KINDS: ReadonlyArray<Kind> = [
-  { name: "campaign", pattern: /^vg:\{business-1%2Fcampaign-1\}:[a-z]+$/, longest: undefined },
-  { name: "console", pattern: /^vg:\{console\}:(instances|about|ring)$/, longest: undefined },
+  { name: "campaign", pattern: /^vg2:\{business-1%2Fcampaign-1\}:[a-zA-Z]+$/, longest: undefined },
+  { name: "console", pattern: /^vg2:\{console\}:(instances|about|ring)$/, longest: undefined },
   { name: "gates", pattern: /^vg:\{gates\}:(alive|about|settings|seen|campaigns|store)$/, longest: undefined },
   { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
   { name: "caller refunds", pattern: /^vg:\{[^}]+\}:refunds$/, longest: HOUR },
@@ -31,10 +31,10 @@ export const KINDS: ReadonlyArray<Kind> = [
 const kindOf = (key: string): Kind | undefined => KINDS.find(({ pattern }) => pattern.test(key))
 
 /** All keys of the campaign begin so. */
-export const CAMPAIGN = "vg:{business-1%2Fcampaign-1}:"
+export const CAMPAIGN = "vg2:{business-1%2Fcampaign-1}:"
 
 const HASHES = ["meta", "tickets", "data", "sessions"] as const
-const SETS = ["waiting", "presence", "leases", "over", "forget", "settle", "trail", "parked"] as const
+const SETS = ["waiting", "presence", "leases", "endedSessions", "forget", "settlements", "auditLog", "parked"] as const
 export type Structure =
   | (typeof HASHES)[number]
   | (typeof SETS)[number]
@@ -86,13 +86,15 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const set = (name: string): Promise<number> => redis.zcard(CAMPAIGN + name)
   const [info, channels] = await Promise.all([redis.info(), redis.pubsub("CHANNELS", "vg:*")])
   const [meta, tickets, data, sessions] = await Promise.all(HASHES.map(hash))
-  const [waiting, presence, leases, over, forget, settle, trail, parked] = await Promise.all(SETS.map(set))
+  const [waiting, presence, leases, endedSessions, forget, settlements, auditLog, parked] = await Promise.all(
+    SETS.map(set),
+  )
   const [live, doubts, ring, instances, about] = await Promise.all([
     redis.hget(`${CAMPAIGN}meta`, "live"),
     redis.hget(`${CAMPAIGN}meta`, "doubts"),
-    redis.hlen("vg:{console}:ring"),
-    redis.zcard("vg:{console}:instances"),
-    redis.hlen("vg:{console}:about"),
+    redis.hlen("vg2:{console}:ring"),
+    redis.zcard("vg2:{console}:instances"),
+    redis.hlen("vg2:{console}:about"),
   ])
   const n = (value: number | undefined): number => value ?? Number.NaN
   return {
@@ -106,10 +108,10 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
       waiting: n(waiting),
       presence: n(presence),
       leases: n(leases),
-      over: n(over),
+      endedSessions: n(endedSessions),
       forget: n(forget),
-      settle: n(settle),
-      trail: n(trail),
+      settlements: n(settlements),
+      auditLog: n(auditLog),
       parked: n(parked),
       live: Number(live ?? 0),
       doubts: Number(doubts ?? 0),

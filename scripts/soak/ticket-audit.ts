@@ -4,7 +4,9 @@
  * that was ever accepted must have come up, once.
  */
 import type { Redis } from "ioredis"
-import { DOUBT_MILLIS, RETENTION_MILLIS, type Ticket } from "../../src/queue/step.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import { RETENTION_MILLIS } from "../../src/rules/line.ts"
+import type { EndState, State, Ticket } from "../../src/rules/ticket.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Given, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"
@@ -19,15 +21,16 @@ export interface TicketAudit {
   readonly conclude: () => Promise<void>
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  E: "ended",
-  L: "left",
-  A: "abandoned",
-  M: "missed",
-  F: "failed",
-  R: "reclaimed",
-  X: "removed",
+const ENDED: { readonly [S in EndState]: true } = {
+  ended: true,
+  left: true,
+  abandoned: true,
+  missed: true,
+  failed: true,
+  reclaimed: true,
+  removed: true,
 }
+const isEnd = (state: State): state is EndState => state in ENDED
 
 /**
  * `wentBack` says of a ticket how often a start of it did not come about, so that it was called again, later than its place says,
@@ -62,19 +65,18 @@ export const makeTicketAudit = (
         ledger.problem("tickets forgotten too early", id)
         continue
       }
-      const [state, seq, lease, , , slotSince, accepted = "0", network = ""]: Ticket = JSON.parse(record)
-      const name = STATES[state]
-      if (name === undefined) ledger.problem("tickets over in no terminal state", record)
+      const { accepted, lease, network = "", seq, since: slotSince = 0, state }: Ticket = JSON.parse(record)
+      if (!isEnd(state)) ledger.problem("tickets over in no terminal state", record)
       // the slot of a start in doubt whose session turned out to run: no ticket, and its end is that of the session
-      else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${name}`)
-      else ledger.count(`tickets ${name}`)
+      else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${state}`)
+      else ledger.count(`tickets ${state}`)
       if (id.startsWith("?")) continue
-      seqs.push(Number(seq))
-      if (lease !== "0") {
+      seqs.push(seq)
+      if (lease !== undefined) {
         const { doubts, times } = wentBack(id)
-        const from = Number(times > 0 ? accepted : slotSince)
+        const from = times > 0 ? accepted : slotSince
         const until = (fresh.get(id) ?? 0) - RETENTION_MILLIS
-        const slot = { lease: Number(lease), seq: Number(seq), network, from, until }
+        const slot = { lease: Number(lease), seq, network, from, until }
         ;(times > 0 ? returned : given).push(slot)
         // a start in doubt may hold its slot when its ticket has another, or is over
         for (let n = 0; n < doubts; n++) returned.push({ ...slot, until: until + DOUBT_MILLIS })

@@ -56,10 +56,14 @@ const callOf = (call: object): string => {
   return text.includes("\\ud") ? JSON.stringify(call, wellFormed) : text
 }
 
+/** One answer a call; none where the rule answered something else, which is found when the answer is decoded. */
 const answersOf = (reply: unknown): ReadonlyArray<unknown> => {
-  const answers: unknown = typeof reply === "string" ? JSON.parse(reply) : undefined
-  if (!Array.isArray(answers)) throw new TypeError("a rule did not answer a JSON list")
-  return answers
+  try {
+    const answers: unknown = JSON.parse(String(reply))
+    return Array.isArray(answers) ? answers : []
+  } catch {
+    return []
+  }
 }
 
 /** Makes what gathers calls until there are enough or the turn is over. */

@@ -42,7 +42,7 @@ describe("round trips to Redis", () => {
     for (const gate of [a, b]) {
       await eventually("ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
     }
-    // every script once, so that the server knows them
+    // every rule once, so that the server knows them
     await monitor.sees("EVAL queue.sweep")
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
     assert.deepStrictEqual((await b.sessionEnded("conversation-1")).json, { released: true })
@@ -51,15 +51,15 @@ describe("round trips to Redis", () => {
 
   it("needs one for an admission, and one more to bind the session", async () => {
     assert.strictEqual((await a.call("198.51.100.1")).status, 200)
-    assert.deepStrictEqual(await seen("a request that is started"), ["limit.take+queue.admit", "queue.bind"])
+    assert.deepStrictEqual(await seen("a request that is started"), ["takeAndAdmit", "queue.bind"])
     const queued = await b.call("198.51.100.2")
     first = textOf(queued, "uniqueRequestId")
-    assert.deepStrictEqual(await seen("a request that is queued"), ["limit.take+queue.admit"])
+    assert.deepStrictEqual(await seen("a request that is queued"), ["takeAndAdmit"])
   })
 
   it("needs one to refuse a caller by the limit, and none to refuse a bad request", async () => {
     assert.strictEqual((await b.call("198.51.100.1")).status, 429)
-    assert.deepStrictEqual(await seen("a request refused by the limit"), ["limit.take+queue.admit"])
+    assert.deepStrictEqual(await seen("a request refused by the limit"), ["takeAndAdmit"])
     assert.strictEqual((await b.call("198.51.100.9", { regionId: "mars" })).status, 400)
     assert.deepStrictEqual(await seen("a request refused as invalid"), [])
   })
@@ -70,10 +70,10 @@ describe("round trips to Redis", () => {
     await monitor.take()
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: true })
     await socket.sees("start_call")
-    const commands = (await seen("a webhook at B whose listener is at A")).filter((name) => name !== "queue.touch")
+    const commands = (await seen("a webhook at B whose listener is at A")).filter((name) => name !== "queue.heartbeat")
     assert.deepStrictEqual(commands, ["queue.end"])
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: false })
-    const repeated = (await seen("the same webhook again")).filter((name) => name !== "queue.touch")
+    const repeated = (await seen("the same webhook again")).filter((name) => name !== "queue.heartbeat")
     assert.deepStrictEqual(repeated, ["queue.end"])
   })
 
@@ -90,13 +90,13 @@ describe("round trips to Redis", () => {
     await a.ask("DELETE", `/api/session/${first}`)
     await sockets[0]?.sees("start_call")
     await monitor.take()
-    await monitor.sees("queue.touch")
+    await monitor.sees("queue.heartbeat")
     await monitor.take()
     const began = performance.now()
-    await monitor.sees("queue.touch")
+    await monitor.sees("queue.heartbeat")
     const interval = performance.now() - began
     const commands = await seen(`one tick (${(interval / 1000).toFixed(1)} s) of ${CONNECTED} connected tickets`)
-    assert.deepStrictEqual(commands, ["queue.touch"])
+    assert.deepStrictEqual(commands, ["queue.heartbeat"])
     assert.isAbove(interval, 1_000)
   })
 })
@@ -122,10 +122,10 @@ describe("round trips to Redis with a limit of calls at once", () => {
     }
     await round("conversation-1")
     await round("conversation-2")
-    await monitor.sees("queue.settled")
+    await monitor.sees("queue.acknowledge")
     const commands = await monitor.take()
     note(TOPIC, `${"a webhook with RateLimitConcurrency set".padEnd(70)} ${commands.length}: ${commands.join(", ")}`)
-    assert.deepStrictEqual(commands, ["queue.end", "limit.giveBack", "queue.settled"])
+    assert.deepStrictEqual(commands, ["queue.end", "limits.giveBack", "queue.acknowledge"])
     assert.strictEqual((await gate.call()).status, 200)
   })
 })

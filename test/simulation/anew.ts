@@ -52,6 +52,11 @@ export const isMissed = (step: Carried, id: string): boolean => {
   const ends = step.before.leases.get(id) ?? 0
   if (ends >= step.now) return false
   if (silentSince(step, ends) === undefined) return true
+  // a sweep after a time without any gives the window anew, and then looks at it as at any other: nobody was away now
+  if (step.name === "sweep" && step.away) {
+    const { ends: anew } = turnAfter(step, id)
+    return anew < step.now && silentSince({ ...step, away: false }, anew) === undefined
+  }
   // a look gives the window anew, as far as there are windows left
   return ["heartbeat", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
 }

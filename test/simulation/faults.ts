@@ -584,9 +584,15 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "a network takes all places",
-    rule: tampered("admit", (db, s) => ({
-      hget: (key, field) => (key === s.keys.networks && field.startsWith("w") ? undefined : db.hget(key, field)),
-    })),
+    rule: tampered("admit", (db, s) => {
+      const isPlaces = (key: string, field: string): boolean => key === s.keys.networks && field.startsWith("w")
+      return {
+        hget: (key, field) => (isPlaces(key, field) ? undefined : db.hget(key, field)),
+        // what is counted is right
+        hset: (key, field, value) =>
+          db.hset(key, field, isPlaces(key, field) ? `${Number(db.hget(key, field) ?? "0") + Number(value)}` : value),
+      }
+    }),
   },
   {
     name: "a slot that was given back is still its network's",

@@ -81,18 +81,21 @@ export const queue = <N extends Name>(
   )
 
 /** What is done to one is done to many. */
-const eachOf = ({ hset, zadd }: Partial<Db>): Partial<Db> => ({
-  ...(hset && {
-    hsetMany: (key, list) => {
+const eachOf = ({ hget, hset, zadd }: Partial<Db>): Partial<Db> => {
+  const many: { -readonly [K in keyof Db]?: Db[K] } = {}
+  if (hget !== undefined) many.hgetMany = (key, fields) => fields.map((field) => hget(key, field) ?? "")
+  if (hset !== undefined) {
+    many.hsetMany = (key, list) => {
       for (let i = 0; i < list.length; i += 2) hset(key, list[i] ?? "", list[i + 1] ?? "")
-    },
-  }),
-  ...(zadd && {
-    zaddMany: (key, list) => {
+    }
+  }
+  if (zadd !== undefined) {
+    many.zaddMany = (key, list) => {
       for (let i = 0; i < list.length; i += 2) zadd(key, Number(list[i]), String(list[i + 1]))
-    },
-  }),
-})
+    }
+  }
+  return many
+}
 
 /** A store that answers some of a rule's commands differently. */
 export const tampered = <N extends Name>(name: N, change: (db: Db, step: Step, call: Call<N>) => Partial<Db>): Change =>

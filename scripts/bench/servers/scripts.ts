@@ -1,31 +1,31 @@
 /**
- * What the hand-written servers share: the gate's own two scripts as plain ioredis commands, with the arguments the gate
+ * What the hand-written servers share: the gate's own two rules as plain ioredis commands, with the arguments the gate
  * sends, and the same JSON. What they leave out is everything else.
  */
 import { randomBytes } from "node:crypto"
 import { Redis } from "ioredis"
-import { admit } from "../../../src/queue/admit.ts"
-import { keysOf as campaignKeys } from "../../../src/queue/step.ts"
-import { keysOf as callerKeys, scripts } from "../../../src/RateLimiter.ts"
+import { keysOf as campaignKeys } from "../../../src/queue/keys.ts"
+import { admit } from "../../../src/queue/rules.ts"
+import { keysOf as callerKeys, rules } from "../../../src/RateLimiter.ts"
+import type { Take } from "../../../src/rules/limits/take.ts"
+import type { Budgets } from "../../../src/rules/limits/units.ts"
+import type { Newcomer } from "../../../src/rules/queue/admit.ts"
+import type { QueueContext } from "../../../src/rules/step.ts"
 import { limits } from "../support/limits.ts"
-
-const GRACE_MILLIS = 30_000
-const WINDOW_MILLIS = 30_000
-const START_MILLIS = 30_000
 
 type Done = (error: Error | null | undefined, reply?: unknown) => void
 type Args = ReadonlyArray<string | number>
 
-/** A script as a command of ioredis: with a callback, or as a promise without. */
-const commandOf = (redis: Redis, script: { readonly lua: string; readonly numberOfKeys: number }, name: string) => {
-  redis.defineCommand(name, { lua: script.lua, numberOfKeys: script.numberOfKeys })
+/** A rule as a command of ioredis: with a callback, or as a promise without. */
+const commandOf = (redis: Redis, { lua }: { readonly lua: string }, name: string, numberOfKeys: number) => {
+  redis.defineCommand(name, { lua, numberOfKeys })
   const command: unknown = Reflect.get(redis, name)
   if (typeof command !== "function") throw new Error(`${name} is not defined`)
   return (args: Args, done?: Done): unknown =>
     Reflect.apply(command, redis, done === undefined ? args : [...args, done])
 }
 
-/** What came of the two scripts. */
+/** What came of the two rules. */
 export type Decision =
   | { readonly status: 429; readonly resetMillis: number }
   | { readonly status: 200 | 202; readonly id: string; readonly position: number }
@@ -33,43 +33,55 @@ export type Decision =
 const campaign = campaignKeys("business-1/campaign-1")
 const newId = (): string => randomBytes(16).toString("base64url")
 
-const takeArgs = (caller: string, id: string, now: number): Args => [
-  callerKeys(caller)[0] ?? "",
-  ...[now, id, limits.hourly, limits.daily, limits.open, "brief"],
-]
-const enterArgs = (caller: string, id: string, now: number, data: string): Args => [
-  ...campaign,
-  ...[now, "1 0.25", "instance", "vg:i:", WINDOW_MILLIS],
-  ...[
-    id,
-    1_000_000,
-    now + GRACE_MILLIS,
-    now + START_MILLIS,
-    `+${caller}`,
-    data,
-    caller.slice(0, caller.lastIndexOf(".")),
-  ],
-]
+const budgets = JSON.stringify({
+  hourly: limits.hourly,
+  daily: limits.daily,
+  concurrent: limits.open,
+} satisfies Budgets)
+const context = JSON.stringify({
+  slots: 1,
+  share: 0.25,
+  maxLength: 1_000_000,
+  instance: "instance",
+  channel: "vg:i:",
+  windowMillis: 30_000,
+  graceMillis: 30_000,
+  seenMillis: 32_000,
+  callMillis: 7_200_000,
+} satisfies QueueContext)
+
+const takeArgs = (caller: string, token: string, now: number): Args => {
+  const call: Take = { token, omitUsage: true }
+  return [callerKeys(caller)[0], now, budgets, JSON.stringify(call)]
+}
+const enterArgs = (caller: string, id: string, now: number, data: string): Args => {
+  const network = caller.slice(0, caller.lastIndexOf("."))
+  const call: Newcomer = { id, caller, holds: true, data, network }
+  return [...campaign, now, context, JSON.stringify(call)]
+}
 
 /** When to come back while one's own tickets are open, as the gate says it. */
 const OPEN_RETRY_MILLIS = 30_000
 
-/** The refusal, where there is one. */
-const refusalOf = (replies: unknown, now: number): Decision | undefined => {
-  if (!Array.isArray(replies)) throw new Error("no list")
-  const [[taken, hour, hourReset]] = replies
-  if (taken === 1) return undefined
-  return { status: 429, resetMillis: hour < limits.hourly ? OPEN_RETRY_MILLIS : Number(hourReset) - now }
+const answerOf = (reply: unknown): unknown => {
+  if (typeof reply !== "string") throw new Error("no JSON")
+  const answers: unknown = JSON.parse(reply)
+  return Array.isArray(answers) ? answers[0] : undefined
 }
-const placeOf = (replies: unknown, id: string): Decision => {
-  if (!Array.isArray(replies)) throw new Error("no list")
-  const [[[state, position]]] = replies
-  return { status: state === "waiting" ? 202 : 200, id, position: Number(position) }
+/** The refusal, where there is one. */
+const refusalOf = (reply: unknown, now: number): Decision | undefined => {
+  const { taken, usage } = rules.take.decode(answerOf(reply))
+  if (taken || usage === undefined) return undefined
+  return { status: 429, resetMillis: usage.hour < limits.hourly ? OPEN_RETRY_MILLIS : usage.hourReset - now }
+}
+const placeOf = (reply: unknown, id: string): Decision => {
+  const { result } = admit.decode(answerOf(reply))
+  return result._tag === "waiting" ? { status: 202, id, position: result.position } : { status: 200, id, position: 0 }
 }
 
 const open = (url: string) => {
   const redis = new Redis(url)
-  return { take: commandOf(redis, scripts.take, "take"), enter: commandOf(redis, admit, "enter") }
+  return { take: commandOf(redis, rules.take, "take", 1), enter: commandOf(redis, admit, "enter", campaign.length) }
 }
 
 /** Decides a request of one caller, limits, then slot or queue: with callbacks, which cost the least. */
@@ -78,9 +90,9 @@ export const makeDecide = (url: string) => {
   return (caller: string, data: string, done: (error: Error | undefined, decision?: Decision) => void): void => {
     const id = newId()
     const now = Date.now()
-    take(takeArgs(caller, id, now), (error, replies) => {
+    take(takeArgs(caller, id, now), (error, reply) => {
       if (error) return done(error)
-      const refusal = refusalOf(replies, now)
+      const refusal = refusalOf(reply, now)
       if (refusal !== undefined) return done(undefined, refusal)
       enter(enterArgs(caller, id, now, data), (error, reply) => {
         if (error) done(error)

@@ -13,7 +13,7 @@ const Figures = Schema.Struct({
   held: Count,
   live: Count,
   averageMillis: Count,
-  restUntil: Count,
+  backoffUntil: Count,
   disrupted: Schema.Boolean,
   probeUntil: Count,
   doubts: Count,

@@ -21,7 +21,7 @@ export const moment = (at: number): string => times.format(at)
 
 /** The state of a campaign, and what it means for callers. */
 export const mood = (
-  { disrupted, draining, paused, probeUntil, restUntil }: Figures,
+  { disrupted, draining, paused, probeUntil, backoffUntil }: Figures,
   now: number,
 ): { readonly held: boolean; readonly title: string; readonly meaning: string } => {
   const also = disrupted ? " The platform cannot be reached." : ""
@@ -37,7 +37,7 @@ export const mood = (
     return { held: true, title: "Draining", meaning: `Newcomers are sent away; those who wait are served.${also}` }
   }
   if (disrupted) {
-    const seconds = Math.ceil((Math.max(restUntil, probeUntil) - now) / 1000)
+    const seconds = Math.ceil((Math.max(backoffUntil, probeUntil) - now) / 1000)
     const next = seconds > 0 ? `, the next in ${seconds} s` : ""
     return {
       held: true,
@@ -45,8 +45,8 @@ export const mood = (
       meaning: `Everybody keeps their place. One caller at a time is called to find out${next}.`,
     }
   }
-  if (restUntil > now) {
-    const seconds = Math.ceil((restUntil - now) / 1000)
+  if (backoffUntil > now) {
+    const seconds = Math.ceil((backoffUntil - now) / 1000)
     return { held: false, title: "Resting", meaning: `The platform was full. The next call is tried in ${seconds} s.` }
   }
   return { held: false, title: "Taking calls", meaning: "Callers are called as slots come free." }

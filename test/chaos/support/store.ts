@@ -115,8 +115,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
         if ((state.meta.get("graceUntil") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
           const before = leases.get(id) ?? ""
-          if (strict && before !== "" && before !== lease)
-            wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
+          if (strict && before !== "" && before !== lease) wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
           // what is kept with a start in doubt begins with its ticket
           if (state.tickets.get(id)?.state === "doubt") putBack.add(state.tickets.get(id)?.ticket ?? "")
