@@ -19,8 +19,8 @@ interface Kind {
 
 /** Every kind of key there is, and why it may be there when nobody calls. */
 export const KINDS: ReadonlyArray<Kind> = [
-  { name: "campaign", pattern: /^vg2:\{business-1%2Fcampaign-1\}:[a-zA-Z]+$/, longest: undefined },
-  { name: "console", pattern: /^vg2:\{console\}:(instances|about|ring)$/, longest: undefined },
+  { name: "campaign", pattern: /^vg:2:\{business-1%2Fcampaign-1\}:[a-zA-Z]+$/, longest: undefined },
+  { name: "console", pattern: /^vg:2:\{console\}:(instances|about|ring)$/, longest: undefined },
   { name: "gates", pattern: /^vg:\{gates\}:(alive|about|settings|seen|campaigns|store)$/, longest: undefined },
   { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
   { name: "caller refunds", pattern: /^vg:\{[^}]+\}:refunds$/, longest: HOUR },
@@ -31,7 +31,7 @@ export const KINDS: ReadonlyArray<Kind> = [
 const kindOf = (key: string): Kind | undefined => KINDS.find(({ pattern }) => pattern.test(key))
 
 /** All keys of the campaign begin so. */
-export const CAMPAIGN = "vg2:{business-1%2Fcampaign-1}:"
+export const CAMPAIGN = "vg:2:{business-1%2Fcampaign-1}:"
 
 const HASHES = ["meta", "tickets", "data", "sessions"] as const
 const SETS = ["waiting", "presence", "leases", "endedSessions", "forget", "settlements", "auditLog", "parked"] as const
@@ -92,9 +92,9 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const [live, doubts, ring, instances, about] = await Promise.all([
     redis.hget(`${CAMPAIGN}meta`, "live"),
     redis.hget(`${CAMPAIGN}meta`, "doubts"),
-    redis.hlen("vg2:{console}:ring"),
-    redis.zcard("vg2:{console}:instances"),
-    redis.hlen("vg2:{console}:about"),
+    redis.hlen("vg:2:{console}:ring"),
+    redis.zcard("vg:2:{console}:instances"),
+    redis.hlen("vg:2:{console}:about"),
   ])
   const n = (value: number | undefined): number => value ?? Number.NaN
   return {

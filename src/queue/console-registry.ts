@@ -8,7 +8,7 @@ import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 
 export { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../rules/operator/registry.ts"
 
-const keys: ReadonlyArray<string> = ["instances", "about", "ring"].map((name) => `vg2:{console}:${name}`)
+const keys: ReadonlyArray<string> = ["instances", "about", "ring"].map((name) => `vg:2:{console}:${name}`)
 
 const { Array: List, Finite, String: Text, Struct, optionalKey } = Schema
 

@@ -7,7 +7,7 @@ const NAMES: ReadonlyArray<string> = [
 
 /** All keys of a campaign, under one hash tag; a brace in its id cannot break out of the tag. The number is that of the form of records. */
 export const keysOf = (campaign: string): ReadonlyArray<string> => {
-  const tag = `vg2:{${encodeURIComponent(campaign)}}:`
+  const tag = `vg:2:{${encodeURIComponent(campaign)}}:`
   return NAMES.map((name) => tag + name)
 }
 

@@ -35,7 +35,7 @@ describe("the keys of a campaign", () => {
 
   it("are known to the rules by the same names", () => {
     const keys = keysOf("a")
-    for (const [name, key] of Object.entries(queueKeys(keys))) assert.strictEqual(key, `vg2:{a}:${name}`)
+    for (const [name, key] of Object.entries(queueKeys(keys))) assert.strictEqual(key, `vg:2:{a}:${name}`)
     assert.sameMembers(Object.values(queueKeys(keys)), [...keys])
     assert.strictEqual(quarantineKeyOf("a"), queueKeys(keys).quarantine)
   })
