@@ -1,0 +1,159 @@
+/**
+ * Renders the documents of `src/docs` to the pages that the gate serves below `/docs`, with their stylesheet:
+ *
+ *     node scripts/render-docs.ts DIRECTORY
+ *
+ * A link between documents (`wire.md#errors`) becomes one between pages. Any other relative link fails, since the gate serves no
+ * other file.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Marked, type Tokens } from "marked"
+
+const source = join(import.meta.dirname, "../src/docs")
+const tokens = join(import.meta.dirname, "../src/web/shared/tokens.css")
+
+/** The documents in the order in which pages list them. */
+export const DOCUMENTS = ["configuration", "wire", "embedding", "operating", "promises", "platform"] as const
+export type DocumentName = (typeof DOCUMENTS)[number]
+
+export const readDocument = (name: DocumentName): string => readFileSync(join(source, `${name}.md`), "utf8")
+
+const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
+
+/** Names headings as GitHub does, so that a link to one leads there on either site. */
+export const makeSlugs = (): ((heading: string) => string) => {
+  const seen = new Map<string, number>()
+  return (heading) => {
+    const slug = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replace(/\s/g, "-")
+    const repeats = seen.get(slug) ?? 0
+    seen.set(slug, repeats + 1)
+    return repeats === 0 ? slug : `${slug}-${repeats}`
+  }
+}
+
+const titleOf = (markdown: string): string => {
+  const title = /^# (.+)$/m.exec(markdown)?.[1]
+  if (title === undefined) throw new Error("A document has no title.")
+  return title
+}
+
+/** Where a link of a document leads from its page. */
+const hrefOnPage = (href: string): string => {
+  if (/^(#|https:)/.test(href)) return href
+  const [, name = "", anchor = ""] = /^([a-z]+)\.md(#.*)?$/.exec(href) ?? []
+  if (!DOCUMENTS.some((each) => each === name)) throw new Error(`The gate serves nothing at this link: ${href}`)
+  return name + anchor
+}
+
+interface Section {
+  readonly slug: string
+  readonly html: string
+}
+
+const render = (markdown: string): { readonly html: string; readonly sections: ReadonlyArray<Section> } => {
+  const slugOf = makeSlugs()
+  const sections: Array<Section> = []
+  let section = ""
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      heading({ depth, tokens }) {
+        const html = this.parser.parseInline(tokens)
+        section = this.parser.parseInline(tokens, this.parser.textRenderer)
+        const slug = slugOf(section)
+        if (depth === 1) return `<h1 id="${slug}">${html}</h1>\n`
+        if (depth === 2) sections.push({ slug, html })
+        return `<h${depth} id="${slug}"><a href="#${slug}">${html}</a></h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        return `<a href="${escaped(hrefOnPage(href))}">${this.parser.parseInline(tokens)}</a>`
+      },
+      code({ text }) {
+        return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`
+      },
+      table({ header, rows }) {
+        const cell = (tag: "td" | "th") => (each: Tokens.TableCell) => {
+          const align = each.align === "right" ? ' class="number"' : ""
+          return `<${tag}${align}>${this.parser.parseInline(each.tokens)}</${tag}>`
+        }
+        const row = (tag: "td" | "th", cells: ReadonlyArray<Tokens.TableCell>) =>
+          `<tr>${cells.map(cell(tag)).join("")}</tr>`
+        const body = rows.map((cells) => row("td", cells)).join("\n")
+        return `<div class="table" role="region" aria-label="Table: ${escaped(section)}" tabindex="0"><table>
+<thead>${row("th", header)}</thead>
+<tbody>
+${body}
+</tbody></table></div>\n`
+      },
+    },
+  })
+  return { html: marked.parse(markdown, { async: false }), sections }
+}
+
+/** The page of a document. Its links are relative, so that they hold wherever a host mounts the gate. */
+export const renderPage = (name: DocumentName, read: (name: DocumentName) => string = readDocument): string => {
+  const markdown = read(name)
+  const { html, sections } = render(markdown)
+  const pages = DOCUMENTS.map((each) => {
+    const current = each === name ? ' aria-current="page"' : ""
+    return `<li><a href="${each}"${current}>${escaped(titleOf(read(each)))}</a></li>`
+  })
+  const contents = sections.map((each) => `<li><a href="#${each.slug}">${each.html}</a></li>`)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(titleOf(markdown))} · voicegate</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="style.css">
+</head>
+<body>
+<a class="skip" href="#content">Skip to the text</a>
+<header>
+<p class="wordmark">voicegate</p>
+<nav aria-label="Documents"><ul>
+${pages.join("\n")}
+<li><a href="../docs">API reference</a></li>
+</ul></nav>
+</header>
+<div class="page">
+<nav class="contents" aria-label="On this page"><p>On this page</p><ul>
+${contents.join("\n")}
+</ul></nav>
+<main id="content">
+${html}</main>
+</div>
+</body>
+</html>
+`
+}
+
+/** The pages' stylesheet, with the colours that all pages of the gate share. */
+export const renderStyle = (): string =>
+  `${readFileSync(tokens, "utf8")}\n${readFileSync(join(source, "style.css"), "utf8")}`
+
+/** Writes all pages and their stylesheet into a directory. */
+export const writePages = (directory: string): void => {
+  const present = readdirSync(source).filter((file) => file.endsWith(".md"))
+  const unlisted = present.find((file) => !DOCUMENTS.some((name) => file === `${name}.md`))
+  if (unlisted !== undefined) throw new Error(`${unlisted} is in no list of documents.`)
+  mkdirSync(directory, { recursive: true })
+  for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
+  writeFileSync(join(directory, "style.css"), renderStyle())
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [, , directory] = process.argv
+  if (directory === undefined) {
+    console.error("usage: node scripts/render-docs.ts DIRECTORY")
+    process.exit(2)
+  }
+  writePages(directory)
+}
