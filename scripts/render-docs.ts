@@ -52,6 +52,7 @@ const hrefOnPage = (href: string): string => {
 }
 
 interface Section {
+  readonly depth: number
   readonly slug: string
   readonly html: string
 }
@@ -68,27 +69,37 @@ const render = (markdown: string): { readonly html: string; readonly sections: R
         section = this.parser.parseInline(tokens, this.parser.textRenderer)
         const slug = slugOf(section)
         if (depth === 1) return `<h1 id="${slug}">${html}</h1>\n`
-        if (depth === 2) sections.push({ slug, html })
+        sections.push({ depth, slug, html })
         return `<h${depth} id="${slug}"><a href="#${slug}">${html}</a></h${depth}>\n`
       },
       link({ href, tokens }) {
         return `<a href="${escaped(hrefOnPage(href))}">${this.parser.parseInline(tokens)}</a>`
       },
+      codespan({ text }) {
+        // a short one stays on its line: browsers would break --help after its hyphens
+        return `<code${text.length <= 24 ? ' class="short"' : ""}>${escaped(text)}</code>`
+      },
       code({ text }) {
         return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`
       },
       table({ header, rows }) {
-        const cell = (tag: "td" | "th") => (each: Tokens.TableCell) => {
-          const align = each.align === "right" ? ' class="number"' : ""
-          return `<${tag}${align}>${this.parser.parseInline(each.tokens)}</${tag}>`
-        }
-        const row = (tag: "td" | "th", cells: ReadonlyArray<Tokens.TableCell>) =>
-          `<tr>${cells.map(cell(tag)).join("")}</tr>`
-        const body = rows.map((cells) => row("td", cells)).join("\n")
-        return `<div class="table" role="region" aria-label="Table: ${escaped(section)}" tabindex="0"><table>
-<thead>${row("th", header)}</thead>
+        const html = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
+        const labels = header.map(({ tokens }) => this.parser.parseInline(tokens, this.parser.textRenderer))
+        const isNumber = ({ align }: Tokens.TableCell) => align === "right"
+        const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}</th>`)
+        const body = rows.map((cells) => {
+          const written = cells.map((cell, column) => {
+            // a narrow page shows it before the cell, where it has no room for columns
+            const label = column === 0 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
+            return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}</td>`
+          })
+          return `<tr>${written.join("")}</tr>`
+        })
+        const kind = header.some(isNumber) ? "figures" : "words"
+        return `<div class="table" role="region" aria-label="Table: ${escaped(section)}" tabindex="0"><table class="${kind}">
+<thead><tr>${head.join("")}</tr></thead>
 <tbody>
-${body}
+${body.join("\n")}
 </tbody></table></div>\n`
       },
     },
@@ -104,7 +115,9 @@ export const renderPage = (name: DocumentName, read: (name: DocumentName) => str
     const current = each === name ? ' aria-current="page"' : ""
     return `<li><a href="${each}"${current}>${escaped(titleOf(read(each)))}</a></li>`
   })
-  const contents = sections.map((each) => `<li><a href="#${each.slug}">${each.html}</a></li>`)
+  const contents = sections.map(
+    ({ depth, html, slug }) => `<li class="level-${depth}"><a href="#${slug}">${html}</a></li>`,
+  )
   return `<!doctype html>
 <html lang="en">
 <head>
