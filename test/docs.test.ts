@@ -140,7 +140,7 @@ describe("the pages", () => {
   const hrefs = (page: string): ReadonlyArray<string> =>
     [...page.matchAll(/ href="([^"]+)"/g)].map(([, href = ""]) => href)
   const ids = (page: string): ReadonlyArray<string> => [...page.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id)
-  const pages = new Map(DOCUMENTS.map((name) => [`/voice/docs/${name}`, renderPage(name)] as const))
+  const pages: ReadonlyMap<string, string> = new Map(DOCUMENTS.map((name) => [`/voice/docs/${name}`, renderPage(name)]))
 
   it("link each other and the API reference, wherever the gate is mounted, and nothing that is not served", () => {
     for (const [path, page] of pages) {
