@@ -150,7 +150,7 @@ ${html}</main>
 
 /** The pages' stylesheet, with the colours that all pages of the gate share. */
 export const renderStyle = (): string =>
-  `${readFileSync(tokens, "utf8")}\n${readFileSync(join(source, "style.css"), "utf8")}`
+  [tokens, join(source, "text.css"), join(source, "page.css")].map((file) => readFileSync(file, "utf8")).join("\n")
 
 /** Writes all pages and their stylesheet into a directory. */
 export const writePages = (directory: string): void => {
