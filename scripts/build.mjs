@@ -1,6 +1,6 @@
 /**
- * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the JSON Schema of the settings, the command line and
- * the pages of `src/web` with Vite.
+ * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the JSON Schema of the settings, the documents as
+ * pages, the command line and the pages of `src/web` with Vite.
  * With `--if-needed` only when something of it changed since the last build.
  */
 import { spawnSync } from "node:child_process"
@@ -13,6 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, "src")
 const output = join(root, "dist")
 const web = join(source, "web")
+const docs = join(source, "docs")
 const stamp = join(output, ".built")
 
 const files = readdirSync(source, { recursive: true })
@@ -28,6 +29,7 @@ const fingerprint = () => {
     "tsconfig.json",
     "scripts/tsconfig.build.json",
     "scripts/build.mjs",
+    "scripts/render-docs.ts",
     "scripts/cli.vite.config.ts",
   ]
   for (const file of [...settings.map((name) => join(root, name)), ...files]) {
@@ -61,8 +63,10 @@ rmSync(output, { recursive: true, force: true })
 run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
 
 for (const file of files) {
-  if (extname(file) !== ".ts" && !file.startsWith(web + sep)) cpSync(file, join(output, relative(source, file)))
+  const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep)
+  if (extname(file) !== ".ts" && !rendered) cpSync(file, join(output, relative(source, file)))
 }
+run("node", "scripts/render-docs.ts", join(output, "docs"))
 
 const { jsonSchema } = await import(pathToFileURL(join(output, "settings/json-schema.js")).href)
 writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(jsonSchema(), null, 2)}\n`)

@@ -4,7 +4,7 @@
  *     node scripts/fuzz.ts [--requests N] [--seed S] [--first N] [--connections N] [--store redis|memory] [--patient]
  *
  * Without numbers it sends 1,000,000 of seed 1. It says what was sent and answered, whether memory grew, and what was wrong: a
- * 5xx that the README does not promise, a crash, a stack, a secret, a forged line of the log, a smuggled request, silence. What
+ * 5xx that `src/docs/wire.md` does not list, a crash, a stack, a secret, a forged line of the log, a smuggled request, silence. What
  * was wrong ends the run with 1, and is repeated by `--seed S --first N --requests 1`; its bytes are kept too. `--patient`
  * measures instead how long clients that do next to nothing may hold a connection.
  */

@@ -1,6 +1,6 @@
 /**
  * The settings: one annotated schema, a group a file in `settings/groups`. Each setting is declared once, with its type, default,
- * check and description; the tree that every layer reads, the type of `createGate`, `--help`, the README's table, the JSON Schema
+ * check and description; the tree that every layer reads, the type of `createGate`, `--help`, `docs/configuration.md`, the JSON Schema
  * and the example come from it. How it is read from a file and the environment is `settings/`.
  */
 import { Context, Schema, Struct } from "effect"
@@ -22,7 +22,7 @@ export const SettingsFile = Schema.Struct({
     description:
       "`redis://`, `rediss://`, `redis+sentinel://h1:p1,h2:p2/master`, `redis+cluster://h1:p1,h2:p2`, `host:port,password=…` as .NET writes it, or `memory:`",
     documentation:
-      "`rediss+…` is with TLS, of the Sentinels too. Several hosts as .NET writes them are a primary with its replicas or a Cluster: the servers are asked which, and only the primary is written to. In a URL `/ ? # @` of a password are percent-encoded; a password with a comma needs a URL",
+      "`rediss://` and `rediss+…` use TLS, also to the Sentinels. Several hosts in the .NET form are a primary with its replicas, or a Cluster: the gate asks the servers which, and writes to the primary only. In a URL, percent-encode `/ ? # @` in the password. A password with a comma needs a URL",
   }),
   VoiceAiPlatform: Schema.Struct({ ...CampaignSettings.fields, Campaigns: FurtherCampaigns }),
   IpIntel: IpIntelSettings,
@@ -32,7 +32,7 @@ export const SettingsFile = Schema.Struct({
     Addresses: withDefault(oneOf(["plain", "hashed"]), "plain", {
       description:
         "how callers' addresses are stored, logged and shown: `plain`, or `hashed` with a key that changes every week",
-      documentation: "See Addresses of callers",
+      documentation: "See [Personal data](operating.md#personal-data)",
     }),
   }),
   Server: ServerSettings,

@@ -60,7 +60,7 @@ const serving = Effect.fnUntraced(
     Effect.andThen(
       Effect.logFatal(
         error._tag === "SettingsInvalid"
-          ? `${error.message}\n\nvoicegate settings --help lists every setting, and the README says more of them. To try voicegate without any: voicegate demo`
+          ? `${error.message}\n\nvoicegate settings --help lists every setting, and src/docs/configuration.md explains them. To try voicegate without any: voicegate demo`
           : error.message,
       ),
       exitWith(1),

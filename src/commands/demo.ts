@@ -72,7 +72,7 @@ const announce = (password: Redacted.Redacted<string>, consoleToken: string) =>
             `  voicegate demo   ${url}/`,
             "",
             `  ${SLOTS} callers can talk at once: open the page in more tabs to see the queue.`,
-            `  The wire         ${url}/docs`,
+            `  Documentation    ${url}/docs`,
             `  Console          ${url}/console   with the token ${consoleToken}`,
             `  Local platform   ${origin}/   sign in as ${EMAIL} with ${Redacted.value(password)}`,
             "  Stop with Ctrl-C.",

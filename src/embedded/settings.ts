@@ -17,8 +17,8 @@ export type CampaignSettings = AsGiven<typeof Campaign.Encoded>
 type File = AsGiven<typeof SettingsFile.Encoded>
 
 /**
- * Settings of the gate, in the shape of the settings file; the README describes each. Secrets stay in the process and are never
- * printed. Of no effect here, as the host listens where it likes: `Server.Port`, `.MaxConnectionsPerAddress`, `.PrivateHost` and
+ * Settings of the gate, in the shape of the settings file; `docs/configuration.md` describes each. Secrets stay in the process and are
+ * never printed. Of no effect here, as the host listens where it likes: `Server.Port`, `.MaxConnectionsPerAddress`, `.PrivateHost` and
  * `.PrivatePort`. `Server.Host` only says by which names a request may call the gate where it is a loopback address.
  */
 export interface GateSettings extends Omit<File, "VoiceAiPlatform"> {

@@ -158,7 +158,10 @@ export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(O
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
 Any other path is answered 404 \`not_found\`, and any other method of a path 405 \`method_not_allowed\` with \`Allow\`. Pages of
-other origins (\`Security.AllowedOrigins\`) get the headers of CORS and \`Vary\` besides.`
+other origins (\`Security.AllowedOrigins\`) get the headers of CORS and \`Vary\` besides.
+
+Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) ·
+[Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform)`
 
 /** All of the wire, for the documents. */
 export const Documented = HttpApi.make("voicegate")

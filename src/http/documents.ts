@@ -1,6 +1,7 @@
 /**
- * What the gate says of itself: `/docs`, `/openapi.json` and `/metrics`, at the places that `Server.Docs` and `Server.Metrics`
- * name. The first two are prepared once, when somebody asks; metrics are written at most once a second, for all who ask meanwhile.
+ * What the gate says of itself: `/docs` with the pages below it, `/openapi.json` and `/metrics`, at the places that `Server.Docs` and
+ * `Server.Metrics` name. Documents are prepared once, when somebody asks; metrics are written at most once a second, for all who ask
+ * meanwhile.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Clock, Effect } from "effect"
@@ -10,6 +11,7 @@ import { Settings } from "../Settings.ts"
 import { renderApiPage } from "../serving/api-page.ts"
 import { asksForDocument, type Document, makeDocument, preparedOnce, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
+import { docPages } from "./doc-pages.ts"
 
 /** How long one text of metrics is given to all who ask, in milliseconds. */
 export const METRICS_MILLIS = 1_000
@@ -66,10 +68,15 @@ export const makeDocuments = (
       }
     const docs = prepared(preparedOnce(() => renderApiPage(Documented)))
     const description = prepared(preparedOnce(openApi))
+    const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
+    const documentation = [
+      ["/docs", docs],
+      ["/openapi.json", description],
+      ...pages.map(([path, read]) => [path, prepared(preparedOnce(read))] as const),
+    ] as const
     const metrics = yield* makeMetrics
     const at = (place: "public" | "private"): ServeDocument => {
-      const served = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>()
-      if (Server.Docs === place) served.set("/docs", docs).set("/openapi.json", description)
+      const served = new Map(Server.Docs === place ? documentation : [])
       if (Server.Metrics === place) served.set("/metrics", metrics)
       return (path, request, response) => {
         const serve = served.get(path)

@@ -1,6 +1,6 @@
 /**
  * How one setting is declared: the schema of its value, what it is when it is absent, and the words that explain it. `--help`, the
- * README, `settings.schema.json` and the example are made of these annotations.
+ * `docs/configuration.md`, `settings.schema.json` and the example are made of these annotations.
  */
 import { Effect, Schema } from "effect"
 import { type Notes, withNotes } from "./values.ts"
@@ -9,7 +9,7 @@ import { type Notes, withNotes } from "./values.ts"
 interface Words {
   /** one line, without a full stop */
   readonly description: string
-  /** sentences that only the README has, without the last full stop */
+  /** sentences that only `docs/configuration.md` has, links included, without the last full stop */
   readonly documentation?: string
   /** of a campaign's setting: each campaign has its own, and inherits none */
   readonly own?: boolean

@@ -1,4 +1,4 @@
-/** Every setting as a row, read from the annotations of the schema: what the README, `--help` and the checks of names go by. */
+/** Every setting as a row, read from the annotations of the schema: for `docs/configuration.md`, `--help` and the checks of names. */
 import { type Schema, SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 
@@ -10,7 +10,7 @@ export interface SettingRow {
   readonly default: string
   /** one line; code in backticks, as in the next */
   readonly description: string
-  /** what only the README says */
+  /** what only `docs/configuration.md` says */
   readonly documentation: string | undefined
   /** completes "expected …" */
   readonly expected: string
@@ -58,7 +58,7 @@ const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
     }
   })
 
-/** All settings in the order of the README's table. */
+/** All settings in the order of the tables in `docs/configuration.md`. */
 export const settingRows: ReadonlyArray<SettingRow> = rowsOf(SettingsFile.ast, "")
 
 const byPath = new Map(settingRows.map((row) => [row.path.toLowerCase(), row] as const))

@@ -26,7 +26,13 @@ describe("a page", () => {
     )
     platform = await local.said(/listens at (http:\/\/[^/\s]+)/)
   })
-  const pages = () => [`${gate.url}/console/`, `${gate.url}/docs`, `${platform}/`, `${platform}/docs`]
+  const pages = () => [
+    `${gate.url}/console/`,
+    `${gate.url}/docs`,
+    `${gate.url}/docs/operating`,
+    `${platform}/`,
+    `${platform}/docs`,
+  ]
 
   it("may be framed by nobody, load from its own origin alone, and is taken for nothing else", async () => {
     for (const page of pages()) {

@@ -13,16 +13,16 @@ export const CampaignSettings = Schema.Struct({
   ApiSecretToken: required(platformKey, "<required>", { description: "the platform's API key" }),
   BaseUrl: required(baseUrl, "https://required.example/api/v1", {
     description: "address of the platform's API, such as `https://platform.example/api/v1`",
-    documentation: "With or without a slash at its end",
+    documentation: "The slash at its end is optional",
   }),
   BusinessId: required(identifier, "<required>", { description: "business of the campaign" }),
   WebCampaignId: required(identifier, "<required>", { description: "the web campaign", own: true }),
   DefaultRegionId: required(identifier, "<required>", { description: "region of a request that names none" }),
   MaxConcurrency: optional(wholeNumber(1, 1_000_000), "from the platform", {
     own: true,
-    description: "slots: how many calls at once",
+    description: "slots: how many calls may run at once",
     documentation:
-      "Without it the key must be allowed user management, since only then the platform tells; one instance asks for all every 10 s, and while the figure is not known `/health/ready` says why",
+      "When absent, the platform is asked, for which the key needs user management. One instance asks every 10 s for all. While the figure is unknown, `/health/ready` says why",
   }),
   AllowedRegionIds: optional(list(identifier), "the default region", {
     description: "regions that a request may name",
@@ -30,7 +30,7 @@ export const CampaignSettings = Schema.Struct({
   AllowedTransportTypes: listWithDefault(list(oneOf(TRANSPORTS)), ["websocket"], "websocket", {
     description: "transports that a request may name: `websocket` (0), `webrtc` (1)",
     documentation:
-      "The first is that of a request which names none. List only what your platform has: each start that it refuses costs the key one of its requests",
+      "A request that names none gets the first. List only what your platform supports: each start that it refuses uses one of the key's requests",
   }),
 })
 

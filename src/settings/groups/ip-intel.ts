@@ -23,7 +23,7 @@ export const IpIntelSettings = Schema.Struct({
     domain(IP_PROVIDERS),
     "`ipapi.is` with a key or address, else `lists` when there are any, else `none`",
     {
-      description: `who says what an address is: ${IP_PROVIDERS.map((name) => `\`${name}\``).join(", ")}`,
+      description: `who classifies addresses: ${IP_PROVIDERS.map((name) => `\`${name}\``).join(", ")}`,
     },
   ),
   ApiKey: optional(providerKey, "none", { description: "the provider's key" }),
@@ -32,28 +32,31 @@ export const IpIntelSettings = Schema.Struct({
   }),
   OnError: withDefault(oneOf(["allow", "block"]), "allow", {
     description:
-      "`allow` or `block` callers when the provider fails, or does not say whether an address is what `Security.Block…` refuses",
+      "`allow` or `block`: what happens to a caller when the provider fails or leaves out a fact that `Security.Block…` needs",
     documentation:
-      "A missing or null fact is not a clean one. What a provider never tells (datacenters: vpnapi.io; proxies: `lists`; kinds without a list) counts as no",
+      "A missing or null fact does not count as clean. A fact that the provider never reports counts as no: datacenters at vpnapi.io, proxies in `lists`, and kinds without a list",
   }),
   CacheDays: withDefault(wholeNumber(1, 365), 14, {
-    description: "how long an answer is kept, of IPv6 for the whole /64",
+    description: "how long an answer is kept; an IPv6 answer holds for the whole /64",
   }),
   TimeoutMillis: withDefault(wholeNumber(50, 60_000), 2000, { description: "how long one lookup may take" }),
   LookupsPerMinute: withDefault(wholeNumber(1, 1_000_000), 600, {
-    description: "lookups of one instance; beyond it `OnError` decides",
+    description: "lookups of one instance per minute; beyond that, `OnError` decides",
   }),
   NetworkLookupsPerMinute: optional(wholeNumber(1, 1_000_000), "a tenth of `LookupsPerMinute`, at least 5", {
-    description: "lookups for one network (IPv4 /24, IPv6 /48); beyond it `OnError` decides for that network alone",
+    description:
+      "lookups for one network (IPv4 /24, IPv6 /48) per minute; beyond that, `OnError` decides for that network alone",
     documentation:
-      "So no network spends them all; a range (/16, IPv6 /32) has half. Its price: of an office or mobile network with more new addresses a minute, the rest are not checked",
+      "So one network cannot use up all lookups. A larger range (IPv4 /16, IPv6 /32) may use half of them. Cost: when an office or mobile network has more new addresses in a minute, the rest are not checked",
   }),
   /** The offline lists: files (or http addresses, refreshed on a schedule) of CIDRs and addresses, one a line. */
   Lists: Schema.Struct({
-    Vpn: ranges("files or http addresses of VPN ranges, a CIDR a line"),
-    Datacenter: ranges("files or http addresses of datacenter ranges, a CIDR a line"),
-    Tor: ranges("files or http addresses of Tor exits, an address a line"),
-    Relay: ranges("files or http addresses of privacy relays (Apple Private Relay), which are no VPN, a CIDR a line"),
+    Vpn: ranges("files or http addresses of VPN ranges, one CIDR per line"),
+    Datacenter: ranges("files or http addresses of datacenter ranges, one CIDR per line"),
+    Tor: ranges("files or http addresses of Tor exits, one address per line"),
+    Relay: ranges(
+      "files or http addresses of privacy relays (Apple Private Relay), which do not count as VPN, one CIDR per line",
+    ),
     RefreshHours: withDefault(wholeNumber(1, 8760), 24, { description: "how often lists are read again" }),
   }),
 })

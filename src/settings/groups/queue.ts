@@ -9,16 +9,18 @@ export const QueueSettings = Schema.Struct({
   MaxLength: withDefault(wholeNumber(0, 10_000_000), 10_000, { description: "tickets that may wait in a campaign" }),
   NetworkShare: withDefault(fraction(0.01), 0.25, {
     description:
-      "of the slots, and of scarce places, for one network (IPv6 /48, IPv4 /24) while others want them: 0.01 to 1, where 1 is no limit",
+      "share of the slots, and of scarce places in the queue, that one network (IPv4 /24, IPv6 /48) may hold while others want them: 0.01 to 1, where 1 is no limit",
   }),
-  DisconnectGraceSeconds: withDefault(seconds, 30, { description: "how long a place outlives its connection" }),
-  StartWindowSeconds: withDefault(seconds, 30, { description: "how long a called caller may take to start" }),
+  DisconnectGraceSeconds: withDefault(seconds, 30, {
+    description: "how long a place is kept after its connection is lost",
+  }),
+  StartWindowSeconds: withDefault(seconds, 30, { description: "how long a called caller has to start the call" }),
   MaxCallMinutes: withDefault(wholeNumber(1, 1440), 120, {
-    description: "the longest call; its slot is reclaimed then",
+    description: "the longest call; after that, its slot is reclaimed",
   }),
   MaxTicketBytes: withDefault(wholeNumber(256, 65_536), 8192, {
     description:
-      "the most that a request's `dynamicVariables`, `metadata` and `clientIdentifier` may be together, in bytes of UTF-8",
+      "the largest total size of a request's `dynamicVariables`, `metadata` and `clientIdentifier`, in bytes of UTF-8",
     documentation: "A waiting ticket keeps them in Redis: 10,000 tickets of 8 KiB are about 90 MB",
   }),
 })

@@ -15,7 +15,7 @@ export const SecuritySettings = Schema.Struct({
     {
       description: "the value of `X-Api-Token` of the platform's webhook, at least 16 characters; several for rotation",
       documentation:
-        "Only loopback is served where `Server.Host` is a loopback address and `TrustedProxies` is empty: without a token, webhooks are taken from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two",
+        "Only loopback is served when `Server.Host` is a loopback address and `TrustedProxies` is empty. Without token and secret, webhooks are accepted from this machine only, and not through a proxy. A gate inside a host (`createGate`) always needs one of the two",
     },
   ),
   WebhookSigningSecret: listWithDefault(
@@ -27,49 +27,51 @@ export const SecuritySettings = Schema.Struct({
     },
   ),
   ConsoleToken: optional(consoleToken, "off", {
-    description: "opens the operator's console at `/console`, at least 16 characters; no console without it",
+    description:
+      "token that opens the operator's console at `/console`, at least 16 characters; there is no console without it",
   }),
   RateLimitHourly: withDefault(count, 20, {
-    description: "calls an hour of one address, IPv6 of one /64; 0 is no limit",
+    description: "calls of one address (IPv6: of one /64) per hour; 0 is no limit",
     documentation:
-      "Price: an office or a mobile network behind one IPv4 address (NAT) shares them; raise this and `RateLimitDaily` to what its people need together",
+      "Cost: an office or a mobile network behind one IPv4 address (NAT) shares the limit. Raise this and `RateLimitDaily` to what its people need together",
   }),
   RateLimitDaily: withDefault(count, 100, {
-    description: "calls a day of one address, IPv6 of one /64; 0 is no limit",
+    description: "calls of one address (IPv6: of one /64) per day; 0 is no limit",
   }),
   RateLimitConcurrency: withDefault(count, 3, {
     description:
-      "tickets of one address, IPv6 of one /64, that may be open at once: waiting, called or talking; 0 is no limit",
+      "tickets of one address (IPv6: of one /64) that may be open at once: waiting, called or in a call; 0 is no limit",
     documentation:
-      "Price: the fourth person of an office behind one address is refused (429) until one of its calls is over",
+      "Cost: the fourth person in an office behind one address is refused (429) until one of its calls is over",
   }),
   RefundsPerHour: withDefault(count, 10, {
-    description: "the most units that are given back to one address in any hour; 0 gives nothing back",
+    description: "the most units given back to one address in any hour; 0 gives nothing back",
     documentation:
-      "Price: people behind one address who leave the queue more than ten times an hour use up each other's calls",
+      "Cost: people behind one address who leave the queue more than ten times an hour use up each other's calls",
   }),
   MissedTurnCost: withDefault(wholeNumber(1, 100), 3, {
-    description: "units of the hour and of the day that a missed turn costs in all; 1 is as much as a call",
+    description: "units of the hour and of the day that a missed turn costs in total; 1 is as much as a call",
     documentation:
-      "Leaving more than 5 s after being called is a missed turn too. Price: whoever looks away for `Queue.StartWindowSeconds`, or takes long to say no, has two calls less, and so have the others behind the same address",
+      "Leaving more than 5 s after being called is a missed turn too. Cost: a caller who does not react within `Queue.StartWindowSeconds`, or declines late, has two calls fewer, and so has everyone behind the same address",
   }),
   StatusPerMinute: withDefault(count, 120, {
     description:
-      "how often one address, IPv6 one /64, may ask for the state of tickets (`GET /api/session/{id}`) in a minute, at each instance; 0 is no limit",
+      "how often one address (IPv6: one /64) may ask for the state of tickets (`GET /api/session/{id}`) per minute, at each instance; 0 is no limit",
     documentation:
-      "The same again for starting and leaving, for session requests that name a ticket, for events of tickets that there are not, for negotiations of the hub and for its connections; its network (the /24, the /48) five times that. Price: behind one address some 20 people who poll every 10 s; events have no such limit",
+      "Five other kinds of requests have the same limit, each counted apart: starting and leaving, session requests that name a ticket, events of unknown tickets, negotiations of the hub, connections of the hub. A network (IPv4 /24, IPv6 /48) has five times the limit. Cost: behind one address about 20 people can poll every 10 s. Events of known tickets have no such limit",
   }),
   BlockVpn: withDefault(flag, true, { description: "refuse VPN addresses" }),
   BlockProxy: withDefault(flag, true, { description: "refuse open and residential proxies" }),
   BlockTor: withDefault(flag, true, { description: "refuse Tor exits" }),
   BlockDatacenter: withDefault(flag, false, { description: "refuse datacenter addresses" }),
   AllowedOrigins: listWithDefault(list(origin), [], "none", {
-    description: "origins of pages beside the gate's own that may use it, such as `https://shop.example`, or `*`",
+    description:
+      "origins of other pages that may use the gate, such as `https://shop.example`, or `*`; the gate's own origin is always allowed",
     documentation:
-      "Pages that only `*` lets in send and get no cookies, so a SignalR client there needs `withCredentials: false`",
+      "A page that is allowed by `*` alone neither sends nor receives cookies, so a SignalR client there needs `withCredentials: false`",
   }),
   TrustedProxies: listWithDefault(proxies, [], "none", {
     description:
-      "addresses and CIDRs (no leading zeros) whose `X-Forwarded-For` is believed, or the words `loopback` and `private`",
+      "addresses and CIDRs (no leading zeros) whose `X-Forwarded-For` is trusted, or the words `loopback` and `private`",
   }),
 })

@@ -16,23 +16,24 @@ export const ServerSettings = Schema.Struct({
     {
       description: "names (without port) that a request's `Host` may have, or `*`; anything else is a 421",
       documentation:
-        "A gate in an internal network should have the list, or a stranger's page can reach it through its own domain (DNS rebinding)",
+        "Set the list for a gate in an internal network: otherwise a stranger's page can reach it through the stranger's own domain (DNS rebinding)",
     },
   ),
   MaxConnectionsPerAddress: withDefault(wholeNumber(0, 1_000_000), 256, {
-    description: "open connections of one address (IPv6 /64) that is no trusted proxy, in each process; 0 is no limit",
+    description:
+      "open connections of one address (IPv6: of one /64) in each process, trusted proxies excepted; 0 is no limit",
     documentation:
-      "A browser has up to 7, so an office behind one address that has more than 40 callers at once needs more",
+      "A browser opens up to 7, so an office behind one address with more than 40 callers at once needs a higher limit",
   }),
   Docs: withDefault(exposure, "public", {
     description:
-      "where `/docs` and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",
+      "where `/docs`, the pages below it and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",
   }),
   Metrics: withDefault(exposure, "public", {
     description: "where `/metrics` is served: `public`, `private` (on the private port alone) or `off`",
   }),
   PrivateHost: withDefault(host, "127.0.0.1", { description: "address of the private port" }),
   PrivatePort: withDefault(port, 8081, {
-    description: "port of what is private; nothing listens there while nothing is",
+    description: "port for what is private; it is closed while nothing is private",
   }),
 })

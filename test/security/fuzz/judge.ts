@@ -3,7 +3,7 @@ import type { Case } from "./cases.ts"
 import type { Credentials } from "./known.ts"
 import type { Response } from "./reader.ts"
 
-/** 5xx that the README promises, by their codes; the local platform has none. */
+/** 5xx that `src/docs/wire.md` lists, by their codes; the local platform has none. */
 const MEANT: Readonly<Record<number, ReadonlyArray<string>>> = {
   502: ["platform_rejected"],
   503: ["queue_full", "draining", "platform_unavailable", "store_unavailable", "not_ready"],

@@ -1,0 +1,47 @@
+/**
+ * Writes the tables of settings in `src/docs/configuration.md` from their schema, one below each heading of a group:
+ *
+ *     node scripts/settings-table.ts
+ */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { type SettingRow, settingRows } from "../src/settings/table.ts"
+
+const HEAD = "| setting | default | meaning |\n|---|---|---|\n"
+
+/** What the paths of a group begin with, by the group's heading. */
+const GROUPS = {
+  Store: "StoreConnectionString",
+  Platform: "VoiceAiPlatform.",
+  "Address checks": "IpIntel.",
+  "Security and limits": "Security.",
+  Queue: "Queue.",
+  Privacy: "Privacy.",
+  Server: "Server.",
+}
+
+const cell = (text: string): string => text.replaceAll("|", "\\|")
+
+const row = ({ default: value, description, documentation, path }: SettingRow): string => {
+  const words = documentation === undefined ? description : `${description}. ${documentation}`
+  return `| \`${path}\` | ${cell(value)} | ${cell(words)} |`
+}
+
+/** The document with its tables of settings as the schema has them. */
+export const withSettingsTables = (document: string): string => {
+  let written = document
+  for (const [heading, prefix] of Object.entries(GROUPS)) {
+    const from = written.indexOf(`\n### ${heading}\n`)
+    const start = written.indexOf(HEAD, from)
+    if (from < 0 || start < 0) throw new Error(`The document has no table below its heading ${heading}.`)
+    const end = written.indexOf("\n\n", start)
+    const rows = settingRows.filter(({ path }) => path.startsWith(prefix)).map(row)
+    written = `${written.slice(0, start)}${HEAD}${rows.join("\n")}${end < 0 ? "\n" : written.slice(end)}`
+  }
+  return written
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const file = join(import.meta.dirname, "../src/docs/configuration.md")
+  writeFileSync(file, withSettingsTables(readFileSync(file, "utf8")))
+}

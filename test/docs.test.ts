@@ -1,0 +1,180 @@
+/** README and documents say what is: every setting with its default, every code of the wire, and no link that leads nowhere. */
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { OpenApi } from "effect/http-api"
+import { DOCUMENTS, makeSlugs, readDocument, renderPage } from "../scripts/render-docs.ts"
+import { withSettingsTables } from "../scripts/settings-table.ts"
+import { Documented } from "../src/http/Api.ts"
+import { resolveSettings } from "../src/settings/resolve.ts"
+import { settingRows } from "../src/settings/table.ts"
+
+const root = join(import.meta.dirname, "..")
+const readme = readFileSync(join(root, "README.md"), "utf8")
+const configuration = readDocument("configuration")
+
+const section = (document: string, heading: string): string =>
+  document
+    .split(/^## /m)
+    .find((each) => each.startsWith(`${heading}\n`))
+    ?.slice(heading.length) ?? ""
+
+const rows = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  text
+    .split("\n")
+    .filter((line) => /^\| [`\d]/.test(line))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+
+const defaults: ReadonlyMap<string, string> = new Map(
+  rows(section(configuration, "Settings")).map(([name = "", value = ""]) => [
+    name.replaceAll("`", ""),
+    value.replaceAll("`", ""),
+  ]),
+)
+
+describe("the settings in configuration.md", () => {
+  it("are the tables that `node scripts/settings-table.ts` writes", () => {
+    assert.strictEqual(withSettingsTables(configuration), configuration)
+  })
+
+  it("are every setting, and nothing else", () => {
+    assert.sameMembers(
+      [...defaults.keys()],
+      settingRows.map(({ path }) => path),
+    )
+  })
+
+  it("have the default of every setting that has a value, a list or none", () => {
+    const plain = settingRows.filter(({ default: value }) =>
+      /^(required|none|off|allow|plain|public|true|false|[\d.]+)$/.test(value),
+    )
+    assert.isAbove(plain.length, 30)
+    for (const { path, default: value } of plain) assert.strictEqual(defaults.get(path), value, path)
+  })
+})
+
+describe("wire.md", () => {
+  it("lists every code that the OpenAPI document lists, with its status", () => {
+    const table = rows(section(readDocument("wire"), "Errors")).map(([status = "", codes = ""]) => ({ status, codes }))
+    const responses = Object.values(OpenApi.fromApi(Documented).paths).flatMap((path) =>
+      [path.get, path.post, path.delete].flatMap((operation) => Object.entries(operation?.responses ?? {})),
+    )
+    const refusals = responses.filter(([status]) => Number(status) >= 400)
+    const documented = refusals.flatMap(([status, { description }]) =>
+      [...description.matchAll(/`([a-z]+_[a-z_]+|blocked|draining)`/g)].map(([, code]) => ({ status, code })),
+    )
+    assert.isAbove(documented.length, 20)
+    for (const { code, status } of documented) {
+      assert.isTrue(
+        table.some((row) => row.status.split(" ").includes(status) && row.codes.includes(`\`${code}\``)),
+        `${status} ${code}`,
+      )
+    }
+  })
+
+  it("lists every path of the OpenAPI document", () => {
+    const endpoints = section(readDocument("wire"), "Endpoints").replaceAll("{uniqueRequestId}", "{id}")
+    for (const path of Object.keys(OpenApi.fromApi(Documented).paths)) assert.include(endpoints, `\`${path}\``)
+  })
+})
+
+const withoutCode = (markdown: string): string => markdown.replace(/^```[\s\S]*?^```/gm, "")
+
+const anchorsOf = (markdown: string): ReadonlyArray<string> => {
+  const slugOf = makeSlugs()
+  return [...withoutCode(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slugOf(heading))
+}
+
+const documents = [
+  { name: "README.md", folder: root, markdown: readme },
+  ...DOCUMENTS.map((name) => ({
+    name: `${name}.md`,
+    folder: join(root, "src/docs"),
+    markdown: readDocument(name),
+  })),
+]
+
+describe("README and documents", () => {
+  it("have links and anchors that lead somewhere", () => {
+    let links = 0
+    for (const { folder, markdown, name } of documents) {
+      for (const [, href = ""] of withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (href.startsWith("https:")) continue
+        const [file = "", anchor] = href.split("#")
+        const target = file === "" ? markdown : readFileSync(join(folder, file), "utf8")
+        if (anchor !== undefined) assert.include(anchorsOf(target), anchor, `${name}: ${href}`)
+        links++
+      }
+    }
+    assert.isAbove(links, 15)
+  })
+
+  it("name files of this repository that exist", () => {
+    for (const { markdown, name } of documents) {
+      const named = markdown.matchAll(/(?<![\w/.])((?:scripts|src|test)\/[\w./-]*\w)/g)
+      for (const [, file = ""] of named) assert.isTrue(existsSync(join(root, file)), `${name}: ${file}`)
+    }
+  })
+})
+
+describe("the README", () => {
+  it("has at most 200 lines, and links every document", () => {
+    assert.isAtMost(readme.trimEnd().split("\n").length, 200)
+    for (const name of DOCUMENTS) assert.include(readme, `(src/docs/${name}.md)`)
+  })
+
+  it("shows a settings file that is accepted", () => {
+    const [, written = ""] = /```json\n([\s\S]*?)```/.exec(readme) ?? []
+    const resolved = resolveSettings(JSON.parse(written), {})
+    assert.isTrue(Result.isSuccess(resolved), String(resolved))
+  })
+})
+
+describe("the pages", () => {
+  const hrefs = (page: string): ReadonlyArray<string> =>
+    [...page.matchAll(/ href="([^"]+)"/g)].map(([, href = ""]) => href)
+  const ids = (page: string): ReadonlyArray<string> => [...page.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id)
+  const pages: ReadonlyMap<string, string> = new Map(DOCUMENTS.map((name) => [`/voice/docs/${name}`, renderPage(name)]))
+
+  it("link each other and the API reference, wherever the gate is mounted, and nothing that is not served", () => {
+    for (const [path, page] of pages) {
+      const targets = hrefs(page)
+        .filter((href) => href !== "data:,")
+        .map((href) => new URL(href, `http://gate${path}`))
+      const paths = targets.map(({ pathname }) => pathname)
+      assert.includeMembers(paths, [...pages.keys(), "/voice/docs", "/voice/docs/style.css"], path)
+      for (const { hash, origin, pathname } of targets) {
+        if (origin !== "http://gate") continue
+        const target = pages.get(pathname)
+        assert.isTrue(target !== undefined || ["/voice/docs", "/voice/docs/style.css"].includes(pathname), pathname)
+        if (hash !== "") assert.include(ids(target ?? ""), hash.slice(1), `${path}: ${pathname}${hash}`)
+      }
+    }
+  })
+
+  it("have one title, a language and no id twice", () => {
+    for (const [path, page] of pages) {
+      assert.strictEqual(page.match(/<h1 /g)?.length, 1, path)
+      assert.include(page, '<html lang="en">', path)
+      assert.match(page, /<title>[^<]+ · voicegate<\/title>/, path)
+      assert.strictEqual(new Set(ids(page)).size, ids(page).length, path)
+    }
+  })
+
+  it("are linked by the API reference", () => {
+    const { description = "" } = OpenApi.fromApi(Documented).info
+    for (const name of DOCUMENTS) assert.include(description, `(docs/${name})`)
+  })
+
+  it("cannot be rendered with a link to what the gate does not serve", () => {
+    for (const href of ["../../README.md", "missing.md", "wire", "javascript:alert(1)"]) {
+      assert.throws(() => renderPage("wire", () => `# Wire\n\n[there](${href})`), /serves nothing/)
+    }
+  })
+})
