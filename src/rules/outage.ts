@@ -5,7 +5,7 @@
  * - A turn is missed only when every gate that is not dead was heard of after the end of the start window: the start could have come
  *   through any of them.
  * - A look at a turn that has just ended finds other gates whose next sweep is not due yet. That is no outage: the turn lasts a second
- *   longer, until they were heard of (`LATE_MILLIS`).
+ *   longer, until they were heard of (`LATE_MILLIS`), up to `MOST_WINDOWS` windows.
  * - A waiting ticket is absent only when the gate of its connection has shown who is connected (its tick) after the end of the
  *   ticket's presence, which that gate's own sweep says; a ticket without a connection, when every gate was heard of since; at
  *   once, when its gate is dead.
@@ -121,7 +121,9 @@ export const turnEnds = (s: Step, id: string, ticket: Ticket, presentUntil: numb
   let ends = s.db.zscore(s.keys.leases, id) ?? 0
   const since = ends < s.now ? silentSince(s, ends) : undefined
   if (since !== undefined && s.now - since <= LATE_MILLIS) {
-    ends = s.now + COUNTED_MILLIS
+    // bounded, since gates whose clocks differ by as much are never heard of in time
+    const longest = (ticket.since ?? s.now) + MOST_WINDOWS * s.context.windowMillis
+    ends = Math.max(ends, Math.min(s.now + COUNTED_MILLIS, longest))
     s.db.zadd(s.keys.leases, ends, id)
   } else if (since !== undefined) {
     ends = renewWindow(s, id, ticket, Math.max(since, ends), isUnattended(s))

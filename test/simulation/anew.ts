@@ -43,7 +43,10 @@ export const turnAfter = (step: Carried, id: string): Turn => {
     (step.name === "heartbeat" && step.call.ids.includes(id)) || (step.name === "attach" && step.call.id === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
   // whose next sweep is not due yet
-  if (silent !== undefined && now - silent <= LATE_MILLIS) return { ...turn, ends: now + COUNTED_MILLIS }
+  if (silent !== undefined && now - silent <= LATE_MILLIS) {
+    const longest = turn.since + MOST_WINDOWS * step.windowMillis
+    return { ...turn, ends: Math.max(turn.ends, Math.min(now + COUNTED_MILLIS, longest)) }
+  }
   return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
 }
 

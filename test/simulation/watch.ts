@@ -13,7 +13,7 @@ import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { FailedStart } from "../../src/rules/queue/fail.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
 import { EMPTY, expectedSettlements, expectedSignals, TERMINAL, violations } from "../support/queue-invariants.ts"
-import { doubtIds, type Probed, probe, type QueueState, readState } from "../support/queue-probe.ts"
+import { doubtIds, FieldOfNobody, type Probed, probe, type QueueState, readState } from "../support/queue-probe.ts"
 import { type Carried, left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, messageText, said, sessionsOf, ticketOf } from "./did.ts"
 import type { Gate } from "./gate.ts"
@@ -119,8 +119,21 @@ export class Watch {
     const call = { tickets, sessions: [...this.sessions] }
     world.base.run(probe, { keys: KEYS, now: world.kernel.now, context: {}, call }, (probed) => {
       const raw = textOf(probed)
-      then(raw === this.raw ? { ...this.state, gates: new Map(probed.gates) } : readState(probed), raw)
+      const state = raw === this.raw ? { ...this.state, gates: new Map(probed.gates) } : this.read(probed)
+      if (state === undefined) then(this.state, this.raw)
+      else then(state, raw)
     })
+  }
+
+  /** A state that has nothing of nobody; else that is what is wrong. */
+  private read(probed: Probed): QueueState | undefined {
+    try {
+      return readState(probed)
+    } catch (error) {
+      if (!(error instanceof FieldOfNobody)) throw error
+      this.world.fail(error.message)
+      return undefined
+    }
   }
 
   private judge(

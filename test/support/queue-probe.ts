@@ -223,11 +223,14 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   batch: false,
 }
 
-/** Reads the probe's answer; throws when there is a field whose ticket or session the caller does not know of. */
+/** A hash has a field of whose ticket or session nobody knows. */
+export class FieldOfNobody extends Error {}
+
+/** Reads the probe's answer; throws `FieldOfNobody` when there is a field whose ticket or session the caller does not know of. */
 export const readState = (probed: Probed): QueueState => {
   const hash = <A, B>(name: string, { found, size }: Hash<A>, read: (value: A) => B): ReadonlyMap<string, B> => {
     const fields = new Map(found.map(([field, value]) => [field, read(value)]))
-    if (fields.size !== size) throw new Error(`${name} has a field of nobody`)
+    if (fields.size !== size) throw new FieldOfNobody(`${name} has a field of nobody`)
     return fields
   }
   const same = <A>(value: A): A => value
