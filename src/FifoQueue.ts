@@ -228,7 +228,7 @@ const touchedOf = (ticket: string, { lease = "", position = 0, startBefore = 0, 
 })
 
 const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
-  "millis" in why && why.millis !== undefined
+  "millis" in why && why.millis !== undefined && Number.isFinite(why.millis)
     ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
     : { id, lease, reason: why._tag }
 
@@ -242,7 +242,9 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     /** what is asked with every step of a campaign; made anew when its slots change */
     const known = new Map<string, { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }>()
-    const asking = ({ campaign, instance, slots }: At) => {
+    const asking = ({ campaign, instance, slots: said }: At) => {
+      // JSON knows no infinity
+      const slots = said > 0 ? Math.min(said, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
       if (last?.context.slots === slots && last.context.instance === instance) return last
       const context: QueueContext = {

@@ -29,6 +29,12 @@ const PARKED_LIMIT = 200
 /** At most so many tickets are cleared as absent or passed over in one step; the rest follows in the next. */
 export const CLEAR_LIMIT = 200
 
+/**
+ * When it has looked at so many that were passed over, a step calls nobody further: to find one costs as many looks as there are parked,
+ * and Redis does nothing else meanwhile.
+ */
+const LOOK_LIMIT = 1_000
+
 const oldestPassed = (s: Step): string | undefined => {
   let oldest: string | undefined
   let first: string | undefined
@@ -38,6 +44,7 @@ const oldestPassed = (s: Step): string | undefined => {
     const member = s.db.zlexAfter(s.keys.passed, from)
     if (member === undefined) return oldest
     looked++
+    s.looks++
     const words = wordsOf(member)
     const id = words[words.length - 1] ?? ""
     const seq = words[words.length - 2] ?? ""
@@ -83,6 +90,7 @@ export const callUpTo = (s: Step, most: number): boolean => {
     if (id === undefined) id = oldestOfAll(s)
     if (id === undefined) return false
     if (looked === CLEAR_LIMIT) return true
+    if (called > 0 && s.looks > LOOK_LIMIT) return true
     const ticket = loadWaiting(s, id)
     if (ticket === undefined) {
       looked++

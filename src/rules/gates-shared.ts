@@ -103,13 +103,13 @@ export const beatGate = (db: Db, keys: ReadonlyArray<string>, now: number, gate:
   }
   const served: { [key: string]: true } = {}
   for (const { about, key } of gate.campaigns) {
-    served[key] = true
+    served[`=${key}`] = true
     db.zadd(seen, now, key)
     hsetChanged(db, campaigns, key, about)
   }
   const removed: Array<RemovedCampaign> = []
   for (const key of db.zrange(seen, 0, gate.campaigns.length + REMOVED_MAX)) {
-    if (served[key] !== true && removed.length < REMOVED_MAX) {
+    if (served[`=${key}`] !== true && removed.length < REMOVED_MAX) {
       removed.push({ key, seenAt: db.zscore(seen, key) ?? 0, about: db.hget(campaigns, key) ?? "{}" })
     }
   }

@@ -10,8 +10,11 @@ export const HIGHEST: number = Number.POSITIVE_INFINITY
 /** As many as there are. */
 export const ALL: number = Number.POSITIVE_INFINITY
 
-/** A stored number; 0 where there is none, or no number. */
-export const numberOf = (stored: string | undefined): number => Number(stored ?? "0") || 0
+/** A stored number; 0 where there is none, or no finite number. */
+export const numberOf = (stored: string | undefined): number => {
+  const value = Number(stored ?? "0")
+  return Number.isFinite(value) ? value : 0
+}
 
 /** A whole number as it is stored. */
 export const textOf = (value: number): string => String(value)
@@ -49,6 +52,9 @@ export const isObject = (value: unknown): value is { readonly [field: string]: u
 
 /** The texts of a decoded list; nothing where it is no list. */
 export const textsIn = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.filter(isText) : [])
+
+/** The finite numbers of a decoded list; nothing where it is no list. */
+export const numbersIn = (value: unknown): ReadonlyArray<number> => (Array.isArray(value) ? value.filter(isNumber) : [])
 
 /** The SHA-1 of a text, in hexadecimal digits. */
 export const sha1 = (text: string): string => createHash("sha1").update(text).digest("hex")

@@ -48,6 +48,8 @@ export interface Step {
   readonly settlements: Array<Settlement>
   /** the ticket that this step called last */
   lastCalled?: string
+  /** how many tickets that were passed over it has looked at */
+  looks: number
   /** until when this gate has shown who is connected to it; known to a sweep alone */
   shown?: number
 }
@@ -69,6 +71,7 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   context,
   signals: [],
   settlements: [],
+  looks: 0,
 })
 
 export const answerOf = <A>({ settlements, signals }: Step, result: A): StepAnswer<A> => {

@@ -6,7 +6,7 @@ import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
 import { dequeue, endSession, endTicket, freeSlot } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
-import { ALL } from "../native.ts"
+import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash } from "../ticket.ts"
 import { hashOf, note } from "./audit-log.ts"
@@ -61,7 +61,7 @@ export const remove = (
   const id = s.db.zrangebyscore(s.keys.waiting, seq, seq, 1)[0]
   const ticket = id === undefined ? undefined : loadWaiting(s, id)
   if (id === undefined || ticket === undefined) {
-    note(s, who, "remove", `#${seq}`, "gone")
+    note(s, who, "remove", `#${textOf(seq)}`, "gone")
     return { result: "gone", ticket: "-" }
   }
   dequeue(s, id, ticket)

@@ -6,7 +6,7 @@
  * Keys: instances (zset: id by its last report) · about (hash: id → JSON) · ring (hash: slot → bucket and counts, JSON)
  */
 import type { Db } from "../db.ts"
-import { decode, encode, isNumber, isObject, LOWEST } from "../native.ts"
+import { decode, encode, isNumber, isObject, LOWEST, numbersIn } from "../native.ts"
 
 /** The length of a bucket, and how many there are: an hour. */
 export const BUCKET_MILLIS = 10_000
@@ -33,9 +33,8 @@ export interface Report {
 const bucketOf = (text: string | undefined): Bucket | undefined => {
   const found = decode(text ?? "")
   if (!isObject(found) || !isNumber(found.bucket)) return undefined
-  const counts: Array<number> = []
-  for (const count of (found.counts ?? []) as ReadonlyArray<unknown>) counts.push(isNumber(count) ? count : 0)
-  return { bucket: found.bucket, counts }
+  const counts = numbersIn(found.counts)
+  return counts.length === 0 ? undefined : { bucket: found.bucket, counts }
 }
 
 const isAny = (counts: ReadonlyArray<number>): boolean => {

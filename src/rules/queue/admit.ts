@@ -64,21 +64,23 @@ const META: ReadonlyArray<string> = [
   "seq",
 ]
 
-/** How many tickets of the newcomers' networks wait, by network. */
-const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [network: string]: number } => {
-  const waits: { [network: string]: number } = {}
-  const networks: Array<string> = []
+/** The field that counts the waiting tickets of a network. */
+const waitsField = (network: string): string => `w${network}`
+
+/** How many tickets of the newcomers' networks wait, by that field. */
+const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field: string]: number } => {
+  const waits: { [field: string]: number } = {}
   const fields: Array<string> = []
   for (const { network } of newcomers) {
-    if (network !== undefined && waits[network] === undefined) {
-      waits[network] = 0
-      networks.push(network)
-      fields.push(`w${network}`)
+    const field = network === undefined ? "" : waitsField(network)
+    if (field !== "" && waits[field] === undefined) {
+      waits[field] = 0
+      fields.push(field)
     }
   }
   if (fields.length === 0) return waits
   const found = s.db.hgetMany(s.keys.networks, fields)
-  for (let i = 0; i < networks.length; i++) waits[networks[i] as string] = numberOf(found[i])
+  for (let i = 0; i < fields.length; i++) waits[fields[i] as string] = numberOf(found[i])
   return waits
 }
 
@@ -119,7 +121,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const waits = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
   let accepted = 0
   const changed: Array<string> = []
-  const isChanged: { [network: string]: boolean } = {}
+  const isChanged: { [field: string]: boolean } = {}
   const records: Array<string> = []
   const datas: Array<string> = []
   const line: Array<number | string> = []
@@ -127,6 +129,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   const presentUntil = textOf(now + context.graceMillis)
   for (const newcomer of newcomers) {
     const { data, id, network } = newcomer
+    const field = network === undefined ? "" : waitsField(network)
     const room = maxLength - length
     if (withdraws && wasWithdrawn(s, newcomer)) {
       answers.push({ _tag: "draining" })
@@ -139,7 +142,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       answers.push({ _tag: "starting", lease })
     } else if (
       room <= 0 ||
-      (network !== undefined && share < 1 && length >= room && (waits[network] ?? 0) >= shareOf(share, room))
+      (field !== "" && share < 1 && length >= room && (waits[field] ?? 0) >= shareOf(share, room))
     ) {
       answers.push({ _tag: "full", length, averageMillis })
     } else {
@@ -150,10 +153,10 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       datas.push(id, data)
       line.push(textOf(place), id)
       seen.push(presentUntil, id)
-      if (network !== undefined) {
-        if (!isChanged[network]) changed.push(network)
-        isChanged[network] = true
-        waits[network] = (waits[network] ?? 0) + 1
+      if (field !== "") {
+        if (!isChanged[field]) changed.push(field)
+        isChanged[field] = true
+        waits[field] = (waits[field] ?? 0) + 1
       }
       answers.push({ _tag: "waiting", position: length, length, averageMillis, disrupted })
     }
@@ -165,7 +168,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
   db.zaddMany(keys.waiting, line)
   db.zaddMany(keys.presence, seen)
   const counts: Array<string> = []
-  for (const network of changed) counts.push(`w${network}`, `${waits[network] ?? 0}`)
+  for (const field of changed) counts.push(field, `${waits[field] ?? 0}`)
   if (counts.length > 0) db.hsetMany(keys.networks, counts)
   return answers
 }

@@ -50,9 +50,13 @@ export const zaddMany = (key: string, scoresAndMembers: ReadonlyArray<string | n
 
 export const zrem = (key: string, member: string): boolean => call("ZREM", key, member) === 1
 
+/** A score that is no finite number was written by hand; it is the least or the largest whole number there is. */
+const MOST_SCORE = 2 ** 53
+
 export const zscore = (key: string, member: string): number | undefined => {
   const score = call("ZSCORE", key, member)
-  return score === false ? undefined : tonumber(score)
+  if (score === false) return undefined
+  return Math.max(-MOST_SCORE, Math.min(MOST_SCORE, tonumber(score) ?? 0))
 }
 
 export const zrank = (key: string, member: string): number | undefined =>

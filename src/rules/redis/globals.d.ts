@@ -3,6 +3,7 @@ declare function tonumber(this: void, value: unknown): number | undefined
 declare function type(this: void, value: unknown): string
 declare function pcall(this: void, f: unknown, ...args: ReadonlyArray<unknown>): LuaMultiReturn<[boolean, unknown]>
 declare function ipairs<T>(this: void, list: ReadonlyArray<T>): LuaIterable<LuaMultiReturn<[number, T]>>
+declare function pairs(this: void, table: object): LuaIterable<LuaMultiReturn<[string, unknown]>>
 declare function unpack(this: void, list: ReadonlyArray<number | string>): LuaMultiReturn<Array<number | string>>
 declare const math: { readonly huge: number }
 declare const string: {

@@ -4,7 +4,10 @@ export const LOWEST: number = -math.huge
 export const HIGHEST: number = math.huge
 export const ALL: number = math.huge
 
-export const numberOf = (stored: string | undefined): number => tonumber(stored ?? "0") ?? 0
+export const numberOf = (stored: string | undefined): number => {
+  const value = tonumber(stored ?? "0")
+  return value !== undefined && value > -math.huge && value < math.huge ? value : 0
+}
 
 export const textOf = (value: number): string => string.format("%.0f", value)
 
@@ -22,16 +25,20 @@ export const beginsWith = (text: string, start: string): boolean => string.sub(t
 
 export const encode = (value: object): string => cjson.encode(value)
 
+/** `cjson` reads `NaN` and `Infinity`, which are no JSON, and would not write them again. */
+const isFiniteOrText = (value: unknown): boolean =>
+  type(value) !== "number" || ((value as number) > -math.huge && (value as number) < math.huge)
+
 export const decode = (text: string): unknown => {
   const [ok, value] = pcall(cjson.decode, text)
-  return ok ? value : undefined
+  if (!ok || type(value) !== "table") return ok ? value : undefined
+  for (const [, each] of pairs(value as object)) if (!isFiniteOrText(each)) return undefined
+  return value
 }
 
 export const isText = (value: unknown): value is string => type(value) === "string"
 
-/** `cjson` reads `NaN` and `Infinity`, which are no JSON. */
-export const isNumber = (value: unknown): value is number =>
-  type(value) === "number" && (value as number) > -math.huge && (value as number) < math.huge
+export const isNumber = (value: unknown): value is number => type(value) === "number" && isFiniteOrText(value)
 
 export const isObject = (value: unknown): value is { readonly [field: string]: unknown } => type(value) === "table"
 
@@ -39,6 +46,13 @@ export const textsIn = (value: unknown): ReadonlyArray<string> => {
   const found: Array<string> = []
   if (type(value) !== "table") return found
   for (const [, each] of ipairs(value as ReadonlyArray<unknown>)) if (isText(each)) found.push(each)
+  return found
+}
+
+export const numbersIn = (value: unknown): ReadonlyArray<number> => {
+  const found: Array<number> = []
+  if (type(value) !== "table") return found
+  for (const [, each] of ipairs(value as ReadonlyArray<unknown>)) if (isNumber(each)) found.push(each)
   return found
 }
 
