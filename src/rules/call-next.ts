@@ -33,7 +33,7 @@ export const CLEAR_LIMIT = 200
  * When it has looked at so many that were passed over, a step calls nobody further: to find one costs as many looks as there are parked,
  * and Redis does nothing else meanwhile.
  */
-const LOOK_LIMIT = 1_000
+const LOOK_LIMIT = 5_000
 
 const oldestPassed = (s: Step): string | undefined => {
   let oldest: string | undefined
@@ -79,9 +79,12 @@ export const callUpTo = (s: Step, most: number): boolean => {
   const { context, db, keys, now } = s
   let looked = 0
   let called = 0
+  /** Of those who were passed over none can be called: in this step their networks only take more slots, and nobody is unparked. */
+  let isNonePassed = false
   while (called < most && db.zcard(keys.leases) < context.slots) {
     const indexed = context.share < 1 || db.zcard(keys.parked) > 0
-    let id = indexed ? oldestPassed(s) : undefined
+    let id = indexed && !isNonePassed ? oldestPassed(s) : undefined
+    if (indexed && id === undefined) isNonePassed = true
     let isNew = false
     if (id === undefined && indexed) {
       id = db.zrangebyscore(keys.waiting, meta(s, "passedSeq") + 1, HIGHEST, 1)[0]

@@ -32,10 +32,13 @@ export const beginsWith = (text: string, start: string): boolean => text.startsW
 
 export const encode = (value: object): string => JSON.stringify(value)
 
-/** What a JSON text says; undefined where it is no JSON. */
+const isNoNumber = (value: unknown): boolean => typeof value === "number" && !Number.isFinite(value)
+
+/** What a JSON text says; undefined where it is no JSON, or has a field that is too large to be written again. */
 export const decode = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isObject(value) && Object.values(value).some(isNoNumber) ? undefined : value
   } catch {
     return undefined
   }

@@ -294,6 +294,27 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
+  test("a figure that is no finite number counts as none, and nothing fails half-way", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* b.admit("t2")
+      for (const junk of ["1e400", "-1e400", "nan", "junk"]) {
+        for (const field of ["averageMillis", "quarantined", "backoffUntil", "probeUntil", "passedSeq", "sweptAt"]) {
+          yield* b.put("meta", field, junk)
+          assert.deepInclude(yield* b.attach("t2"), { _tag: "waiting", position: 1, averageMillis: 0 })
+          const swept = yield* b.sweep
+          assert.deepStrictEqual([swept.waiting, swept.leases, swept.averageMillis], [1, 1, 0])
+          yield* b.put("meta", field, 0)
+        }
+      }
+      yield* b.put("tickets", "t3", '{"state":"waiting","seq":3,"accepted":1,"note":1e400}')
+      assert.deepStrictEqual(yield* b.attach("t3"), { _tag: "unknown" })
+      yield* b.end("t1")
+      assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+    }),
+  )
+
   test("a place that is not the ticket's own keeps no sweep at work", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
