@@ -16,10 +16,12 @@ import { type At, type Stepped, steppedOf } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
 import type { Newcomer as Admission, Admitted } from "./rules/queue/admit.ts"
 import type { Standing } from "./rules/queue/attach.ts"
+import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed, FailedStart } from "./rules/queue/fail.ts"
 import type { Beat } from "./rules/queue/heartbeat.ts"
 import type { Start } from "./rules/queue/start.ts"
+import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
 import type { QueueContext, Settlement, SettlementKind, Signal, SignalKind, StepAnswer } from "./rules/step.ts"
 import type { StoreUnavailable, TicketState } from "./Session.ts"
 import { Settings } from "./Settings.ts"
@@ -59,42 +61,22 @@ export type StartFailure =
   | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
 
-export interface Swept {
-  /** another sweep has work at once */
-  readonly more: boolean
-  readonly waiting: number
-  readonly leases: number
-  /** leases with a running session */
-  readonly live: number
-  /** leases of starts that may have happened */
-  readonly doubts: number
-  readonly averageMillis: number
+/** What a sweep found and left. */
+export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> {
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
-  /** the platform cannot be reached: one ticket at a time is called to find out */
-  readonly disrupted: boolean
-  /** how many records were ever found that were none (`rules/ticket.ts`), when the last was (ms since 1970), and in which key */
+  /** how many records were ever found that were none (`rules/load.ts`), when the last was (ms since 1970), and in which key */
   readonly quarantined: { readonly count: number; readonly at: number; readonly key: string }
 }
 
+type Served = Extract<RuleCleared, { readonly _tag: "served" }>
+
 export type Cleared =
-  /** a gate serves the campaign, and nothing was done */
-  | { readonly _tag: "served" }
-  | {
-      readonly _tag: "cleared"
-      /** another step has work at once */
-      readonly more: boolean
-      /** tickets that this step sent away */
-      readonly sent: number
-      /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
-      readonly left: boolean
-      readonly waiting: number
-      readonly leases: number
-      /** leases with a running session */
-      readonly live: number
+  | Served
+  | (Omit<Exclude<RuleCleared, Served>, "owed"> & {
       /** settlements that the process which caused them did not carry out */
       readonly owed: ReadonlyArray<Settlement>
-    }
+    })
 
 type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
 

@@ -1,5 +1,5 @@
 /**
- * Logs that the store held records that are not what they should be (`rules/ticket.ts`): at once, then once a minute at most. What was
+ * Logs that the store held records that are not what they should be (`rules/load.ts`): at once, then once a minute at most. What was
  * found before this instance began was logged by others.
  */
 import { Effect } from "effect"

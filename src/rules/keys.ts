@@ -9,7 +9,7 @@
  *                          `auditUntil` and `askedUntil`, until when somebody asks after old sessions and doubts; `paused` and
  *                          `draining`, 1 while an operator has them on; `passedSeq`, the place up to which waiting tickets were
  *                          looked at; `withdrawnUntil`, the time up to which `forget` has ids of tickets yet to come; `auditLog`, a
- *                          counter; `quarantined`, `junk` and `recount` (`ticket.ts`)
+ *                          counter; `quarantined`, `junk` and `recount` (`load.ts`)
  *   tickets        hash    id → record, JSON (`Ticket`)
  *   data           hash    id → what the gate keeps with the ticket: its configuration, then its session
  *   waiting        zset    id by `seq`, which is the order of acceptance and never depends on time
@@ -24,7 +24,7 @@
  *   networks       hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
  *   parked         zset    waiting ids that are not called now, by the time until when
  *   gates          zset    gates by the time when each was heard of last (`outage.ts`)
- *   quarantine     zset    records that were none, by their number (`ticket.ts`)
+ *   quarantine     zset    records that were none, by their number (`load.ts`)
  *   auditLog       zset    what operators did, by a counter: JSON
  */
 export interface QueueKeys {

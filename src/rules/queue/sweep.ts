@@ -3,7 +3,7 @@
  * start whose gate died may have happened: its slot is held in doubt, and its ticket goes back to its place;
  * absent tickets are abandoned, free slots call the next, and what is over is forgotten. What an outage brought about is held against
  * nobody (`../outage.ts`). Every `RECOUNT_MILLIS` what networks have, live sessions and doubts are counted anew, and so they are after a
- * record was found that was none (`../ticket.ts`). Any gate may run it at any moment, as often as it likes.
+ * record was found that was none (`../load.ts`). Any gate may run it at any moment, as often as it likes.
  */
 import { callNext } from "../call-next.ts"
 import { expire, forgetOld, LIMIT, leftOwed } from "../expiry.ts"
