@@ -1,0 +1,43 @@
+/** The usual answer of an admission is checked by hand, and the schema says the same of it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Exit, Schema } from "effect"
+import { isPlainPlace, stepAnswer, takenAndAdmitted } from "../../src/queue/answers.ts"
+
+const decode = Schema.decodeUnknownExit(stepAnswer(takenAndAdmitted))
+
+const place = { _tag: "waiting" as const, position: 3, length: 7, averageMillis: 0, disrupted: false }
+const plain = { result: { admitted: place } }
+
+describe("a place in line as an answer", () => {
+  it("is taken as it is where the schema takes it as it is", () => {
+    assert.isTrue(isPlainPlace(plain))
+    assert.deepStrictEqual(decode(plain), Exit.succeed(plain))
+  })
+
+  it("is left to the schema where it is anything else", () => {
+    const others: ReadonlyArray<unknown> = [
+      undefined,
+      null,
+      "text",
+      [],
+      {},
+      { result: {} },
+      { ...plain, signals: [] },
+      { ...plain, settlements: [] },
+      { result: { refused: {}, admitted: place } },
+      { result: { admitted: { _tag: "starting", lease: "1" } } },
+    ]
+    for (const other of others) assert.isFalse(isPlainPlace(other), JSON.stringify(other))
+  })
+
+  for (const [field, value] of Object.entries(place)) {
+    const wrong = typeof value === "number" ? Number.NaN : typeof value === "boolean" ? 0 : "elsewhere"
+    for (const other of [wrong, undefined, null, `${String(value)}?`]) {
+      it(`is refused by both with ${field} ${other}`, () => {
+        const broken = { result: { admitted: { ...place, [field]: other } } }
+        assert.isFalse(isPlainPlace(broken))
+        assert.isTrue(Exit.isFailure(decode(broken)))
+      })
+    }
+  }
+})
