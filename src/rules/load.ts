@@ -62,12 +62,15 @@ export const loadHolder = (s: Step, id: string): Ticket | undefined => {
   return undefined
 }
 
-/** The id of the live ticket of a session; undefined where none is known by this id. */
-export const idOfSession = (s: Step, session: string): string | undefined => {
+/** The live ticket of a session; undefined where none is known by this id. */
+export const loadBySession = (
+  s: Step,
+  session: string,
+): { readonly id: string; readonly ticket: Ticket } | undefined => {
   const id = s.db.hget(s.keys.sessions, session)
   if (id === undefined) return undefined
   const ticket = load(s, id)
-  if (ticket !== undefined && ticket.state === "live") return id
+  if (ticket !== undefined && ticket.state === "live") return { id, ticket }
   s.db.hdel(s.keys.sessions, session)
   quarantine(s, "sessions", session, id)
   return undefined

@@ -1,5 +1,5 @@
 /**
- * The data of the memory store, with the commands that scripts use, named and behaving as in Redis. A script runs to its
+ * The data of the memory store, with the commands that rules use, named and behaving as in Redis. A rule runs to its
  * end before anything else happens, which is what makes it atomic here.
  */
 import type { Db } from "../rules/db.ts"

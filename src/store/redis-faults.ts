@@ -7,7 +7,7 @@ import type { Trouble } from "./redis-trouble.ts"
 
 const LOG_EVERY = "1 minute"
 
-/** Notes a refusal; `asked` names the script or command. */
+/** Notes a refusal; `asked` names the rule or command. */
 export type NoteFault = (trouble: Trouble, asked: string) => void
 
 export const makeFaults = Effect.fnUntraced(function* (): Effect.fn.Return<NoteFault, never, Scope.Scope> {

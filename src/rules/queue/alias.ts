@@ -4,7 +4,7 @@
  */
 import { callNext } from "../call-next.ts"
 import { clearBackoff, endSession } from "../line.ts"
-import { idOfSession, load, save } from "../load.ts"
+import { loadBySession, save } from "../load.ts"
 import type { Step } from "../step.ts"
 
 /** `stale`: the known session does not run. */
@@ -14,9 +14,9 @@ export const alias = (
   s: Step,
   { known, further }: { readonly known: string; readonly further: ReadonlyArray<string> },
 ): Aliased => {
-  const id = idOfSession(s, known)
-  const ticket = id === undefined ? undefined : load(s, id)
-  if (id === undefined || ticket === undefined) return "stale"
+  const found = loadBySession(s, known)
+  if (found === undefined) return "stale"
+  const { id, ticket } = found
   const sessions: Array<string> = []
   for (const session of ticket.sessions ?? []) sessions.push(session)
   let ended = false

@@ -24,8 +24,12 @@ export interface Bound {
 export type Binding = "live" | "ended" | "stale"
 
 /** What the session is bound to: the starting ticket, or what its doubt has become. */
-const holderOf = (s: Step, id: string, lease: string): { readonly id: string; readonly ticket: Ticket } | undefined => {
-  const ticket = load(s, id)
+const holderOf = (
+  s: Step,
+  id: string,
+  lease: string,
+  ticket: Ticket | undefined,
+): { readonly id: string; readonly ticket: Ticket } | undefined => {
   const own = ticket !== undefined && ticket.lease === lease
   if (own && ticket.state === "starting") return { id, ticket }
   const doubt = doubtOf(s, id, lease)
@@ -47,7 +51,7 @@ const holderOf = (s: Step, id: string, lease: string): { readonly id: string; re
 export const bind = (s: Step, { data, id, lease, sessions }: Bound): Binding => {
   const known = load(s, id)
   if (known !== undefined && known.state === "live" && known.lease === lease) return "live"
-  const holder = holderOf(s, id, lease)
+  const holder = holderOf(s, id, lease, known)
   if (holder === undefined) return "stale"
   const { db, keys } = s
   const { ticket } = holder

@@ -4,27 +4,26 @@
  */
 import { callNext } from "../call-next.ts"
 import { clearBackoff, endSession } from "../line.ts"
-import { idOfSession, load } from "../load.ts"
+import { loadBySession } from "../load.ts"
 import type { Step } from "../step.ts"
 
 export type SessionEnd = "released" | "repeat" | "unknown"
 
 /** @param sessions its ids, all of one session */
 export const endOfSession = (s: Step, { sessions }: { readonly sessions: ReadonlyArray<string> }): SessionEnd => {
-  let id: string | undefined
+  let found: ReturnType<typeof loadBySession>
   let repeated = false
   for (const session of sessions) {
-    if (id === undefined) id = idOfSession(s, session)
+    if (found === undefined) found = loadBySession(s, session)
     if (s.db.zscore(s.keys.endedSessions, session) !== undefined) repeated = true
   }
-  const ticket = id === undefined ? undefined : load(s, id)
-  if (id === undefined || ticket === undefined) {
+  if (found === undefined) {
     for (const session of sessions) {
       if (s.db.zscore(s.keys.endedSessions, session) === undefined) s.db.zadd(s.keys.endedSessions, s.now, session)
     }
     return repeated ? "repeat" : "unknown"
   }
-  endSession(s, id, ticket, "ended")
+  endSession(s, found.id, found.ticket, "ended")
   clearBackoff(s)
   callNext(s)
   return "released"
