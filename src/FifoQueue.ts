@@ -12,7 +12,7 @@ import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import { keysOf } from "./queue/keys.ts"
 import { makeReaching } from "./queue/reach.ts"
 import * as rules from "./queue/rules.ts"
-import { type At, type Stepped, steppedOf } from "./queue/step.ts"
+import { type At, type Stepped, steppedOf, type Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
 import type { Newcomer as Admission, Admitted } from "./rules/queue/admit.ts"
 import type { Standing } from "./rules/queue/attach.ts"
@@ -22,6 +22,7 @@ import type { Failed, FailedStart } from "./rules/queue/fail.ts"
 import type { Beat } from "./rules/queue/heartbeat.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
+import { WITHDRAW_LIMIT } from "./rules/queue/withdraw.ts"
 import type { QueueContext, Settlement, SettlementKind, Signal, SignalKind, StepAnswer } from "./rules/step.ts"
 import type { StoreUnavailable, TicketState } from "./Session.ts"
 import { Settings } from "./Settings.ts"
@@ -40,6 +41,7 @@ export type {
   Start,
   Stepped,
   Waiting,
+  Withdrawals,
 }
 
 /** One ticket of a touch; `state` is undefined when the ticket is not known. */
@@ -181,8 +183,8 @@ export interface Admitting {
    */
   readonly reached: <A, E extends { readonly _tag: string }>(
     at: At,
-    step: (now: number) => Effect.Effect<A, E>,
-  ) => Effect.Effect<A, E | StoreUnavailable>
+    step: (now: number) => Effect.Effect<Stepped<A>, E>,
+  ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
 }
 
 const admittings = new WeakMap<FifoQueue["Service"], Admitting & { readonly store: Store["Service"] }>()
@@ -261,13 +263,30 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       })
     }
 
+    /** Reports an outage, with the tickets to withdraw: in several steps where they are many, the youngest tickets first. */
+    const report = Effect.fnUntraced(function* (at: At, since: number) {
+      const ids = at.withdrawals?.ids() ?? []
+      const signals: Array<Signal> = []
+      const settlements: Array<Settlement> = []
+      for (let to = ids.length; to >= 0; to -= WITHDRAW_LIMIT) {
+        const some = ids.slice(Math.max(0, to - WITHDRAW_LIMIT), to)
+        const call = {
+          since,
+          ...(some.length === 0 ? {} : { ids: some }),
+          ...(to > WITHDRAW_LIMIT ? { more: true as const } : {}),
+        }
+        const reported = yield* run(rules.reportOutage, at, yield* store.now, call, same)
+        signals.push(...reported.signals)
+        settlements.push(...reported.settlements)
+        if (some.length > 0 && at.withdrawals !== undefined) yield* at.withdrawals.done(some, reported.result)
+        if (to <= WITHDRAW_LIMIT) break
+      }
+      return { signals, settlements }
+    })
+
     const reaching = yield* makeReaching(store.now)
     const reached: Admitting["reached"] = (at, taken) =>
-      reaching.reached(
-        at.campaign,
-        (since) => Effect.flatMap(store.now, (now) => run(rules.reportOutage, at, now, { since }, same)),
-        taken,
-      )
+      reaching.reached(at.campaign, (since) => report(at, since), taken)
 
     const step = <Call extends object, R, A>(
       rule: Rule<QueueContext, Call, StepAnswer<R>>,

@@ -31,6 +31,7 @@ import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
 import { requestOf, type WebSessionConfig } from "./gatekeeper/web-session.ts"
+import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
@@ -145,8 +146,9 @@ export const layer: Layer.Layer<
     const settings = yield* Settings
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
-    const steps = yield* makeSteps(campaigns, capacity)
-    const giveBack = yield* makeGiveBack(steps)
+    const memory = makeMemory(settings.Queue.NetworkShare)
+    const steps = yield* makeSteps(campaigns, capacity, memory)
+    const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const closing = makeClosing()
     const launch = yield* makeLaunch(steps, sessionIds, closing)

@@ -19,11 +19,12 @@ import type {
 } from "../Session.ts"
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
-import type { GiveBack, Taken } from "./give-back.ts"
+import type { GiveBack } from "./give-back.ts"
 import type { Launch, StoredConfig } from "./launch.ts"
 import { draining, queued, queueFull } from "./outcomes.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"
+import type { Taken } from "./withdrawals.ts"
 
 /** A request that passed the checks of its content and address, under its new ticket. */
 export interface Entrant extends Taken {

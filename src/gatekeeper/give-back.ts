@@ -1,37 +1,20 @@
 /**
- * Gives back what a request has taken when nothing comes of it: its quota and, where its caller was not told of its ticket, the
- * ticket. What the store cannot take back now is remembered and tried again until it can, at least once, so that all of it is
- * idempotent. What is remembered is bounded in all and by caller and network; beyond that, and when this process dies, the ticket is
- * left to the disconnect grace or to the deadline of its slot.
+ * Gives back what a request has taken when nothing comes of it: its quota and, where its caller was answered 503, the ticket. What the
+ * store cannot take back now is remembered (`withdrawals.ts`) and tried again until it can, at least once, so all of it is idempotent.
  */
-import { Cause, Effect, Metric, type Scope } from "effect"
+import { Cause, Effect, type Scope } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { WITHDRAW_LIMIT } from "../rules/queue/withdraw.ts"
-import { shareOf } from "../rules/ticket.ts"
 import type { StoreUnavailable } from "../Session.ts"
-import { type Campaign, Settings } from "../Settings.ts"
-import { makeTally } from "../tally.ts"
-import * as metrics from "./metrics.ts"
+import type { Campaign } from "../Settings.ts"
 import type { Steps } from "./steps.ts"
+import type { Kept, Memory, Taken } from "./withdrawals.ts"
 
 /** How often it is tried again. */
 export const RETRY_MILLIS = 250
-/** The most requests that are remembered, and the most of one caller. */
-export const MOST_KEPT = 10_000
-export const MOST_OF_CALLER = 100
 /** So many callers' quota is given back at the same time. */
 const AT_ONCE = 16
-
-/** What a request has taken, or may have. */
-export interface Taken {
-  readonly ticket: string
-  /** the rate limiter's key */
-  readonly caller: string
-  /** whose share of what is remembered it counts to; empty for none */
-  readonly network: string
-  readonly campaign: Campaign
-}
 
 export interface GiveBack {
   /** Gives the quota back, later if the store is away. */
@@ -40,53 +23,16 @@ export interface GiveBack {
   readonly all: (taken: Taken) => Effect.Effect<void>
 }
 
-interface Kept {
-  readonly taken: Taken
-  /** the ticket is still to be given back */
-  ticket: boolean
-}
-
-export const makeGiveBack = ({
-  at,
-  step,
-}: Steps): Effect.Effect<GiveBack, never, FifoQueue | RateLimiter | Settings | Scope.Scope> =>
+export const makeGiveBack = (
+  { at, step }: Steps,
+  memory: Memory,
+): Effect.Effect<GiveBack, never, FifoQueue | RateLimiter | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const limiter = yield* RateLimiter
-    const share = (yield* Settings).Queue.NetworkShare
     const scope = yield* Effect.scope
-
-    /** by ticket, the oldest first */
-    const kept = new Map<string, Kept>()
-    const callers = makeTally(MOST_OF_CALLER)
-    const networks = new Map<string, number>()
     let trying = false
     let forgotten = 0
-
-    /** A network that has its share of the free places gets no more, as in the queue: others need them too. */
-    const hasPlace = (network: string): boolean => {
-      const free = MOST_KEPT - kept.size
-      const crowded = network !== "" && kept.size >= free && (networks.get(network) ?? 0) >= shareOf(share, free)
-      return free > 0 && !crowded
-    }
-    const keep = (taken: Taken, ticket: boolean): void => {
-      const known = kept.get(taken.ticket)
-      if (known !== undefined) {
-        known.ticket ||= ticket
-      } else if (hasPlace(taken.network) && callers.enter(taken.caller)) {
-        kept.set(taken.ticket, { taken, ticket })
-        networks.set(taken.network, (networks.get(taken.network) ?? 0) + 1)
-      } else {
-        forgotten++
-      }
-    }
-    const done = ({ caller, network, ticket }: Taken): void => {
-      if (!kept.delete(ticket)) return
-      callers.leave(caller)
-      const left = (networks.get(network) ?? 1) - 1
-      if (left === 0) networks.delete(network)
-      else networks.set(network, left)
-    }
 
     /**
      * The youngest first: the oldest may hold slots, and when those are free nobody should be called who is to be withdrawn by
@@ -97,44 +43,39 @@ export const makeGiveBack = ({
       for (let to = theirs.length; to > 0; to -= WITHDRAW_LIMIT) {
         const some = theirs.slice(Math.max(0, to - WITHDRAW_LIMIT), to)
         const tickets = some.map(({ taken }) => taken.ticket)
-        const ended = yield* step(where, queue.withdraw(where, tickets))
-        for (const each of some) each.ticket = false
-        if (ended > 0) yield* Metric.update(metrics.over("left"), ended)
+        yield* memory.of(campaign).done(tickets, yield* step(where, queue.withdraw(where, tickets)))
       }
     })
     const refund = (each: Kept): Effect.Effect<void, StoreUnavailable> => {
       const { taken } = each
       return limiter.refund(taken.caller, taken.ticket).pipe(
-        Effect.tap(() => Effect.sync(() => void (each.ticket || done(taken)))),
+        Effect.tap(() => Effect.sync(() => void (each.ticket || memory.forget(taken)))),
         Effect.tapError(() =>
-          Effect.sync(() => {
-            // of a cluster one node may be away: others have their turn first
-            const waits = kept.get(taken.ticket)
-            if (waits !== undefined && kept.delete(taken.ticket)) kept.set(taken.ticket, waits)
-          }),
+          // of a cluster one node may be away: others have their turn first
+          Effect.sync(() => memory.postpone(taken)),
         ),
       )
     }
     const attempt = Effect.gen(function* () {
       const tickets = Map.groupBy(
-        [...kept.values()].filter(({ ticket }) => ticket),
+        memory.all().filter(({ ticket }) => ticket),
         ({ taken }) => taken.campaign,
       )
       yield* Effect.forEach(tickets, ([campaign, theirs]) => Effect.ignore(withdraw(campaign, theirs)), {
         concurrency: "unbounded",
         discard: true,
       })
-      const free = [...kept.values()].filter(({ ticket }) => !ticket)
+      const free = memory.all().filter(({ ticket }) => !ticket)
       yield* Effect.ignore(Effect.forEach(free, refund, { concurrency: AT_ONCE, discard: true }))
     }).pipe(
       Effect.catchDefect((defect) => {
         // a bug, which trying again would repeat
-        for (const { taken } of [...kept.values()]) done(taken)
+        for (const { taken } of memory.all()) memory.forget(taken)
         return Effect.logError("What requests had taken could not be given back", Cause.die(defect))
       }),
     )
     const again = Effect.gen(function* () {
-      while (kept.size > 0) {
+      while (memory.size() > 0) {
         yield* Effect.sleep(RETRY_MILLIS)
         yield* attempt
       }
@@ -148,7 +89,7 @@ export const makeGiveBack = ({
     })
     const later = (taken: Taken, ticket: boolean): Effect.Effect<void> =>
       Effect.suspend(() => {
-        keep(taken, ticket)
+        if (!memory.keep(taken, ticket)) forgotten++
         if (trying) return Effect.void
         trying = true
         return Effect.asVoid(Effect.forkIn(again, scope))

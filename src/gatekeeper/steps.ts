@@ -8,6 +8,7 @@ import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
+import type { Memory } from "./withdrawals.ts"
 
 export interface Steps {
   readonly at: (campaign: Campaign) => At
@@ -20,6 +21,7 @@ export interface Steps {
 export const makeSteps = (
   campaigns: Campaigns,
   capacity: Capacity,
+  memory: Memory,
 ): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
   Effect.gen(function* () {
     const limiter = yield* RateLimiter
@@ -58,6 +60,7 @@ export const makeSteps = (
         campaign: campaigns.key(campaign),
         slots: capacity.slots(campaign),
         instance: push.address,
+        withdrawals: memory.of(campaign),
       }),
       // whoever is called in a step whose asker hangs up is told all the same
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),

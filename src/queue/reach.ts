@@ -1,11 +1,11 @@
 /**
- * What this gate knows of the times in which it could not reach the store, campaign by campaign, and that the store is told of each
- * before the next step is taken (`back` in `gates.ts`): whatever that step is, it must not find the store's mind made up about
- * callers whom the outage hindered.
+ * Notes when this gate could not reach the store, campaign by campaign, and reports it before the next step (`reportOutage` in
+ * `../rules/queue/gates.ts`): no step may judge callers whom the outage hindered before the store knows of the outage.
  */
 import { Clock, Deferred, Effect } from "effect"
 import { LATE_MILLIS } from "../rules/outage.ts"
 import type { StoreUnavailable } from "../Session.ts"
+import type { Stepped } from "./step.ts"
 
 /**
  * A gate sweeps every second. One whose last sweep is longer ago (ms) could not: its process or its machine stood still, or its
@@ -18,23 +18,36 @@ interface Reach {
   failedAt: number | undefined
   /** when the last sweep that succeeded was sent, by the store's clock */
   sweptAt: number | undefined
-  /** the telling that is under way */
-  telling: Deferred.Deferred<void, StoreUnavailable> | undefined
+  /** the report that is under way */
+  reporting: Deferred.Deferred<Left, StoreUnavailable> | undefined
 }
 
-/** Tells the store that this gate could not reach it since then. */
-export type Tell = (since: number) => Effect.Effect<unknown, StoreUnavailable>
+/** What a report leaves to this process. */
+type Left = Pick<Stepped<unknown>, "signals" | "settlements">
+/** Reports to the store that this gate could not reach it since then. */
+export type Report = (since: number) => Effect.Effect<Left, StoreUnavailable>
 
 export interface Reaching {
-  /** Takes a step of a campaign. It is given the store's time, when the store has been told what is to be told. */
+  /**
+   * Takes a step of a campaign, after an outage was reported if there was one. The step is given the store's time; its answer includes what the
+   * report left.
+   */
   readonly reached: <A, E extends { readonly _tag: string }>(
     campaign: string,
-    tell: Tell,
-    step: (now: number) => Effect.Effect<A, E>,
-  ) => Effect.Effect<A, E | StoreUnavailable>
+    report: Report,
+    step: (now: number) => Effect.Effect<Stepped<A>, E>,
+  ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
   /** A sweep has succeeded that was sent then. */
   readonly swept: (campaign: string, now: number) => void
 }
+
+const NOTHING_LEFT: Left = { signals: [], settlements: [] }
+
+const withLeft = <A>(left: Left, { result, settlements, signals }: Stepped<A>): Stepped<A> => ({
+  result,
+  signals: [...left.signals, ...signals],
+  settlements: [...left.settlements, ...settlements],
+})
 
 /** @param storeNow the store's time */
 export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Reaching> =>
@@ -42,7 +55,7 @@ export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Rea
     const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     const reaches = new Map<string, Reach>()
     const reachOf = (campaign: string): Reach => {
-      const known = reaches.get(campaign) ?? { failedAt: undefined, sweptAt: undefined, telling: undefined }
+      const known = reaches.get(campaign) ?? { failedAt: undefined, sweptAt: undefined, reporting: undefined }
       reaches.set(campaign, known)
       return known
     }
@@ -66,13 +79,13 @@ export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Rea
       )
     }
 
-    /** One tells, and whoever comes meanwhile waits for that. */
-    const told = (reach: Reach, tell: Tell, since: number): Effect.Effect<void, StoreUnavailable> =>
+    /** Only one reports at a time, and steps that come meanwhile wait for it. What it leaves is carried out by the one. */
+    const reported = (reach: Reach, report: Report, since: number): Effect.Effect<Left, StoreUnavailable> =>
       Effect.suspend(() => {
-        if (reach.telling !== undefined) return Deferred.await(reach.telling)
-        const telling = Deferred.makeUnsafe<void, StoreUnavailable>()
-        reach.telling = telling
-        return Effect.asVoid(tell(since)).pipe(
+        if (reach.reporting !== undefined) return Effect.as(Deferred.await(reach.reporting), NOTHING_LEFT)
+        const reporting = Deferred.makeUnsafe<Left, StoreUnavailable>()
+        reach.reporting = reporting
+        return report(since).pipe(
           Effect.tap(() =>
             Effect.map(storeNow, (now) => {
               reach.failedAt = undefined
@@ -81,8 +94,8 @@ export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Rea
           ),
           Effect.onExit((exit) =>
             Effect.sync(() => {
-              reach.telling = undefined
-              Deferred.doneUnsafe(telling, exit)
+              reach.reporting = undefined
+              Deferred.doneUnsafe(reporting, exit)
             }),
           ),
           Effect.uninterruptible,
@@ -90,13 +103,16 @@ export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Rea
       })
 
     return {
-      reached: (campaign, tell, step) => {
+      reached: (campaign, report, step) => {
         const reach = reachOf(campaign)
         return Effect.flatMap(storeNow, (now) => {
           const since = outageOf(reach, now)
           if (since === undefined) return attempt(reach, step(now))
-          return Effect.flatMap(attempt(reach, told(reach, tell, since)), () =>
-            Effect.flatMap(storeNow, (later) => attempt(reach, step(later))),
+          return Effect.flatMap(attempt(reach, reported(reach, report, since)), (left) =>
+            Effect.map(
+              Effect.flatMap(storeNow, (later) => attempt(reach, step(later))),
+              (stepped) => withLeft(left, stepped),
+            ),
           )
         })
       },

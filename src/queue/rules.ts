@@ -37,7 +37,7 @@ export const sweep = ruleOf("queue.sweep", runs["queue.sweep"], stepAnswer(answe
 export const clear = ruleOf("queue.clear", runs["queue.clear"], stepAnswer(answers.cleared))
 export const acknowledge = ruleOf("queue.acknowledge", runs["queue.acknowledge"], stepAnswer(Finite))
 export const audit = ruleOf("queue.audit", runs["queue.audit"], stepAnswer(answers.audited))
-export const reportOutage = ruleOf("queue.reportOutage", runs["queue.reportOutage"], stepAnswer(Literal(true)))
+export const reportOutage = ruleOf("queue.reportOutage", runs["queue.reportOutage"], stepAnswer(Finite))
 export const gateGone = ruleOf("queue.gateGone", runs["queue.gateGone"], stepAnswer(Literal(true)))
 
 export const look = ruleOf("operator.look", runs["operator.look"], stepAnswer(answers.look))

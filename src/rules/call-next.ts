@@ -17,7 +17,7 @@
 import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, passedEntry, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
-import { isAbsent } from "./outage.ts"
+import { isAbsent, isHeld, isOverdue } from "./outage.ts"
 import { meta, metaMany, notify, type Step } from "./step.ts"
 
 /** While the platform cannot be reached, so long passes between two calls, unless the first was answered. */
@@ -74,8 +74,11 @@ const oldestOfAll = (s: Step): string | undefined => {
   return undefined
 }
 
-/** Calls waiting tickets to free slots, at most so many; true when it has looked at its most and there are more to look at. */
-export const callUpTo = (s: Step, most: number): boolean => {
+/**
+ * Calls waiting tickets to free slots, at most so many; true when it has looked at its most and there are more to look at.
+ * @param anyway also in a step that was on its way for long
+ */
+export const callUpTo = (s: Step, most: number, anyway: boolean): boolean => {
   const { context, db, keys, now } = s
   let looked = 0
   let called = 0
@@ -105,6 +108,8 @@ export const callUpTo = (s: Step, most: number): boolean => {
       looked++
       db.hset(keys.meta, "passedSeq", `${db.zscore(keys.waiting, id) ?? 0}`)
       db.zadd(keys.passed, 0, passedEntry(id, ticket))
+    } else if (!anyway && called === 0 && isOverdue(s)) {
+      return false
     } else {
       dequeue(s, id, ticket)
       const startBefore = now + context.windowMillis
@@ -117,17 +122,17 @@ export const callUpTo = (s: Step, most: number): boolean => {
   return false
 }
 
-const CALL_FIELDS: ReadonlyArray<string> = ["backoffUntil", "paused", "disrupted", "probeUntil"]
+const CALL_FIELDS: ReadonlyArray<string> = ["backoffUntil", "paused", "disrupted", "probeUntil", "heldFrom"]
 
 /** Calls the next tickets to free slots; true when there are more to look at. */
 export const callNext = (s: Step): boolean => {
-  const [backoffUntil = 0, paused = 0, disrupted = 0, probeUntil = 0] = metaMany(s, CALL_FIELDS)
-  if (backoffUntil > s.now || paused === 1) return false
-  if (disrupted !== 1) return callUpTo(s, s.context.slots)
+  const [backoffUntil = 0, paused = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = metaMany(s, CALL_FIELDS)
+  if (backoffUntil > s.now || paused === 1 || isHeld(s, heldFrom)) return false
+  if (disrupted !== 1) return callUpTo(s, s.context.slots, false)
   // somebody was called a moment ago to find out whether the platform can be reached: nobody else is
   if (probeUntil > s.now) return false
   const before = s.lastCalled
-  const more = callUpTo(s, 1)
+  const more = callUpTo(s, 1, false)
   if (s.lastCalled !== before) s.db.hset(s.keys.meta, "probeUntil", `${s.now + PROBE_MILLIS}`)
   return more
 }

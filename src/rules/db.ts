@@ -3,6 +3,8 @@
  * `redis/commands.ts` for Redis. A score is a whole number: a time in ms since 1970, or a counter.
  */
 export interface Db {
+  /** The store's own time as it carries out the step (ms since 1970); a step's `now` is when it was sent. */
+  time(): number
   get(key: string): string | undefined
   /** Keeps a text for so long (ms). */
   set(key: string, value: string, lifetime: number): void

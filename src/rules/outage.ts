@@ -12,6 +12,10 @@
  * - A gate that could not reach the store, for however short, says so before anything else when it can again (`queue/gates.ts`). Then
  *   whoever is called has the start window anew, and nobody counts as absent for the grace. So it is too when nobody had swept
  *   for `UNATTENDED_MILLIS`, whoever is first.
+ * - That report also withdraws the tickets which the gate answered 503. Calls are then held until every gate that is not dead was heard
+ *   of again, for `HOLD_MILLIS` at most, so that no other gate's withdrawn ticket is called. Only so often (`HOLD_EVERY_MILLIS`) that a gate
+ *   which comes and goes does not delay everybody's calls. A step that was on its way for `STALL_MILLIS` came through an outage that may
+ *   not be reported yet: it calls nobody, and calls are held as after a report.
  * - While the platform cannot be reached nobody misses a turn, since nobody could start: a called ticket that does not start goes back
  *   to its own place, and others are called before it to find out (`MISSED_PARK_MILLIS`).
  * - A gate whose machine stood still may not know it for a second, and is behind the others by as long: a start that it lets begin has
@@ -46,6 +50,12 @@ export const MISSED_PARK_MILLIS = 15_000
  * shortest window is as long, so that a single outage never shortens one.
  */
 export const COUNTED_MILLIS = 1_000
+/** How long calls are held at most after an outage was reported, until the other gates have reported it too (ms). */
+export const HOLD_MILLIS = 1_000
+/** A step that was on its way for so long came through an outage of the store (ms). */
+export const STALL_MILLIS = 500
+/** Calls are held again for another outage only so long after the last hold began (ms). */
+export const HOLD_EVERY_MILLIS = 5_000
 
 /** Nobody has swept for long. */
 export const isUnattended = (s: Step): boolean => {
@@ -131,6 +141,50 @@ export const turnEnds = (s: Step, id: string, ticket: Ticket, presentUntil: numb
   if (ends >= s.now) return ends
   missTurn(s, id, ticket, presentUntil)
   return undefined
+}
+
+/** Holds calls from a moment on, after an outage that began at `since`. */
+const holdFrom = (s: Step, moment: number, since: number): number => {
+  const from = meta(s, "heldFrom")
+  const lasted = moment - from
+  // a report that its gate repeats, because it heard no answer, is of the same outage
+  const isRepeated = since < from && moment - since <= DEAD_MILLIS
+  const isDue = from === 0 || lasted >= (isRepeated ? HOLD_MILLIS : HOLD_EVERY_MILLIS) || lasted < -DEAD_MILLIS
+  if (!isDue) return from
+  s.db.hset(s.keys.meta, "heldFrom", `${moment}`)
+  return moment
+}
+
+/**
+ * How long this step was on its way (ms), if that was long enough to have come through an outage, and not too long to be true; else 0.
+ */
+const stallMillis = (s: Step): number => {
+  const delay = s.db.time() - s.now
+  return delay >= STALL_MILLIS && delay <= DEAD_MILLIS ? delay : 0
+}
+
+/** Holds calls after an outage that a gate reports. */
+export const holdCalls = (s: Step, since: number): void => {
+  holdFrom(s, s.now + stallMillis(s), since)
+}
+
+/**
+ * Whether nobody is called now, because an outage was reported and a gate that is not dead was not heard of since. That can be the
+ * gate of this step: one that was on its way during the outage was sent before its gate knew of it.
+ */
+export const isHeld = (s: Step, heldFrom: number): boolean => {
+  const lasted = s.now - heldFrom
+  if (lasted >= HOLD_MILLIS || lasted < -DEAD_MILLIS) return false
+  return s.db.zrangebyscore(s.keys.gates, s.now - DEAD_MILLIS, heldFrom - 1, 1).length > 0
+}
+
+/**
+ * Whether this step calls nobody because it was on its way for long: the store stood still, and of those who came before it some were
+ * answered 503. Calls are held then as after a report.
+ */
+export const isOverdue = (s: Step): boolean => {
+  const stalled = stallMillis(s)
+  return stalled > 0 && isHeld(s, holdFrom(s, s.now + stalled, s.now))
 }
 
 /** After an outage since then: start windows anew, and nobody counts as absent for the grace. */

@@ -23,6 +23,10 @@ export class MemoryDb implements Db {
     return this.values.size
   }
 
+  time(): number {
+    return this.now
+  }
+
   get(key: string): string | undefined {
     const value = this.live(key)
     return typeof value === "string" ? value : undefined

@@ -11,6 +11,7 @@ import { deadlines } from "./queue/deadlines.ts"
 import { doubts } from "./queue/doubts.ts"
 import { failures } from "./queue/failures.ts"
 import { queueTest } from "./queue/harness.ts"
+import { holds } from "./queue/holds.ts"
 import { networks } from "./queue/networks.ts"
 import { outages } from "./queue/outages.ts"
 import { presence } from "./queue/presence.ts"
@@ -30,6 +31,7 @@ export const queueContract = (store: Layer.Layer<Store>): void => {
   presence(test)
   quarantine(test)
   outages(test)
+  holds(test)
   networks(test)
   deadlines(test)
   signals(test)

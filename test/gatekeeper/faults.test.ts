@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { MOST_KEPT, MOST_OF_CALLER } from "../../src/gatekeeper/give-back.ts"
+import { MOST_KEPT, MOST_OF_CALLER } from "../../src/gatekeeper/withdrawals.ts"
 import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -169,11 +169,16 @@ describe("over a store that takes its time", () => {
 /** How a run of the store fails: before anything was done, or after, so that only the answer is lost; or it is done later. */
 type Fault = "request lost" | "answer lost" | "carried out later"
 
+/** So long a gate waits for an answer that is lost. */
+const LOST_MILLIS = 10
+
 interface Faults {
   /** runs until the one that fails, 1 is the next; 0 for none */
   countdown: number
   runs: number
   fault: Fault
+  /** every run is carried out, and its answer is lost */
+  losing: boolean
   /** every run fails */
   away: boolean
   /** what is to be carried out later */
@@ -193,6 +198,9 @@ const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
           Effect.suspend(() => {
             if (faults.away) return Effect.fail(gone)
             faults.runs++
+            if (faults.losing) {
+              return Effect.andThen(store.run(rule, asked), Effect.delay(Effect.fail(gone), LOST_MILLIS))
+            }
             const run = store.run(rule, asked)
             if (--faults.countdown !== 0) return run
             if (faults.fault === "carried out later") faults.later.push(run)
@@ -213,7 +221,7 @@ const withFaults = <E>(
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
-    const faults: Faults = { countdown: 0, runs: 0, fault, away: false, later: [] }
+    const faults: Faults = { countdown: 0, runs: 0, fault, losing: false, away: false, later: [] }
     yield* TestClock.setTime(BEGIN)
     yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, crossSlot) }))
     return faults.runs
@@ -352,18 +360,18 @@ describe("a store that fails once", () => {
   )
 })
 
-/** Requests of callers from so many networks, each of which the store carries out, and the answer is lost. */
+/** Requests of callers from so many networks at once, each of which the store carries out, and the answer is lost. */
 const unanswered = (faults: Faults, count: number) =>
-  Effect.forEach(
-    Array.from({ length: count }, (_, n) => n),
-    (n) =>
-      Effect.gen(function* () {
-        // after a failure the store is told of it first
-        faults.countdown = n === 0 ? 1 : 2
-        expect((yield* ask(`203.1.${n}.1`))._tag).toBe("StoreUnavailable")
-      }),
-    { discard: true },
-  )
+  Effect.gen(function* () {
+    faults.losing = true
+    const asked = yield* Effect.forEach(
+      Array.from({ length: count }, (_, n) => n),
+      (n) => Effect.forkChild(ask(`203.1.${n}.1`), { startImmediately: true }),
+    )
+    yield* TestClock.adjust(LOST_MILLIS)
+    faults.losing = false
+    for (const fiber of asked) expect((yield* Fiber.join(fiber))._tag).toBe("StoreUnavailable")
+  })
 
 describe("a request that was answered that the store is away", () => {
   it.effect("holds no slot and no place when the store is back, and nobody waits behind it", () =>

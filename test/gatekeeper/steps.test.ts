@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { FifoQueue, type Settlement } from "../../src/FifoQueue.ts"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
 import { makeSteps } from "../../src/gatekeeper/steps.ts"
+import { makeMemory } from "../../src/gatekeeper/withdrawals.ts"
 import { RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -21,11 +22,15 @@ describe("settlements", () => {
       yield* Effect.gen(function* () {
         const limiter = yield* RateLimiter
         const queue = yield* FifoQueue
-        const steps = yield* makeSteps(makeCampaigns(yield* Settings), {
-          slots: () => 1,
-          problem: () => undefined,
-          refresh: () => Effect.void,
-        }).pipe(
+        const steps = yield* makeSteps(
+          makeCampaigns(yield* Settings),
+          {
+            slots: () => 1,
+            problem: () => undefined,
+            refresh: () => Effect.void,
+          },
+          makeMemory(1),
+        ).pipe(
           Effect.provideService(
             RateLimiter,
             RateLimiter.of({

@@ -118,6 +118,8 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     id === step.call.id ? oneOf(move, "waiting→left", "called→left") : step.result === "left" && called(step, id, move),
   withdraw: (step, id, move) =>
     step.call.ids.includes(id) ? oneOf(move, "waiting→left", "called→left", "starting→left") : called(step, id, move),
+  reportOutage: (step, id, move) =>
+    step.call.ids?.includes(id) === true && oneOf(move, "waiting→left", "called→left", "starting→left"),
   clear: (step, id, move) => {
     if (oneOf(move, "starting→waiting", "live→reclaimed")) return deadline(step, id) < step.now
     if (move.endsWith("→none")) return forgotten(step, id)

@@ -6,7 +6,19 @@ import type { Planted } from "./world.ts"
 export const outageFaults: ReadonlyArray<Planted> = [
   {
     name: "an outage that a gate saw is not told",
-    rule: queue("reportOutage", () => ({ result: true as const })),
+    rule: queue("reportOutage", () => ({ result: 0 })),
+  },
+  {
+    name: "the report of an outage withdraws nothing",
+    rule: asked("reportOutage", ({ call: { since } }) => ({ call: { since } })),
+  },
+  {
+    name: "calls are not held after an outage",
+    rule: everywhere((name) =>
+      tampered(name, (db) => ({
+        hgetMany: (key, fields) => db.hgetMany(key, fields).map((value, i) => (fields[i] === "heldFrom" ? "" : value)),
+      })),
+    ),
   },
   {
     name: "an outage renews no start window",

@@ -19,7 +19,7 @@ import {
 import type { Ticket } from "../../src/rules/ticket.ts"
 import type { Answer, AnyRule, Name } from "./did.ts"
 import { outageFaults } from "./faults-outage.ts"
-import { asked, everywhere, failedAs, queue, replaced, tampered } from "./tampering.ts"
+import { asked, each, everywhere, failedAs, queue, replaced, tampered } from "./tampering.ts"
 import type { Planted } from "./world.ts"
 
 /** A newcomer's record at the next place. */
@@ -539,9 +539,11 @@ export const faults: ReadonlyArray<Planted> = [
   },
   {
     name: "a withdrawn ticket leaves its slot taken",
-    rule: tampered("withdraw", (db, s) => ({
-      zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
-    })),
+    rule: each(["withdraw", "reportOutage"], (name) =>
+      tampered(name, (db, s) => ({
+        zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
+      })),
+    ),
   },
   { name: "a gate that is told to stop does not wait for what it is starting", hasty: true },
   {

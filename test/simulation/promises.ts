@@ -11,7 +11,7 @@ import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/stranded.ts"
 import { PARK_LONGEST_MILLIS } from "../../src/rules/call-next.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, HOLD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
@@ -175,7 +175,10 @@ export class Promises {
     const { now } = this.world.kernel
     // somebody was called to find out whether the platform can be reached
     const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
-    const resting = probing || (meta.get("backoffUntil") ?? 0) > now
+    // calls are held for a moment after an outage; for longer than that once only
+    const heldFor = now - (meta.get("heldFrom") ?? 0)
+    const held = heldFor < HOLD_MILLIS + 2 * this.world.plan.skewMillis
+    const resting = probing || held || (meta.get("backoffUntil") ?? 0) > now
     for (const gate of this.world.gates) {
       if (gate?.slots === undefined) continue
       if (resting || waiting.size <= parked.size || leases.size >= gate.slots) gate.freeSince = undefined

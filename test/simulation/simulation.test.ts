@@ -24,7 +24,7 @@ const CORNERS = [
   ...["resolve running", "resolve open", "resolve free", "sweep doubt→none"],
   ...["alias kept", "alias ended", "alias stale", "alias waiting→called", "alias kept by audit"],
   ...["end released", "end repeat", "end unknown", "end waiting→called"],
-  ...["withdraw waiting→left", "withdraw starting→left", "admit withdrawn"],
+  ...["withdraw waiting→left", "reportOutage waiting→left", "reportOutage starting→left", "admit withdrawn"],
   ...["clear waiting→removed", "clear called→removed", "end released elsewhere", "fail elsewhere"],
   ...["leave waiting→left", "leave called→left", "leave busy", "leave over", "leave waiting→called"],
   ...[

@@ -116,8 +116,11 @@ export const tampered = <N extends Name>(name: N, change: (db: Db, step: Step, c
 export const failedAs = (was: FailReason, becomes: FailReason): Change =>
   asked("fail", ({ call }) => ({ call: call.reason === was ? { ...call, reason: becomes } : call }))
 
-/** Changes every rule of the queue alike. */
-export const everywhere = (change: (name: Name) => Change): Change => {
-  const changes = RULES.map(change)
-  return (rule) => changes.reduce((made, each) => each(made), rule)
+/** Changes these rules of the queue alike. */
+export const each = (names: ReadonlyArray<Name>, change: (name: Name) => Change): Change => {
+  const changes = names.map(change)
+  return (rule) => changes.reduce((made, next) => next(made), rule)
 }
+
+/** Changes every rule of the queue alike. */
+export const everywhere = (change: (name: Name) => Change): Change => each(RULES, change)

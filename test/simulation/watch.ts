@@ -11,6 +11,7 @@ import { keysOf } from "../../src/queue/keys.ts"
 import type { Take, Taken } from "../../src/rules/limits/take.ts"
 import { UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { FailedStart } from "../../src/rules/queue/fail.ts"
+import type { OutageReport } from "../../src/rules/queue/gates.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
 import { EMPTY, expectedSettlements, expectedSignals, TERMINAL, violations } from "../support/queue-invariants.ts"
 import { doubtIds, FieldOfNobody, type Probed, probe, type QueueState, readState } from "../support/queue-probe.ts"
@@ -172,13 +173,14 @@ export class Watch {
     }
     const window = plan.windowSeconds * 1000
     const refused = step.name === "fail" && step.call.reason === "refused"
-    const withdraws = step.name === "withdraw"
+    const withdrawn = withdrawnBy(step)
+    const withdraws = withdrawn.length > 0
     const clears = step.name === "clear"
     const admits = step.name === "admit" ? { admits: [ticket, step.call.caller ?? ""] as const } : {}
     const share = plan.networkShare
     const late = step.name === "admit" && this.ledger.wasWithdrawn(ticket)
     if (late) this.saw("admit withdrawn")
-    if (step.name === "withdraw") for (const id of step.call.ids) this.ledger.withdrawn(id)
+    for (const id of withdrawn) this.ledger.withdrawn(id)
     const away = this.away(now)
     const shown = step.name === "sweep" ? { shown: step.call.shown ?? now } : {}
     const by = { self, ...shown }
@@ -228,6 +230,7 @@ export class Watch {
       }
       world.trace?.push(`        ${gate.name} ${name} ${ticket} → ${json(result)} ${summary(after)}`)
     }
+    if (step.name === "reportOutage") this.reported(gate, step.call, now)
     if (step.name === "sweep") this.sweptAt(now)
     if (step.name === "reportOutage" && this.mercy <= now) this.mercy = now + this.graceAnew
     this.timePassed()
@@ -264,6 +267,19 @@ export class Watch {
       world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
     if (kind === "limited" && millis !== script.retryAfter) {
       world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+    }
+  }
+
+  /** A gate is back: with it go the tickets that it answered 503. */
+  private reported(gate: Gate, { ids = [], more }: OutageReport, now: number): void {
+    if (ids.length > 0) this.saw("reportOutage withdraws")
+    if (more === true) return
+    for (const [id, { state }] of this.state.tickets) {
+      const answered = state === "waiting" || state === "called" ? this.ledger.unknownSince(id) : undefined
+      // one that the platform was asked to start is bound, or in doubt
+      const asked = this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").length > 0
+      if (answered?.gate === gate && answered.at < now && !asked)
+        this.world.fail(`I3: ${gate.name} is back, and ${id}, whose request it answered 503, is ${state}`)
     }
   }
 
@@ -321,6 +337,12 @@ const told = (step: Did): ReadonlyArray<number> => {
   if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
   if (step.name !== "heartbeat") return []
   return (step.result.tickets ?? []).flatMap(({ startBefore }) => startBefore ?? [])
+}
+
+/** The tickets that a step withdraws. */
+const withdrawnBy = (step: Did): ReadonlyArray<string> => {
+  if (step.name === "withdraw") return step.call.ids
+  return step.name === "reportOutage" ? (step.call.ids ?? []) : []
 }
 
 /** Since when a session has held its slot (ms). */

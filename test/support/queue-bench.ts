@@ -15,10 +15,11 @@ import {
   type StartFailure,
   type Stepped,
   TICK_MILLIS,
+  type Withdrawals,
 } from "../../src/FifoQueue.ts"
 import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
-import { sweep } from "../../src/queue/rules.ts"
+import { end, reportOutage, sweep } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -91,7 +92,16 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     if (found === undefined) throw new Error(`there is no gate ${instance}`)
     return found
   }
-  const at = (): At => ({ campaign, slots, instance })
+  /** by instance, the tickets that it has to withdraw */
+  const withdrawing = new Map<string, Array<string>>()
+  const withdrawals: Withdrawals = {
+    ids: () => withdrawing.get(instance) ?? [],
+    done: (ids) => {
+      const left = (withdrawing.get(instance) ?? []).filter((id) => !ids.includes(id))
+      return Effect.sync(() => void withdrawing.set(instance, left))
+    },
+  }
+  const at = (): At => ({ campaign, slots, instance, withdrawals })
 
   const tickets = new Set<string>()
   const sessions = new Set<string>()
@@ -127,10 +137,11 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       ...kind
     }: { readonly swept?: (result: A) => boolean } & Pick<
       Change,
-      "refused" | "withdraws" | "clears" | "admits" | "shown"
+      "anyway" | "refused" | "withdraws" | "clears" | "admits" | "shown"
     > = {},
   ) {
     const now = yield* store.now
+    const withdraws = withdrawals.ids().length > 0
     const stepped = yield* taken
     const change = {
       before: state,
@@ -141,6 +152,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       window,
       self: instance,
       swept: swept(stepped.result),
+      withdraws,
       ...kind,
     }
     state = change.after
@@ -178,6 +190,12 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       if (is) broken.add(which)
       else broken.delete(which)
     },
+    /** this instance has answered 503 to who asked for these */
+    setWithdrawing: (which: string, ...ids: ReadonlyArray<string>) => {
+      withdrawing.set(which, [...ids])
+    },
+    /** what it has still to withdraw */
+    withdrawing: (which: string) => withdrawing.get(which) ?? [],
     /** takes the following steps on this instance */
     on: (which: string) => {
       instance = which
@@ -236,7 +254,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       look: (pages: Partial<Pages> = {}) =>
         step(queue().operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
       turn: (action: Switch) => step(queue().operator.turn(at(), OPERATOR, action)),
-      callOne: Effect.suspend(() => step(queue().operator.callOne(at(), OPERATOR))),
+      callOne: Effect.suspend(() => step(queue().operator.callOne(at(), OPERATOR), { anyway: true })),
       remove: (seq: number) => step(queue().operator.remove(at(), OPERATOR, seq)),
       endLease: (lease: string, deadline: number) => step(queue().operator.endLease(at(), OPERATOR, lease, deadline)),
       auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
@@ -253,6 +271,31 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         const sent = (yield* store.now) - millis
         const keys = keysOf(campaign)
         yield* store.run(sweep, { keys, now: sent, context: { ...context, slots, instance }, call: { shown: sent } })
+        state = yield* read
+      }),
+    /** an end of a session that comes only now */
+    endSentBefore: (millis: number, ...ids: ReadonlyArray<string>) =>
+      Effect.gen(function* () {
+        const sent = (yield* store.now) - millis
+        yield* store.run(end, {
+          keys: keysOf(campaign),
+          now: sent,
+          context: { ...context, slots, instance },
+          call: { sessions: ids },
+        })
+        state = yield* read
+      }),
+    /** a report whose answer its gate does not hear */
+    reportUnheard: (since: number) =>
+      Effect.gen(function* () {
+        const now = yield* store.now
+        const call = { since, ids: withdrawals.ids() }
+        yield* store.run(reportOutage, {
+          keys: keysOf(campaign),
+          now,
+          context: { ...context, slots, instance },
+          call,
+        })
         state = yield* read
       }),
     gone: Effect.suspend(() => step(queue().gone(at()))),

@@ -3,7 +3,7 @@
  * answer with what is wrong, in words; nothing when all is well.
  */
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
-import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, HOLD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { Settlement, Signal } from "../../src/rules/step.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
@@ -167,6 +167,8 @@ export interface Change {
   readonly refused?: boolean
   /** the step took back tickets of which nobody knows */
   readonly withdraws?: boolean
+  /** the step was an operator's call, which nothing holds */
+  readonly anyway?: boolean
   /** the step sent away who waited or was called in a removed campaign */
   readonly clears?: boolean
   /** the ticket of which the step was the admission, and its caller; empty for none */
@@ -189,6 +191,13 @@ export const isAbsent = (
   if (gate === self && shown !== undefined) return until <= shown
   if (gate === "") return !isUnheard(state, now, self, until)
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
+}
+
+/** Whether calls are held, because a gate has reported an outage and one that is not dead was not heard of since. */
+export const isHeld = ({ gates, meta }: QueueState, now: number): boolean => {
+  const from = meta.get("heldFrom")
+  if (from === undefined || now - from >= HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
+  return [...gates.values()].some((heardAt) => heardAt >= now - DEAD_MILLIS && heardAt < from)
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
@@ -308,6 +317,11 @@ const moved = (change: Change): ReadonlyArray<string> => {
     if (after.forget.get(id) !== now + RETENTION_MILLIS) wrong.push(`I3: ${id} is not remembered for the retention`)
   }
 
+  // another gate has still to withdraw whom it answered 503
+  if (isHeld(after, now) && change.anyway !== true) {
+    for (const [id] of newlyCalled(change)) wrong.push(`${id} is called while calls are held after an outage`)
+  }
+
   // I5 and I8: a lease is new, or still the same ticket's
   for (const [id, { lease }] of taken) {
     if (Number(lease) <= (before.meta.get("lease") ?? 0)) wrong.push(`I8: ${id} took the old lease ${lease}`)
@@ -328,7 +342,8 @@ const moved = (change: Change): ReadonlyArray<string> => {
       if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
-    const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing
+    const held = isHeld(after, now)
+    const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing || held
     if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
       wrong.push("I7: a slot is free and somebody waits")
   }

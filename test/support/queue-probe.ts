@@ -30,6 +30,7 @@ const META = [
   "askedUntil",
   "disrupted",
   "probeUntil",
+  "heldFrom",
 ]
 
 /** A ticket's record, each field with a value. */

@@ -43,7 +43,7 @@ export const callOne = (s: Step, { who }: { readonly who: string }): Done<"calle
   let ticket = "-"
   if (s.db.zcard(s.keys.leases) >= s.context.slots) {
     result = "no_slot"
-  } else if (callUpTo(s, 1)) {
+  } else if (callUpTo(s, 1, true)) {
     result = "more"
   } else if (s.lastCalled !== undefined) {
     result = "called"

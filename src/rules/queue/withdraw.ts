@@ -12,8 +12,8 @@ import { meta, type Step } from "../step.ts"
 /** At most so many tickets are withdrawn in one step. */
 export const WITHDRAW_LIMIT = 200
 
-/** Answers how many tickets this ended. */
-export const withdraw = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): number => {
+/** Ends these tickets and calls nobody. Answers how many this ended. */
+export const endWithdrawn = (s: Step, ids: ReadonlyArray<string>): number => {
   const forgotten = s.now + RETENTION_MILLIS
   let ended = 0
   for (const id of ids) {
@@ -28,6 +28,12 @@ export const withdraw = (s: Step, { ids }: { readonly ids: ReadonlyArray<string>
       ended++
     }
   }
+  return ended
+}
+
+/** Answers how many tickets this ended. */
+export const withdraw = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): number => {
+  const ended = endWithdrawn(s, ids)
   callNext(s)
   return ended
 }

@@ -11,6 +11,11 @@ const scoreOf = (value: number): string => {
   return value === -math.huge ? "-inf" : textOf(value)
 }
 
+export const time = (): number => {
+  const [seconds, micros] = call("TIME") as [string, string]
+  return (tonumber(seconds) ?? 0) * 1000 + Math.floor((tonumber(micros) ?? 0) / 1000)
+}
+
 export const get = (key: string): string | undefined => (call("GET", key) || undefined) as string | undefined
 
 export const set = (key: string, value: string, lifetime: number): void => {

@@ -134,17 +134,16 @@ const row = async (gates: number, ...[size, seed, bench]: Parameters<Scenario["r
   return {
     fault: `Redis stands still (SIGSTOP) for ${STOPPED_MILLIS / 1000} s, ${times} times, ${STRANGERS} requests at its first moment at ${gates === 1 ? "a gate" : `${gates} gates`}, ${SLOTS} slots`,
     promised:
-      "all are answered 503, and withdrawn when Redis answers again, with their quota; none of them is started, and callers who come then do not wait for them",
+      "all are answered 503, and withdrawn when Redis answers again, with their quota; none of them is called or started, and callers who come then do not wait for them",
     seen:
       `${rounds.map(({ answers }) => inWords(answers)).join(" · ")}; of them up to ${most(({ waited }) => waited)} waited at once, ` +
-      `${most(({ held }) => held)} held slots, ${called} called for a moment; ${started} started; ${units} units of quota are left; ` +
+      `${most(({ held }) => held)} held slots, ${called} were called; ${started} started; ${units} units of quota are left; ` +
       `the last of ${HEALTHY} healthy callers had the agent after ${rounds.map(({ served }) => seconds(served)).join(" · ")}; ` +
       `${inWords(verdict.outcomes)}; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
     back: `nothing left after ${rounds.map(({ gone }) => seconds(gone)).join(" · ")}`,
     wrongs: [
       ...rounds.flatMap(wrongsOf),
-      // a gate does not know what another has still to withdraw, whose first may be called when it has freed slots
-      ...(called === 0 || gates > 1 ? [] : [`${called} tickets were called for requests that were answered 503`]),
+      ...(called === 0 ? [] : [`${called} tickets were called for requests that were answered 503`]),
       ...(started === 0 ? [] : [`${started} sessions were started for requests that were answered 503`]),
       ...(units === 0 ? [] : [`${units} units are taken for requests that were answered 503`]),
       ...verdict.wrongs,

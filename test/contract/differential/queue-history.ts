@@ -150,6 +150,20 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     }))
   }
 
+  /** some tickets, and maybe one that is admitted only later */
+  const toWithdraw = (): ReadonlyArray<string> => {
+    const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("waiting", "called", "starting")).filter(
+      (id) => id !== "nobody",
+    )
+    if (random.percent(30)) {
+      const id = `t${tickets.length}`
+      tickets.push(id)
+      withdrawn.push(id)
+      ids.push(id)
+    }
+    return [...new Set(ids)]
+  }
+
   const newcomer = (): Newcomer => {
     const id = withdrawn.shift() ?? `t${tickets.length}`
     if (!tickets.includes(id)) tickets.push(id)
@@ -266,16 +280,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       case "leave":
         return does(asked.leave, { id: ticket("waiting", "called") })
       case "withdraw": {
-        const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("waiting", "called", "starting")).filter(
-          (id) => id !== "nobody",
-        )
-        if (random.percent(30)) {
-          const id = `t${tickets.length}`
-          tickets.push(id)
-          withdrawn.push(id)
-          ids.push(id)
-        }
-        return does(asked.withdraw, { ids: [...new Set(ids)] }, () => ({ withdraws: true }))
+        return does(asked.withdraw, { ids: toWithdraw() }, () => ({ withdraws: true }))
       }
       case "attach": {
         const connected = random.percent(75)
@@ -288,8 +293,12 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return sweeping()
       case "clear":
         return does(asked.clear, { unservedMillis: random.pick([0, 1_000, 60_000]) }, () => ({ clears: true }))
-      case "reportOutage":
-        return does(asked.reportOutage, { since: now - random.pick([0, 300, 2_000, 17_000, 100_000]) })
+      case "reportOutage": {
+        const report = { since: now - random.pick([0, 300, 2_000, 17_000, 100_000]) }
+        if (random.percent(50)) return does(asked.reportOutage, report)
+        const more = random.percent(30) ? { more: true as const } : {}
+        return does(asked.reportOutage, { ...report, ids: toWithdraw(), ...more }, () => ({ withdraws: true }))
+      }
       case "gateGone":
         return does(asked.gateGone, {})
       case "acknowledge": {
@@ -312,7 +321,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         return turn(random.pick(["pause", "drain", "resume", "reopen"]))
       }
       case "callOne":
-        return does(asked.callOne, { who: WHO })
+        return does(asked.callOne, { who: WHO }, () => ({ anyway: true }))
       case "remove":
         return does(asked.remove, { who: WHO, seq: random.maybe([...state.waiting.values()]) ?? random.below(9) })
       case "endLease": {

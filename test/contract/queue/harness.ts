@@ -1,9 +1,11 @@
 /** One test of the queue over one store: a campaign of its own, and every invariant checked after every step. */
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { type FifoQueue, layer as queueLayer } from "../../../src/FifoQueue.ts"
 import type { Settings } from "../../../src/Settings.ts"
 import type { Store } from "../../../src/Store.ts"
+import { BEGIN } from "../../support/gate.ts"
 import { type Bench, makeBench } from "../../support/queue-bench.ts"
 import { settingsWith } from "../../support/settings.ts"
 
@@ -17,6 +19,11 @@ export interface Given {
   readonly slots: number
   readonly maxLength?: number
   readonly share?: number
+  /**
+   * How far the gates' clocks are ahead of the store's (ms). While a test's clock stands still a server's goes on, so that steps would
+   * seem to have been on their way for long.
+   */
+  readonly ahead?: number
 }
 
 export type QueueTest = (
@@ -27,9 +34,10 @@ export type QueueTest = (
 
 export const queueTest =
   (store: Layer.Layer<Store>): QueueTest =>
-  (name, { maxLength = 10_000, share = 0.25, slots }, body) =>
+  (name, { ahead = 600_000, maxLength = 10_000, share = 0.25, slots }, body) =>
     it.effect(name, () =>
       Effect.gen(function* () {
+        yield* TestClock.adjust(ahead)
         const bench = yield* makeBench(slots)
         yield* body(bench)
         yield* bench.close
@@ -40,6 +48,7 @@ export const queueTest =
             Layer.provideMerge(settingsWith({ Queue: { MaxLength: maxLength, NetworkShare: share } })),
           ),
         ),
+        (tested) => Effect.andThen(TestClock.setTime(BEGIN), tested),
       ),
     )
 

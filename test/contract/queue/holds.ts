@@ -1,0 +1,169 @@
+/** After an outage the gates come back one by one: nobody is called whose request another gate answered 503. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { DEAD_MILLIS, HOLD_EVERY_MILLIS, HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/outage.ts"
+import { WITHDRAW_LIMIT } from "../../../src/rules/queue/withdraw.ts"
+import type { Bench } from "../../support/queue-bench.ts"
+import type { QueueTest } from "./harness.ts"
+
+const SECOND = 1_000
+const CALLER = "1.2.3.4"
+
+const sweepOn = (q: Bench, gate: string) =>
+  Effect.suspend(() => {
+    q.on(gate)
+    return q.sweep
+  })
+
+/** A gate cannot reach the store, notices it, and can again after a second. */
+const outage = (q: Bench, ...gates: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    for (const gate of gates) {
+      q.setBroken(gate, true)
+      assert.match(String(yield* Effect.flip(sweepOn(q, gate))), /StoreUnavailable/)
+    }
+    yield* TestClock.adjust(SECOND)
+    for (const gate of gates) q.setBroken(gate, false)
+  })
+
+/** Both gates are there; the first is starting a ticket that it answers 503, and of those who wait each gate answers one. */
+const beginning = (q: Bench) =>
+  Effect.gen(function* () {
+    yield* sweepOn(q, q.there)
+    yield* sweepOn(q, q.here)
+    yield* q.admit("a1", { caller: CALLER })
+    yield* q.wait("a2", "b1", "known")
+    q.setWithdrawing(q.here, "a1", "a2")
+    q.setWithdrawing(q.there, "b1")
+  })
+
+export const holds = (test: QueueTest): void => {
+  test(
+    "a gate that is back withdraws with its first step, and nobody is called until the other is back",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* beginning(q)
+        yield* outage(q, q.here, q.there)
+        yield* sweepOn(q, q.here)
+        assert.deepStrictEqual(["a1", "a2", "b1", "known"].map(q.stateOf), ["left", "left", "waiting", "waiting"])
+        assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "a1", caller: CALLER }])
+        assert.deepStrictEqual([q.withdrawing(q.here), q.called()], [[], []])
+        // a newcomer passes nobody meanwhile
+        yield* q.wait("late")
+        yield* sweepOn(q, q.there)
+        assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["left", ["known"]])
+      }),
+  )
+
+  test("a gate that does not come back holds calls for a moment only", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* beginning(q)
+      yield* outage(q, q.here, q.there)
+      yield* sweepOn(q, q.here)
+      yield* TestClock.adjust(HOLD_MILLIS - 1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["b1"])
+    }),
+  )
+
+  for (const [what, leaves] of [
+    [
+      "stopped",
+      (q: Bench) =>
+        Effect.andThen(
+          Effect.sync(() => q.on(q.there)),
+          q.gone,
+        ),
+    ],
+    ["died", () => TestClock.adjust(DEAD_MILLIS + 1)],
+  ] as const) {
+    test(`calls are not held for a gate that has ${what}`, { slots: 1 }, (q) =>
+      Effect.gen(function* () {
+        yield* sweepOn(q, q.there)
+        yield* leaves(q)
+        q.on(q.here)
+        yield* q.admit("a1")
+        yield* q.wait("known")
+        q.setWithdrawing(q.here, "a1")
+        yield* outage(q, q.here)
+        yield* sweepOn(q, q.here)
+        assert.deepStrictEqual(q.called(), ["known"])
+      }),
+    )
+  }
+
+  test("a gate that comes and goes holds calls once in a while only", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      const heldAfter = (id: string) =>
+        Effect.gen(function* () {
+          yield* outage(q, q.here)
+          yield* sweepOn(q, q.here)
+          yield* q.end(`session of ${id}`)
+          return q.called().length === 0
+        })
+      yield* sweepOn(q, q.there)
+      q.on(q.here)
+      for (const id of ["t1", "t2", "t3"]) yield* q.enter(id)
+      yield* q.wait("t4", "t5", "t6")
+      assert.isTrue(yield* heldAfter("t1"))
+      assert.isFalse(yield* heldAfter("t2"))
+      yield* TestClock.adjust(HOLD_EVERY_MILLIS)
+      yield* sweepOn(q, q.there)
+      assert.isTrue(yield* heldAfter("t3"))
+    }),
+  )
+
+  test("a report that its gate repeats, because it heard no answer, holds calls again", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* beginning(q)
+      yield* outage(q, q.here, q.there)
+      // the answer is lost: the same outage is reported again when it is over for good
+      q.on(q.here)
+      yield* q.reportUnheard((yield* q.now) - SECOND)
+      yield* TestClock.adjust(2 * HOLD_MILLIS)
+      yield* sweepOn(q, q.here)
+      assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["waiting", []])
+    }),
+  )
+
+  test(
+    "a step that was on its way through an outage calls nobody until the gates are back",
+    { slots: 2, ahead: 0 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.enter("t2")
+        yield* q.wait("known", "next")
+        yield* sweepOn(q, q.there)
+        yield* sweepOn(q, q.here)
+        // one that is quick enough calls
+        yield* q.endSentBefore(100, "session of t1")
+        assert.strictEqual(q.stateOf("known"), "called")
+        yield* TestClock.adjust(2)
+        yield* q.endSentBefore(2 * STALL_MILLIS, "session of t2")
+        assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("next")], ["ended", "waiting"])
+        yield* TestClock.adjust(SECOND)
+        yield* sweepOn(q, q.there)
+        yield* sweepOn(q, q.here)
+        assert.strictEqual(q.stateOf("next"), "called")
+      }),
+  )
+
+  test("many tickets are withdrawn in several steps, and none of them is called", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const many = Array.from({ length: 2 * WITHDRAW_LIMIT + 1 }, (_, n) => `m${n}`)
+      yield* q.admit("a1")
+      yield* q.wait(...many, "known")
+      q.setWithdrawing(q.here, "a1", ...many)
+      yield* outage(q, q.here)
+      yield* sweepOn(q, q.here)
+      assert.deepStrictEqual(q.called(), ["known"])
+      assert.deepStrictEqual([...q.state().waiting.keys()], [])
+    }),
+  )
+}
