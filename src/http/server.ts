@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Context, Effect, Layer, Metric, Schema } from "effect"
-import { CLOSE_MILLIS } from "../gatekeeper/closing.ts"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
+import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"

@@ -102,7 +102,7 @@ describe("gates whose settings change or differ", () => {
       const start = await next.ask("POST", `/api/session/${ticket}/start`)
       assert.deepStrictEqual([start.status, start.json.state], [410, "removed"])
     }
-    await warned(next, /^Campaign sales \(business-1\/sales-1\) is in no gate's settings any more\./)
+    await warned(next, /^Campaign sales \(business-1\/sales-1\) is no longer in any gate's settings\./)
     note(TOPIC, `told ${Math.round((performance.now() - began) / 1000)} s after the last gate that had it was gone`)
   }, 120_000)
 
@@ -116,8 +116,8 @@ describe("gates whose settings change or differ", () => {
   })
 
   it("name the slots in which they differ, each once", async () => {
-    await warned(three, /VoiceAiPlatform\.MaxConcurrency is 3 here and 5 there\. Each keeps to its own/)
-    await warned(five, /VoiceAiPlatform\.MaxConcurrency is 5 here and 3 there\. Each keeps to its own/)
+    await warned(three, /VoiceAiPlatform\.MaxConcurrency is 3 here and 5 there\. Each instance uses its own/)
+    await warned(five, /VoiceAiPlatform\.MaxConcurrency is 5 here and 3 there\. Each instance uses its own/)
     for (const gate of [three, five]) {
       assert.lengthOf(
         warnings(gate).filter((line) => line.includes("different settings")),

@@ -48,7 +48,7 @@ it(
     const last = Math.max(...moved.map(({ took }) => took))
     note("10-no-store", `pages of a gate without store, grace ${GRACE_SECONDS} s: the last is told after ${last} ms`)
     assert.strictEqual((await cut.ask("GET", "/health/ready")).status, 503)
-    assert.match(cut.output(), /5 waiting pages are sent to other instances/)
+    assert.match(cut.output(), /5 waiting pages are told to reconnect elsewhere/)
     // longer than the other gate waits for whoever is absent
     await new Promise((resolve) => setTimeout(resolve, (GRACE_SECONDS + 4) * 1000))
     for (const [n, ticket] of tickets.entries()) {

@@ -146,7 +146,7 @@ describe("the platform's figures", () => {
       expect(yield* gate.capacityProblem).toContain("(server error)")
       yield* TestClock.adjust("31 seconds")
       expect(said).toHaveLength(4)
-      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); nobody is called until it can")
+      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); no caller is called until then")
       world.concurrency = () => account(1, 0)
       yield* TestClock.adjust("11 seconds")
       expect(yield* gate.capacityProblem).toBeUndefined()

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
+import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -27,7 +27,7 @@ import {
 
 const close = Gatekeeper.use((gate) => gate.close)
 /** How long the platform is waited for. */
-const IN_TIME = CLOSE_MILLIS - LAST_MILLIS
+const IN_TIME = CLOSE_MILLIS - RESERVED_MILLIS
 
 /** A platform that answers when it is told to. */
 const slow = (world: World) =>
@@ -185,7 +185,7 @@ describe("the end of a gate's scope", () => {
       // it is tried again, but not beyond
       yield* TestClock.adjust(99)
       expect(asked.pollUnsafe()).toBeUndefined()
-      yield* TestClock.adjust(LAST_MILLIS / 2)
+      yield* TestClock.adjust(RESERVED_MILLIS / 2)
       expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "StoreUnavailable" })
       yield* Fiber.join(closing)
     }).pipe(Effect.scoped),

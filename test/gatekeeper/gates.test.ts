@@ -3,9 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { LASTING_MILLIS } from "../../src/gatekeeper/lasting.ts"
+import { DEBOUNCE_MILLIS } from "../../src/gatekeeper/debounce.ts"
 import { ANNOUNCE_MILLIS } from "../../src/gatekeeper/other-databases.ts"
-import { COUNTED_MILLIS, FEWEST } from "../../src/gatekeeper/unknown-ends.ts"
+import { COUNTED_MILLIS, MIN_UNKNOWN } from "../../src/gatekeeper/unknown-sessions.ts"
 import type { Store } from "../../src/Store.ts"
 import { BEGIN, begin, caller, type Given, hangUp, makeWorld } from "../support/gate.ts"
 import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
@@ -31,7 +31,7 @@ const instances = (gate: RunningGate) =>
   )
 
 /** Longer than a difference may last unsaid, with the beats on either side. */
-const UNTIL_SAID = LASTING_MILLIS + 4_000
+const UNTIL_SAID = DEBOUNCE_MILLIS + 4_000
 
 describe("instances on one store with different settings", () => {
   test(
@@ -43,12 +43,12 @@ describe("instances on one store with different settings", () => {
       yield* TestClock.adjust(UNTIL_SAID)
       const line = /^This instance, \S+ \(\S+\), and \S+ \(\S+\) on the same store have different settings: (.*)$/
       expect(one.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
-        "Queue.StartWindowSeconds is 30 here and 60 there; VoiceAiPlatform.MaxConcurrency is 3 here and 5 there. Each keeps to " +
-          "its own until they are alike.",
+        "Queue.StartWindowSeconds is 30 here and 60 there; VoiceAiPlatform.MaxConcurrency is 3 here and 5 there. Each instance " +
+          "uses its own until they are the same.",
       ])
       expect(other.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
-        "Queue.StartWindowSeconds is 60 here and 30 there; VoiceAiPlatform.MaxConcurrency is 5 here and 3 there. Each keeps to " +
-          "its own until they are alike.",
+        "Queue.StartWindowSeconds is 60 here and 30 there; VoiceAiPlatform.MaxConcurrency is 5 here and 3 there. Each instance " +
+          "uses its own until they are the same.",
       ])
       const idOf = (warning = "") => [...warning.matchAll(/\((\S+)\)/g)].slice(0, 2).map(([, id]) => id)
       expect(idOf(one.warnings[0])).toEqual(idOf(other.warnings[0]).reverse())
@@ -67,7 +67,7 @@ describe("instances on one store with different settings", () => {
       yield* TestClock.adjust(UNTIL_SAID)
       expect(yield* instances(gate)).toMatchObject({
         state: "failed",
-        says: "Other instances have other settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
+        says: "Other instances have different settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
       })
       yield* other.stop
       yield* open(store, slots(3))
@@ -185,7 +185,7 @@ describe("gates for one campaign on two databases of a server", () => {
     Effect.gen(function* () {
       const [one, two] = yield* twoDatabases
       const [a, b] = [yield* open(one, slots(3)), yield* open(two, slots(3))]
-      yield* TestClock.adjust(LASTING_MILLIS + 2 * ANNOUNCE_MILLIS)
+      yield* TestClock.adjust(DEBOUNCE_MILLIS + 2 * ANNOUNCE_MILLIS)
       for (const gate of [a, b]) {
         expect(gate.warnings).toHaveLength(1)
         expect(gate.warnings[0]).toMatch(
@@ -244,19 +244,19 @@ describe("webhooks of sessions that nobody here knows", () => {
           Array.from({ length: count }, (_, n) => n),
           (n) => gate.on(hangUp(`strange-${from + n}`)),
         )
-      for (let n = 1; n <= FEWEST; n++) {
+      for (let n = 1; n <= MIN_UNKNOWN; n++) {
         yield* gate.on(begin(caller(n)))
         yield* gate.on(hangUp(`web-${n}`))
       }
-      yield* unknown(0, FEWEST)
+      yield* unknown(0, MIN_UNKNOWN)
       // told again, they are no more
-      yield* unknown(0, FEWEST)
+      yield* unknown(0, MIN_UNKNOWN)
       expect(gate.warnings).toEqual([])
       yield* unknown(100, 5)
       expect(gate.warnings).toHaveLength(1)
-      expect(gate.warnings[0]).toContain(`${FEWEST + 1} of the last ${2 * FEWEST + 1} session-ended webhooks`)
+      expect(gate.warnings[0]).toContain(`${MIN_UNKNOWN + 1} of the last ${2 * MIN_UNKNOWN + 1} session-ended webhooks`)
       yield* TestClock.adjust(COUNTED_MILLIS)
-      yield* unknown(200, FEWEST - 1)
+      yield* unknown(200, MIN_UNKNOWN - 1)
       expect(gate.warnings).toHaveLength(1)
       yield* unknown(300, 3)
       expect(gate.warnings).toHaveLength(2)

@@ -3,8 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { DOUBT_AGE_MILLIS, DOUBT_LOOK_MILLIS } from "../../src/gatekeeper/doubts.ts"
-import { identifierOf } from "../../src/gatekeeper/launch.ts"
+import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../src/gatekeeper/doubts.ts"
+import { identifierOf } from "../../src/gatekeeper/start-session.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DISRUPTED_FIRST_MILLIS } from "../../src/rules/queue/fail.ts"
@@ -133,7 +133,7 @@ describe("a start that may have happened", () => {
       expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
       yield* TestClock.adjust(`${DOUBT_AGE_MILLIS} millis`)
       expect(yield* stateOf(ticket)).toBe("waiting")
-      yield* TestClock.adjust(`${2 * DOUBT_LOOK_MILLIS + 1_000} millis`)
+      yield* TestClock.adjust(`${2 * DOUBT_CHECK_MILLIS + 1_000} millis`)
       expect(yield* stateOf(ticket)).toBe("called")
       const [first = ""] = asked
       expect(asked).toEqual([first, first])
@@ -190,7 +190,7 @@ describe("a start that may have happened", () => {
         world.sessionsOf = () => Effect.succeed(undefined)
         const ticket = yield* inDoubt(world)
         world.connected.add(ticket)
-        yield* TestClock.adjust(`${DOUBT_AGE_MILLIS + DOUBT_LOOK_MILLIS} millis`)
+        yield* TestClock.adjust(`${DOUBT_AGE_MILLIS + DOUBT_CHECK_MILLIS} millis`)
         expect(yield* Gatekeeper.use((gate) => gate.sessionEnded(["never heard of"]))).toBe(false)
         expect(yield* stateOf(ticket)).toBe("waiting")
       }),

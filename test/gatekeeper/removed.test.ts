@@ -3,9 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
+import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
-import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
@@ -53,7 +53,7 @@ const test = (name: string, body: (bench: Bench) => Effect.Effect<void, unknown,
 }
 
 /** How long it takes until nobody serves the campaign for sure, and another gate has noticed. */
-const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * GATE_BEAT_MILLIS
+const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS
 
 /** One call runs in the campaign, and two callers wait; then no gate has it any more, but one that never had it. */
 const removedUnder = ({ start }: Bench, waiting = 2) =>
@@ -101,7 +101,7 @@ describe("a removed campaign", () => {
       const { gate, line } = yield* removedUnder(bench)
       const [first = "", second = ""] = line
       bench.world.connected.add(first)
-      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * HEARTBEAT_MILLIS)
       expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1, queueLength: 2 })
       expect(yield* gate.on(attach(second))).toMatchObject({ type: "position", position: 2 })
       expect(eventsOf(bench.world, first).at(-1)).toMatchObject({ type: "position", position: 1 })
@@ -114,15 +114,15 @@ describe("a removed campaign", () => {
       yield* TestClock.adjust(UNTIL_REMOVED)
       for (const [n, ticket] of line.entries()) {
         expect(eventsOf(bench.world, ticket)).toEqual([
-          { type: "ended", reason: "removed", message: "This service has ended your request. You may ask again." },
+          { type: "ended", reason: "removed", message: "This service has ended your request. You may try again." },
         ])
         expect(yield* gate.on(status(ticket))).toEqual({ uniqueRequestId: ticket, state: "removed" })
         expect(yield* gate.on(start(ticket))).toMatchObject({ _tag: "TicketOver", state: "removed" })
         expect(yield* gate.on(remaining(caller(2 + n)))).toBe(20)
       }
       expect(gate.warnings.filter((line) => line.includes("sales (business/sales-1)"))).toEqual([
-        "Campaign sales (business/sales-1) is in no gate's settings any more. Waiting callers sent away by this instance: 2. " +
-          "Calls that go on until they end: 1.",
+        "Campaign sales (business/sales-1) is no longer in any gate's settings. Waiting tickets ended by this instance: 2. " +
+          "Calls still running: 1.",
       ])
     }))
 
@@ -235,7 +235,7 @@ describe("a removed campaign", () => {
       )
       expect(yield* shown).toBe("Not in the settings here: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
-      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * HEARTBEAT_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")
       expect(yield* shown).toBeUndefined()
     }))
@@ -297,7 +297,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       const gate = yield* bench.start(without)
       const call = yield* old.on(begin(caller(1), SALES))
       const ticket = yield* old.on(enqueue(caller(2), SALES))
-      yield* TestClock.adjust(GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(HEARTBEAT_MILLIS)
       yield* old.on(hangUp(call.sessionId))
       expect(yield* gate.on(start(ticket))).toMatchObject({
         _tag: "NotYourTurn",
@@ -312,7 +312,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
   test("loses nobody who came since it is served again, though the beats of the gate that serves it are lost", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench, 0)
-      yield* TestClock.adjust(UNSERVED_MILLIS + GATE_BEAT_MILLIS - 300)
+      yield* TestClock.adjust(UNSERVED_MILLIS + HEARTBEAT_MILLIS - 300)
       const { beatsLost, store } = losing(bench.store)
       beatsLost(true)
       const back = yield* startGate(bench.world, store, withSales)

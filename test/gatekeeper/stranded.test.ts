@@ -4,7 +4,7 @@ import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/FifoQueue.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { AWAY_MILLIS, RETURN_MILLIS, strandedAfter } from "../../src/gatekeeper/stranded.ts"
+import { OUTAGE_MILLIS, RETURN_MILLIS, reconnectTimes } from "../../src/gatekeeper/store-outage.ts"
 import { layerShared, PushChannel } from "../../src/PushChannel.ts"
 import { type PushEvent, StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -110,7 +110,7 @@ const gateTest = (
 }
 
 const PAGES = 100
-const WITHIN = strandedAfter(30_000).within
+const WITHIN = reconnectTimes(30_000).within
 
 describe("pages of an instance without store", () => {
   gateTest("are told to connect again, each once and not all at once", 30, (state) =>
@@ -118,7 +118,7 @@ describe("pages of an instance without store", () => {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
       // the first sweep that fails comes within a second
-      yield* TestClock.adjust(AWAY_MILLIS)
+      yield* TestClock.adjust(OUTAGE_MILLIS)
       assert.strictEqual(sentAway(peers), 0)
       yield* TestClock.adjust(1_000 + WITHIN / 2)
       assert.isAbove(sentAway(peers), PAGES / 5)
@@ -141,7 +141,7 @@ describe("pages of an instance without store", () => {
       const { peers } = yield* pages(3)
       for (let n = 0; n < 3; n++) {
         state.is = "away"
-        yield* TestClock.adjust(AWAY_MILLIS - 1_000)
+        yield* TestClock.adjust(OUTAGE_MILLIS - 1_000)
         state.is = "there"
         yield* TestClock.adjust(2_000)
       }
@@ -153,7 +153,7 @@ describe("pages of an instance without store", () => {
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
-      yield* TestClock.adjust(AWAY_MILLIS + 1_000 + WITHIN / 2)
+      yield* TestClock.adjust(OUTAGE_MILLIS + 1_000 + WITHIN / 2)
       state.is = "there"
       yield* TestClock.adjust(1_000)
       const told = sentAway(peers)

@@ -99,7 +99,7 @@ describe("the queue", () => {
             status: 503,
             contentType: "application/problem+json",
             headers: { "retry-after": "1" },
-            body: JSON.stringify({ code: "draining", detail: "This server is going away. Ask again." }),
+            body: JSON.stringify({ code: "draining", detail: "This server is shutting down. Try again." }),
           }),
     )
     await click(tab, "Start the call")
@@ -257,7 +257,7 @@ describe("the queue", () => {
     rig.platformLine.set("cut")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
-    await see(second, "The voice agent cannot be reached at the moment. You keep your place and are called again.")
+    await see(second, "The voice agent cannot be reached at the moment. You keep your place and will be called again.")
     await see(second, /^About .+ to go\.$/)
   })
 
