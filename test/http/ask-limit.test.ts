@@ -1,7 +1,7 @@
 /** How often tickets may be asked for by one address. */
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { makeAskLimit, NETWORK_TIMES } from "../../src/http/ask-limit.ts"
+import { makeLocalRateLimit, NETWORK_FACTOR } from "../../src/http/local-rate-limit.ts"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
 
 const MINUTE = 60_000
@@ -9,8 +9,8 @@ const NOW = 1_800_000_000_000
 
 describe("what one address may ask in a minute", () => {
   it("is so much, counted from the first time, and IPv6 by its /64", () => {
-    const limit = makeAskLimit(3)
-    const asked = (address: string, after: number) => limit.ask(address, NOW + after)
+    const limit = makeLocalRateLimit(3)
+    const asked = (address: string, after: number) => limit.take(address, NOW + after)
     assert.deepStrictEqual(
       [0, 10, 20].map((after) => asked("2001:db8:1:2::1", after)),
       [0, 0, 0],
@@ -22,32 +22,32 @@ describe("what one address may ask in a minute", () => {
   })
 
   it("is bounded for all addresses of a network together, and what was refused does not count", () => {
-    const limit = makeAskLimit(10)
+    const limit = makeLocalRateLimit(10)
     const passed = (network: string) => {
       let passed = 0
       for (let host = 1; host < 200; host++) {
-        for (let n = 0; n < 12; n++) if (limit.ask(`${network}.${host}`, NOW) === 0) passed++
+        for (let n = 0; n < 12; n++) if (limit.take(`${network}.${host}`, NOW) === 0) passed++
       }
       return passed
     }
-    assert.strictEqual(passed("45.10.1"), 10 * NETWORK_TIMES)
-    assert.strictEqual(passed("45.10.2"), 10 * NETWORK_TIMES)
-    assert.isAbove(limit.wait("45.10.1.250", NOW), 0)
+    assert.strictEqual(passed("45.10.1"), 10 * NETWORK_FACTOR)
+    assert.strictEqual(passed("45.10.2"), 10 * NETWORK_FACTOR)
+    assert.isAbove(limit.retryAfter("45.10.1.250", NOW), 0)
   })
 
   it("is forgotten when the minute is over, and not before", () => {
-    const limit = makeAskLimit(1)
-    limit.ask("45.10.1.1", NOW)
-    limit.ask("45.10.2.1", NOW + 10_000)
-    limit.forget(NOW + MINUTE)
+    const limit = makeLocalRateLimit(1)
+    limit.take("45.10.1.1", NOW)
+    limit.take("45.10.2.1", NOW + 10_000)
+    limit.dropExpired(NOW + MINUTE)
     // asked at a time that is over, to see what is still counted
-    assert.strictEqual(limit.wait("45.10.1.1", NOW), 0)
-    assert.strictEqual(limit.wait("45.10.2.1", NOW + 10_000), 60)
+    assert.strictEqual(limit.retryAfter("45.10.1.1", NOW), 0)
+    assert.strictEqual(limit.retryAfter("45.10.2.1", NOW + 10_000), 60)
   })
 
   it("has no bound when that is 0", () => {
-    const limit = makeAskLimit(0)
-    for (let n = 0; n < 1_000; n++) assert.strictEqual(limit.ask("45.10.1.1", NOW), 0)
+    const limit = makeLocalRateLimit(0)
+    for (let n = 0; n < 1_000; n++) assert.strictEqual(limit.take("45.10.1.1", NOW), 0)
   })
 })
 

@@ -4,7 +4,7 @@ import { Option, Schema } from "effect"
 import { notStarted, startRefused } from "../../src/embedded/results.ts"
 import * as outcomes from "../../src/gatekeeper/outcomes.ts"
 import { failed, started } from "../../src/http/answer.ts"
-import { type Failure, tell } from "../../src/http/failures.ts"
+import { type Failure, toProblem } from "../../src/http/failures.ts"
 import { type Problem, problems } from "../../src/http/problems.ts"
 import { eventsUrl, QueuedAnswer, StartedAnswer } from "../../src/http/successes.ts"
 import { TooManyConnections } from "../../src/PushChannel.ts"
@@ -68,7 +68,7 @@ describe("an answer is written as its schema writes it:", () => {
   }
 
   for (const error of all) {
-    const { code, headers, status } = tell(error)
+    const { code, headers, status } = toProblem(error)
     it(`${status} ${code}`, () => {
       const answer = failed(error, "")
       const body: unknown = JSON.parse(answer.body)
@@ -88,7 +88,7 @@ describe("the promise facade says what HTTP says:", () => {
     ...start.map((error) => ({ error, result: startRefused(error) })),
   ]
   for (const { error, result } of facts) {
-    const { code, detail, members } = tell(error)
+    const { code, detail, members } = toProblem(error)
     it(code, () => {
       const renamed = Object.entries(members).map(([name, value]) => [name === "errors" ? "issues" : name, value])
       const expected: object = { status: "refused", code, message: detail, ...Object.fromEntries(renamed) }

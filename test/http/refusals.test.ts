@@ -7,7 +7,7 @@ import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as AccessLog from "../../src/http/access-log.ts"
 import * as Listeners from "../../src/http/listeners.ts"
-import { LINES, LINES_PER_CALLER } from "../../src/http/refusal-bound.ts"
+import { LINES, MAX_LINES } from "../../src/http/refusal-log-limit.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal } from "../../src/PushChannel.ts"
 import { exchange } from "../security/raw.ts"
@@ -282,9 +282,9 @@ describe("the access log", () => {
       for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 200, address: "203.0.113.1" })
       yield* TestClock.adjust("1 second")
       const refused = () => text.split("\n").filter((line) => /"status":40/.test(line)).length
-      assert.strictEqual(refused(), 2 * LINES_PER_CALLER + 1)
+      assert.strictEqual(refused(), 2 * MAX_LINES + 1)
       assert.strictEqual(text.split('"status":200').length - 1, 1_000)
-      assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * LINES_PER_CALLER}}`)
+      assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * MAX_LINES}}`)
       text = ""
       for (let n = 0; n < 2_000; n++) log.write({ ...entry, status: 404, address: `198.51.${n >> 8}.${n % 256}` })
       yield* TestClock.adjust("1 second")
