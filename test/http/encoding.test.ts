@@ -1,4 +1,4 @@
-/** Answers are written by hand, and come out as the schemas of the wire would write them. */
+/** Answers are encoded by hand, and equal what the schemas of the wire would encode. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
 import { notStarted, startRefused } from "../../src/embedded/results.ts"
@@ -82,7 +82,7 @@ describe("an answer is written as its schema writes it:", () => {
   }
 })
 
-describe("the promise facade says what HTTP says:", () => {
+describe("the promise facade returns the same as HTTP:", () => {
   const facts = [
     ...request.map((error) => ({ error, result: notStarted(error, "") })),
     ...start.map((error) => ({ error, result: startRefused(error) })),
