@@ -125,7 +125,7 @@ const Place = {
   queueLength: Schema.Int.annotate({ description: "How many wait." }),
   estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({ description: "null while no call has been measured." }),
   disrupted: Schema.Literal(true).annotate({
-    description: "The voice agent cannot be reached at the moment; nobody loses their place.",
+    description: "The voice agent cannot be reached at the moment; callers keep their places.",
   }),
 }
 
@@ -207,7 +207,7 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   queuePosition: Place.queuePosition,
   queueLength: Place.queueLength,
   estimatedWaitSeconds: Place.estimatedWaitSeconds,
-  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,

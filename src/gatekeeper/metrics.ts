@@ -96,7 +96,7 @@ export const called = Metric.counter("voicegate_called_total", {
 export const over = (state: string): Metric.Counter<number> =>
   Metric.withAttributes(
     Metric.counter("voicegate_over_total", {
-      description: "Tickets that are over, by how they ended",
+      description: "Ended tickets by terminal state",
       incremental: true,
     }),
     { state },

@@ -8,7 +8,7 @@ export interface Place {
   readonly queueLength: number | undefined
   /** in seconds; undefined if unknown */
   readonly estimatedWait: number | undefined
-  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  /** the voice agent cannot be reached at the moment; callers keep their places */
   readonly disrupted: boolean
 }
 
