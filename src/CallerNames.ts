@@ -1,9 +1,9 @@
 /**
- * What a caller is called in everything that is stored, logged and shown: the address as it is, or with
- * `Privacy.Addresses: hashed` a keyed hash of it (HMAC-SHA-256 of the limit key, of which 96 bits are kept).
+ * The name of a caller in everything that is stored, logged and shown: the plain address, or with `Privacy.Addresses: hashed` a
+ * keyed hash of it (HMAC-SHA-256 of the limit key, truncated to 96 bits).
  *
- * The key is shared by all instances: it lies in the store, made by whoever needs it first, and is gone when its week is over.
- * From then on nobody can find out whose hash an old one is. Budgets begin anew with the new key, once a week.
+ * All instances share the key. The first instance that needs it creates it in the store, which deletes it after its week. From
+ * then on old hashes cannot be traced to an address. Rate limits start again with each new key, once a week.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -16,18 +16,18 @@ import { Store } from "./Store.ts"
 import { NO_CONTEXT, ruleOf } from "./store/rule.ts"
 
 const DAY_MILLIS = 86_400_000
-/** How long a key is used. */
+/** How long a key is used, in ms. */
 export const KEY_MILLIS = 7 * DAY_MILLIS
 /** 1 January 1970 was a Thursday: weeks begin on Monday, 00:00 UTC. */
 const FIRST_MONDAY_MILLIS = 4 * DAY_MILLIS
-/** The store keeps a key for so long after its week, for steps that are under way. */
-const LINGER_MILLIS = 60_000
-/** How often the key is put back, should the store have lost it. */
+/** How long the store keeps a key after its week (ms), for operations in progress. */
+const KEY_GRACE_MILLIS = 60_000
+/** How often the key is written again (ms), in case the store has lost it. */
 const RENEW_MILLIS = 30_000
 const KEY_BYTES = 32
-/** characters of base64url that are kept, 6 bits each */
+/** Length of a hashed name in base64url characters of 6 bits each. */
 const NAME_LENGTH = 16
-const REMEMBERED = 10_000
+const MAX_CACHED_NAMES = 10_000
 
 const agree = ruleOf("callerNames.agree", runs["callerNames.agree"], Schema.String)
 
@@ -35,13 +35,13 @@ export class CallerNames extends Context.Service<
   CallerNames,
   {
     /**
-     * Must have succeeded before a name is stored: the key of this week is known then. Undefined where addresses are plain, which
-     * need no key.
+     * Makes sure that the key of this week is known. Must have succeeded before a name is stored. Undefined if addresses are
+     * plain: they need no key.
      */
     readonly ready: Effect.Effect<void, StoreUnavailable> | undefined
-    /** The name of anything that is made of an address: a limit key, a network. */
+    /** The name of a key derived from an address: a limit key or a network. */
     readonly of: (key: string) => string
-    /** The name of an address for logs and people. */
+    /** The name of an address, for logs and operators. */
     readonly shown: (address: string) => string
   }
 >()("voicegate/CallerNames") {
@@ -54,14 +54,14 @@ export class CallerNames extends Context.Service<
 
       const store = yield* Store
       const newKey = (): string => randomBytes(KEY_BYTES).toString("base64url")
-      /** a key of this process alone until the store has been asked: what is named with it is not stored */
+      /** starts as a key of this process only; names derived from it are never stored */
       let current = { week: Number.NaN, key: newKey() }
-      const names = boundedCache<string>(REMEMBERED)
+      const names = boundedCache<string>(MAX_CACHED_NAMES)
 
       const weekAt = (now: number): number => Math.floor((now - FIRST_MONDAY_MILLIS) / KEY_MILLIS)
       const agreeOn = Effect.fnUntraced(function* (now: number): Effect.fn.Return<void, StoreUnavailable> {
         const week = weekAt(now)
-        const lifetime = FIRST_MONDAY_MILLIS + (week + 1) * KEY_MILLIS + LINGER_MILLIS - now
+        const lifetime = FIRST_MONDAY_MILLIS + (week + 1) * KEY_MILLIS + KEY_GRACE_MILLIS - now
         const secret = current.week === week ? current.key : newKey()
         const keys = [`vg:privacy:${week}`]
         const key = yield* store.run(agree, { keys, now, context: NO_CONTEXT, call: { secret, lifetime } })

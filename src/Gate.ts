@@ -1,26 +1,24 @@
-/**
- * The gate put together: every concern as the settings say, each of which a host may replace by providing its own layer.
- */
+/** Composes the gate from its services as configured. A host may provide its own layer of any of them. */
 import { Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Admission from "./Admission.ts"
 import * as FifoQueue from "./FifoQueue.ts"
 import * as Gatekeeper from "./Gatekeeper.ts"
-import * as StartReport from "./gatekeeper/start-report.ts"
+import * as StartupChecks from "./gatekeeper/startup-checks.ts"
 import { IpIntel } from "./IpIntel.ts"
 import * as PlatformApi from "./PlatformApi.ts"
 import * as PushChannel from "./PushChannel.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import * as Store from "./store/layer.ts"
 
-/** The gatekeeper over concerns that the caller provides; limits and queue stand on its `Store`. */
+/** The gatekeeper over services that the caller provides. Limits and queue use its `Store`. */
 export const layerNoDeps = Gatekeeper.layer.pipe(
   Layer.provideMerge(Admission.layerAtomic),
   Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)),
 )
 
-/** The gatekeeper with everything that the settings name; it logs what platform and IP provider say of the settings. */
-export const layer = Layer.merge(layerNoDeps, StartReport.layer).pipe(
+/** The gatekeeper with every service as configured. At start it checks platform and IP provider, and logs the results. */
+export const layer = Layer.merge(layerNoDeps, StartupChecks.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(IpIntel.layer, PlatformApi.layer, PushChannel.layerShared)),
   Layer.provideMerge(Store.layer),
   Layer.provide(FetchHttpClient.layer),

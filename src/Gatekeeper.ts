@@ -3,30 +3,30 @@
  *
  *     validate → address → limits → slot or queue → platform
  *
- * Before the address is looked up, a refusal of the limits that is known to hold still is repeated.
+ * A caller whose rate limit is known to be exhausted is refused before the address lookup.
  *
- * A request succeeds with a started session and fails with whatever else can happen, `Queued` included. What was taken
- * (quota, slot, place) is given back when a later step fails; what a dying process could not give back, the deadlines do.
+ * A request succeeds with a started session and fails with every other outcome, `Queued` included. If a later step fails,
+ * quota, slot and place are given back. If the process dies first, their deadlines free them.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Admission } from "./Admission.ts"
 import { CallerNames } from "./CallerNames.ts"
 import type { FifoQueue } from "./FifoQueue.ts"
-import { makeEntrance } from "./gatekeeper/admit.ts"
+import { makeAdmissionSteps } from "./gatekeeper/admit.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
-import { makeClosing } from "./gatekeeper/closing.ts"
 import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
-import { makeLaunch } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
+import { makeShutdown } from "./gatekeeper/shutdown.ts"
+import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { type Validated, validate } from "./gatekeeper/validate.ts"
@@ -57,12 +57,12 @@ import type { Store } from "./Store.ts"
 
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
 
-/** Who asks: the client's address in canonical form. */
+/** The client's address in canonical form. */
 export interface Caller {
   readonly address: string
 }
 
-/** A started session, or a ticket in the queue, with the caller's budgets where they were taken. */
+/** Every outcome of a request other than a started session. */
 export type RequestError =
   | InvalidRequest
   | Blocked
@@ -76,46 +76,43 @@ export type RequestError =
 export class Gatekeeper extends Context.Service<
   Gatekeeper,
   {
-    /** Runs a request body, as it came, through the pipeline. */
+    /** Runs an undecoded request body through the pipeline. */
     readonly request: (body: unknown, caller: Caller) => Effect.Effect<Started, RequestError>
-    /** A called ticket starts its session. Asked again while the session lives, it answers the same session. */
+    /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
     readonly start: (
       ticket: string,
     ) => Effect.Effect<
       Started,
       TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
     >
-    /** Gives up a place or a reserved slot. Idempotent; a running call ends with its session. */
+    /** Gives up a place or a reserved slot. Idempotent. Does not end a running call. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     /**
-     * Takes back a ticket that `request` has just answered and of which the caller could not be told. Waits for nothing. A session
-     * that runs already ends as any other.
+     * Withdraws a ticket that `request` has just returned, because its answer could not be delivered. Runs in the background.
+     * Does not end a session that is already live.
      */
     readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
-    /** Where the ticket stands; asking counts as a sign of presence. */
+    /** The ticket's state and position. Each call counts as presence. */
     readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
-    /** The platform says that a session has ended, under any of its ids. True when that freed a slot. */
+    /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * A connection of the ticket is open on this instance (tell `PushChannel` first): what it has to know now.
-     */
+    /** The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. */
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
-    /** Why the slots of a campaign are not known, in words for anybody; undefined when all are known. */
+    /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
     readonly capacityProblem: Effect.Effect<string | undefined>
-    /** Which campaign's queue the store did not let the gate look after a moment ago, in words for anybody; undefined when none. */
+    /** The campaign whose last sweep failed, as a public message; undefined if none. */
     readonly queueProblem: Effect.Effect<string | undefined>
-    /** What an operator sees and does; whoever calls it has been authorised. */
+    /** What operators see and do. The caller checks authorisation. */
     readonly operator: Operator
     /**
-     * Starts nothing more: newcomers and starts are refused with `Draining`. Waits until all that is being started is over, for
-     * `CLOSE_MILLIS` at most. A platform that does not answer in time is waited for no longer, and the start fails. Idempotent; done
-     * by the end of the layer's scope too.
+     * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
+     * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.
      */
     readonly close: Effect.Effect<void>
   }
 >()("voicegate/Gatekeeper") {}
 
-/** The platform's embedded operation behind the gate: a WebSocket URL, or why there is none yet. */
+/** The platform's embedded operation, through the gate. Succeeds with the session's WebSocket URL. */
 export const initiateWebSession = (
   config: WebSessionConfig,
   caller: Caller,
@@ -135,7 +132,7 @@ const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
   StoreUnavailable: "store_unavailable",
 }
 
-/** The gate over whatever concerns there are; reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
+/** Reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
 export const layer: Layer.Layer<
   Gatekeeper,
   CapacityUnknown,
@@ -150,34 +147,34 @@ export const layer: Layer.Layer<
     const steps = yield* makeSteps(campaigns, capacity, memory)
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
-    const closing = makeClosing()
-    const launch = yield* makeLaunch(steps, sessionIds, closing)
+    const shutdown = makeShutdown()
+    const startSession = yield* makeStartSession(steps, sessionIds, shutdown)
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
-    const tickets = yield* makeTickets(campaigns, steps, launch, gates.removed)
+    const tickets = yield* makeTickets(campaigns, steps, startSession, gates.removed)
     const names = yield* CallerNames
     const checkAddress = yield* makeCheckAddress(names)
-    const entrance = yield* makeEntrance(campaigns, names, steps, giveBack, launch)
+    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession)
 
-    /** The order of the checks. Each fails with its refusal; what is taken is taken in the last two, which a hang-up does not interrupt. */
-    const check = Effect.fnUntraced(function* (asked: Validated, address: string) {
+    /** The order of the checks. The last two take quota and a slot, so a client that disconnects does not interrupt them. */
+    const check = Effect.fnUntraced(function* (validated: Validated, address: string) {
       if (names.ready !== undefined) yield* names.ready
       yield* checkAddress(address)
-      const entrant = entrance.newTicket(asked, address)
+      const newTicket = admission.newTicket(validated, address)
       return yield* Effect.uninterruptible(
-        Effect.flatMap(entrance.admit(entrant), (lease) => entrance.start(entrant, lease)),
+        Effect.flatMap(admission.admit(newTicket), (lease) => admission.start(newTicket, lease)),
       )
     })
     const request = Effect.fnUntraced(function* (body: unknown, { address }: Caller) {
-      const asked = yield* Effect.fromResult(validate(campaigns, settings.Queue, body))
-      const again = asked.ticket === undefined ? undefined : yield* tickets.rejoin(asked.ticket)
-      return again ?? (yield* closing.underWay(check(asked, address)))
+      const validated = yield* Effect.fromResult(validate(campaigns, settings.Queue, body))
+      const existing = validated.ticket === undefined ? undefined : yield* tickets.rejoin(validated.ticket)
+      return existing ?? (yield* shutdown.track(check(validated, address)))
     })
 
     const context = yield* Effect.context<never>()
     const count = (outcome: metrics.RequestOutcome): void => metrics.requests[outcome].updateUnsafe(1, context)
-    const counted = {
+    const withCount = {
       onFailure: (error: RequestError) => {
         count(outcomeOf[error._tag])
         return Effect.fail(error)
@@ -189,30 +186,30 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    yield* gates.begin
-    const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
+    yield* gates.start
+    const backgroundStatus = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
     const operator = yield* makeOperator(campaigns, capacity, steps, instance, gates)
-    // before what runs beside the requests ends
-    yield* Effect.addFinalizer(() => closing.close)
+    // registered last, so it runs before the background tasks stop
+    yield* Effect.addFinalizer(() => shutdown.close)
 
     return Gatekeeper.of({
-      request: (body, caller) => Effect.matchEffect(request(body, caller), counted),
-      start: (ticket) => closing.underWay(tickets.start(ticket)),
+      request: (body, caller) => Effect.matchEffect(request(body, caller), withCount),
+      start: (ticket) => shutdown.track(tickets.start(ticket)),
       leave: tickets.leave,
       withdraw: (ticket, { address }) => {
         const campaign = campaigns.ofTicket(ticket)
-        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...entrance.keysOf(address) })
+        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...admission.keysOf(address) })
       },
       status: tickets.status,
       attach: tickets.attach,
       sessionEnded: tickets.sessionEnded,
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {
-        const [failing] = upkeep.failing()
+        const [failing] = backgroundStatus.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
       operator,
-      close: closing.close,
+      close: shutdown.close,
     })
   }),
 ).pipe(Layer.provide([CallerNames.layer, guarded]))

@@ -1,6 +1,5 @@
 /**
- * What callers ask for and what can come of it: the schemas of requests and outcomes, and the typed errors of the gate.
- * Nothing here knows of HTTP; statuses are chosen in `http/`.
+ * The schemas of requests and outcomes, and the gate's typed errors. Independent of HTTP: statuses are chosen in `http/`.
  */
 import { Schema } from "effect"
 
@@ -12,15 +11,15 @@ export const MAX_VARIABLE_NAME = 128
 export const MAX_VARIABLE_VALUE = 4096
 
 /**
- * Text that databases, logs and terminals take as it is: no control characters (C0, DEL, C1) and no lone surrogates. The
- * values of variables may have tabs and line breaks. The platform applies the same rule.
+ * Text that is safe in databases, logs and terminals: no control characters (C0, DEL, C1) and no lone surrogates. Values of
+ * variables may contain tabs and line breaks. The platform applies the same rule.
  */
 const plainText = Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { expected: "text without control characters" })
 const plainLines = Schema.isPattern(/^[^[\p{Cc}--[\t\n\r]]\p{Cs}]*$/v, {
   expected: "text without control characters other than tab and line break",
 })
 
-// the names are a check of their own: a record's key schema would drop what it does not match
+// names are validated by a separate check: a record's key schema would drop keys that do not match
 const Variables = Schema.Record(
   Schema.String,
   Schema.String.check(Schema.isMaxLength(MAX_VARIABLE_VALUE), plainLines),
@@ -36,7 +35,7 @@ const EncodingType = Schema.Literals([1, 2, 3, 4, 5, 6, 7, 8])
 const SampleRate = Schema.Int.check(Schema.isBetween({ minimum: 8000, maximum: 96000 }))
 const BitsPerSample = Schema.Literals([8, 16, 24, 32])
 
-/** The caller's audio format; PCM, 16 kHz, 16 bit where a field is absent or null. */
+/** The caller's audio format. Defaults for absent or null fields: PCM, 16 kHz, 16 bit. */
 export const AudioConfiguration = Schema.Struct({
   inputEncodingType: Schema.optionalKey(Schema.NullOr(EncodingType)),
   inputSampleRate: Schema.optionalKey(Schema.NullOr(SampleRate)),
@@ -47,7 +46,7 @@ export const AudioConfiguration = Schema.Struct({
 })
 export type AudioConfiguration = typeof AudioConfiguration.Type
 
-/** A ticket's id: 128 random bits or more, base64url. The bearer's only credential, so never logged. */
+/** A ticket's id: at least 128 random bits, base64url. It is the bearer's only credential, so it is never logged. */
 export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,64}$/))
 
 /** The body of a session request, as the browser sends it. Unknown fields are ignored. */
@@ -68,14 +67,14 @@ export const SessionRequest = Schema.Struct({
   dynamicVariables: Schema.optionalKey(Schema.NullOr(Variables)),
   metadata: Schema.optionalKey(Schema.NullOr(Variables)),
   audioConfiguration: Schema.optionalKey(Schema.NullOr(AudioConfiguration)),
-  /** A ticket that still lives is answered again, so a join is idempotent. */
+  /** If this ticket is not over, it is answered again, so a request is idempotent. */
   uniqueRequestId: Schema.optionalKey(Schema.NullOr(PlainId(64))),
 })
 export type SessionRequest = typeof SessionRequest.Type
 
 /**
- * A validated request, resolved against the settings: what is stored with a waiting ticket and sent to the platform when
- * its turn comes.
+ * A validated request, resolved against the settings. It is stored with a waiting ticket and sent to the platform when the
+ * ticket starts.
  */
 export interface SessionConfig {
   readonly campaign: string
@@ -87,7 +86,7 @@ export interface SessionConfig {
   readonly audio: AudioConfiguration
 }
 
-/** What a session is started with. */
+/** The configuration with which a session is started. */
 export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
 
 /** A session that the platform has started. */
@@ -120,17 +119,17 @@ export type TicketState = typeof TicketState.Type
 export const isTerminal = (state: TicketState): boolean =>
   state !== "waiting" && state !== "called" && state !== "starting" && state !== "live"
 
-/** The parts of a place in the queue that several answers have. */
+/** The fields of a place in the queue that several answers share. */
 const Place = {
   queuePosition: Schema.Int.annotate({ description: "1 is next; 0 when the ticket is called already." }),
   queueLength: Schema.Int.annotate({ description: "How many wait." }),
   estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({ description: "null while no call has been measured." }),
   disrupted: Schema.Literal(true).annotate({
-    description: "The voice agent cannot be reached at the moment; nobody loses their place.",
+    description: "The voice agent cannot be reached at the moment; callers keep their places.",
   }),
 }
 
-/** What a ticket's holder may know of it. The place is there only while it waits, the session only while it is live. */
+/** A ticket as its holder sees it. The place is present only while it waits, the session only while it is live. */
 export const TicketStatus = Schema.Struct({
   uniqueRequestId: Started.fields.uniqueRequestId,
   state: TicketState,
@@ -144,7 +143,7 @@ export const TicketStatus = Schema.Struct({
 })
 export type TicketStatus = typeof TicketStatus.Type
 
-/** What is pushed to a ticket's connection. */
+/** An event that is pushed to a ticket's connection. */
 export const PushEvent = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("position"),
@@ -161,27 +160,27 @@ export const PushEvent = Schema.Union([
 ])
 export type PushEvent = typeof PushEvent.Type
 
-/** What a ticket's connection may be sent by its holder. */
+/** A command that a ticket's holder sends over its connection. */
 export const PushCommand = Schema.Struct({ type: Schema.Literals(["start", "leave"]) })
 
-/** One thing wrong with a request: where, and what was expected. */
+/** One invalid field of a request, and what was expected. */
 export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
 export type FieldIssue = typeof FieldIssue.Type
 
-/** The request itself is wrong; `issues` names every field and what was expected. */
+/** The request is invalid; `issues` names every invalid field and what was expected. */
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
   code: Schema.Literals(["invalid_request", "unknown_campaign", "region_not_allowed"]),
   message: Schema.String,
   issues: Schema.Array(FieldIssue),
 }) {}
 
-/** The address may not call: `reason` is the fact that decided, or `ip_check_failed` under `IpIntel.OnError: block`. */
+/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
 export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
   reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]),
   message: Schema.String,
 }) {}
 
-/** One budget of a caller, for the RateLimit headers. Times in seconds. */
+/** One rate limit of a caller, for the RateLimit headers. Times in seconds. */
 export const LimitState = Schema.Struct({
   name: Schema.Literals(["hour", "day", "concurrent"]),
   quota: Schema.Int,
@@ -191,7 +190,7 @@ export const LimitState = Schema.Struct({
 })
 export type LimitState = typeof LimitState.Type
 
-/** A budget of the caller is used up; `retryAfterSeconds` is never before it resets. */
+/** A rate limit of the caller is exhausted; `retryAfterSeconds` is never before it resets. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   limit: Schema.Literals(["hour", "day", "concurrent"]),
   retryAfterSeconds: Schema.Int,
@@ -200,75 +199,75 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
 }) {}
 
 /**
- * The ticket waits. An outcome in the error channel, so that a host sees in the type all that can happen; nothing went wrong,
- * so it is no `Error`.
+ * The ticket waits. It is in the error channel so that the type of a request lists all outcomes. It is not an `Error`, because
+ * nothing failed.
  */
 export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   uniqueRequestId: Started.fields.uniqueRequestId,
   queuePosition: Place.queuePosition,
   queueLength: Place.queueLength,
   estimatedWaitSeconds: Place.estimatedWaitSeconds,
-  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,
-  /** the ticket is already called and may start at once (a rejoin) */
+  /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
 }) {}
 
-/** `Queue.MaxLength` tickets wait already; nothing was kept and the quota was given back. */
+/** `Queue.MaxLength` tickets wait already. Nothing was kept, and the quota was given back. */
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
 }) {}
 
 /**
- * An operator lets no newcomer in for now, or this instance is going away and another may answer; nothing was kept, the quota was
- * given back, and a called ticket is called still.
+ * An operator admits no new requests for now, or this instance is shutting down. Nothing was kept, the quota was given back, and
+ * a called ticket stays called.
  */
 export class Draining extends Schema.TaggedError<Draining>()("Draining", {
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
 }) {}
 
-/** The platform did not start the session; the slot was given back, and the quota unless it is `refused`. */
+/** The platform did not start the session. The slot was given back, and the quota unless the kind is `refused`. */
 export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>()("PlatformUnavailable", {
   /**
-   * `refused`: the platform does not accept what the request says; `rejected`: it refused the gate's key or campaign;
-   * `unavailable`: it did not answer usefully
+   * `refused`: the platform does not accept the content of the request; `rejected`: it refused the gate's key or campaign;
+   * `unavailable`: it gave no usable answer
    */
   kind: Schema.Literals(["refused", "rejected", "unavailable"]),
   retryAfterSeconds: Schema.Int,
   message: Schema.String,
 }) {}
 
-/** The shared store cannot be reached; what it may have done of a request is taken back when it can be. */
+/** The shared store cannot be reached. What it may have done for the request is undone once it can be reached again. */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect()),
-  /** true where the store was not even asked, so that it has done nothing */
+  /** true if the store was never called, so that nothing needs to be undone */
   unasked: Schema.optionalKey(Schema.Boolean),
-  /** the store was reached and refused, as it refuses every instance: its word for why, such as `OOM` */
+  /** set if the store answered with an error that every instance would get: its error code, such as `OOM` */
   refusal: Schema.optionalKey(Schema.String),
 }) {}
 
-/** No ticket has this id, or it was over so long ago that it is forgotten. */
+/** No ticket has this id, or it ended so long ago that its record has expired. */
 export class TicketUnknown extends Schema.TaggedError<TicketUnknown>()("TicketUnknown", { message: Schema.String }) {}
 
-/** The ticket is not called (it waits, or is being started at this moment). */
+/** The ticket is not called: it waits, or its start is in progress. */
 export class NotYourTurn extends Schema.TaggedError<NotYourTurn>()("NotYourTurn", {
   code: Schema.Literals(["not_your_turn", "start_in_progress", "agent_busy", "agent_unavailable"]),
   queuePosition: Schema.optionalKey(Schema.Int),
   message: Schema.String,
 }) {}
 
-/** The ticket is over; `state` says how it ended. */
+/** The ticket is over; `state` is its terminal state. */
 export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
   state: TicketState,
   message: Schema.String,
 }) {}
 
 /**
- * Builds an expected failure without a stack trace, which nobody reads and which costs more than the rest of a refusal.
- * Only for errors made on the path of every request.
+ * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
+ * created on the path of every request.
  */
 export const stackless = <A>(make: () => A): A => {
   const limit = Error.stackTraceLimit

@@ -1,9 +1,9 @@
 /**
- * An LRU cache of at most so many entries, whose memory grows with what is in it. `lru-cache` with `max` makes arrays of that
- * length at once: ten caches of 10,000 cost a start 30 ms and 3 MB.
+ * An LRU cache with a maximum number of entries that allocates memory as it fills. With `max`, `lru-cache` allocates arrays of
+ * that length at once: ten caches of 10,000 entries cost 30 ms and 3 MB at start.
  */
 import { LRUCache } from "lru-cache"
 
-/** @param most entries; when there are more, the one that was not used for longest is removed */
-export const boundedCache = <V extends {}>(most: number): LRUCache<string, V> =>
-  new LRUCache({ maxSize: most, sizeCalculation: () => 1 })
+/** @param maxEntries beyond it, the least recently used entry is removed */
+export const boundedCache = <V extends {}>(maxEntries: number): LRUCache<string, V> =>
+  new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 })

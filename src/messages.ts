@@ -1,6 +1,6 @@
 /**
- * Every sentence that a caller may read: pages show these texts as they are. What only a developer meets (a path, a header, a body that is no
- * request) is said where it is checked.
+ * Every message that a caller may read; pages show them unchanged. Messages for developers (an invalid path, header or body) are
+ * written where the check is.
  */
 import type { Blocked, LimitState, TicketState } from "./Session.ts"
 
@@ -14,30 +14,31 @@ export const blocked: Readonly<Record<Blocked["reason"], string>> = {
 
 export const rateLimited = (limit: LimitState["name"]): string =>
   limit === "concurrent"
-    ? "You already have as many calls open, waiting ones included, as are allowed at once."
-    : `You have used all your calls of this ${limit}.`
-export const askedTooOften = (seconds: number): string => `This address asks too often. Try again in ${seconds} s.`
+    ? "You have reached the limit of simultaneous calls, including waiting ones."
+    : `You have used all your calls for this ${limit}.`
+export const askedTooOften = (seconds: number): string =>
+  `Too many requests from this address. Try again in ${seconds} s.`
 export const tooManyConnections = "Too many open connections from this address."
 
 export const queueFull = "The queue is full. Try again later."
-export const draining = "No new calls are taken at the moment. Try again later."
-export const closing = "This server is going away. Ask again."
-export const reconnect = "This server cannot serve you now; connect again."
+export const draining = "New calls are not accepted at the moment. Try again later."
+export const closing = "This server is shutting down. Try again."
+export const reconnect = "This server cannot serve you now. Reconnect."
 export const storeUnavailable = "The service is not available right now. Try again."
 
-export const ticketUnknown = "No request has this id, or it was over long ago."
-export const startInProgress = "The call is being started already."
+export const ticketUnknown = "No request has this id, or it ended long ago."
+export const startInProgress = "The call is already being started."
 export const notYourTurn = (position: number): string => `It is not your turn yet: you are number ${position}.`
-export const agentBusy = "The agent is busy after all. You keep your place and are called again."
+export const agentBusy = "The agent has become busy. You keep your place and will be called again."
 export const agentUnavailable =
-  "The voice agent cannot be reached at the moment. You keep your place and are called again."
+  "The voice agent cannot be reached at the moment. You keep your place and will be called again."
 
 export const startTooSlow = "The call took too long to start. Try again."
 export const startFailed = "The call could not be started. Try again in a moment."
 export const startElsewhere = "The call cannot be started. Try again."
 export const endedBeforeItBegan = "The call ended before it could begin. Try again."
 export const platformRejected = "The voice agent cannot be reached because of its configuration."
-export const requestRefused = "The voice agent does not accept what this request says."
+export const requestRefused = "The voice agent does not accept the content of this request."
 
 const ends: Readonly<Partial<Record<TicketState, string>>> = {
   ended: "The call has ended.",
@@ -45,9 +46,9 @@ const ends: Readonly<Partial<Record<TicketState, string>>> = {
   abandoned: "You were away too long, so your place was given up.",
   missed: "Your turn has passed because the call was not started in time.",
   failed: "The call could not be started.",
-  reclaimed: "The call has reached the longest time allowed.",
-  removed: "This service has ended your request. You may ask again.",
+  reclaimed: "The call has reached the maximum length.",
+  removed: "This service has ended your request. You may try again.",
 }
-/** Why a request is over. */
+/** Why a ticket is over. */
 export const ended = (state: TicketState): string => ends[state] ?? "This request is over."
-export const placeLost = "Your place in the queue was lost. Please ask again."
+export const placeLost = "Your place in the queue was lost. Please try again."

@@ -1,16 +1,16 @@
-/** Fields that nobody asked for: one that is misspelt and silently ignored does something else than was meant. */
+/** Finds unknown fields, such as misspelt ones, which would otherwise be ignored silently. */
 import { closestMatch } from "leven"
 
-/** The longest field name that is repeated. */
+/** Longer names are truncated in messages. */
 const MAX_NAME = 64
 
-/** One field that is not known, and what is wrong with it, in words with the field that was probably meant. */
+/** An unknown field, with a message that suggests the closest known one. */
 export interface UnknownField {
   readonly field: string
   readonly message: string
 }
 
-/** The fields of `given` that are not among `known`. A field that is undefined is not there. */
+/** The fields of `given` that are not in `known`. Undefined fields count as absent. */
 export const unknownFields = (given: object, known: ReadonlyArray<string>): ReadonlyArray<UnknownField> =>
   Object.entries(given).flatMap(([name, value]) => {
     if (value === undefined || known.includes(name)) return []

@@ -70,7 +70,7 @@ const EXPECTED = [
   /The platform did not start a session/,
   /It is not known whether the platform started a session/,
   /The platform (cannot be reached|can be reached again) for campaign/,
-  /A session is over that the platform did not tell us of/,
+  /A session has ended without a webhook from the platform/,
   /"level":"info"/,
 ]
 

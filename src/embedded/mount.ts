@@ -25,7 +25,7 @@ export type PrivateHandler = (request: IncomingMessage, response: ServerResponse
  */
 export type UpgradeHandler = (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
-const closed = refused(problems.gateClosed.tell("gate_closed", "The gate is closed.", {}, { "retry-after": "5" }))
+const closed = refused(problems.gateClosed.make("gate_closed", "The gate is closed.", {}, { "retry-after": "5" }))
 
 /** A mount path as `/voice`: with a slash before it and none behind; empty for the root. Throws for what is no path. */
 export const normalizeBasePath = (given = ""): string => {

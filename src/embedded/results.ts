@@ -4,8 +4,8 @@
  */
 
 import type { RequestError } from "../Gatekeeper.ts"
-import { tell } from "../http/failures.ts"
-import { problems, type Told } from "../http/problems.ts"
+import { toProblem } from "../http/failures.ts"
+import { type ProblemDetails, problems } from "../http/problems.ts"
 import { eventsUrl } from "../http/successes.ts"
 import type {
   Blocked,
@@ -102,7 +102,7 @@ const refused = <Code extends string>({
   code,
   detail,
   members: { errors, ...members },
-}: Pick<Told<Code, Details>, "code" | "detail" | "members">): RefusedResult<Code> => ({
+}: Pick<ProblemDetails<Code, Details>, "code" | "detail" | "members">): RefusedResult<Code> => ({
   status: "refused",
   code,
   message: detail,
@@ -113,9 +113,10 @@ const refused = <Code extends string>({
 export const started = (session: Started): StartedResult => ({ status: "started", ...session })
 
 export const noClientAddress = (): RefusedResult<"no_client_address"> =>
-  refused(problems.noClientAddress.tell("address: Expected an IPv4 or IPv6 address."))
+  refused(problems.noClientAddress.make("address: Expected an IPv4 or IPv6 address."))
 
-export const storeUnavailable = (error: StoreUnavailable): RefusedResult<"store_unavailable"> => refused(tell(error))
+export const storeUnavailable = (error: StoreUnavailable): RefusedResult<"store_unavailable"> =>
+  refused(toProblem(error))
 
 const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   status: "queued",
@@ -130,11 +131,11 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
 
 /** What else can come of a request. */
 export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> =>
-  error._tag === "Queued" ? queued(error, basePath) : refused(tell(error))
+  error._tag === "Queued" ? queued(error, basePath) : refused(toProblem(error))
 
 export const ticketRefused = (error: TicketUnknown | StoreUnavailable): RefusedResult<TicketRefusal> =>
-  refused(tell(error))
+  refused(toProblem(error))
 
 export const startRefused = (
   error: TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining,
-): RefusedResult<StartRefusal> => refused(tell(error))
+): RefusedResult<StartRefusal> => refused(toProblem(error))

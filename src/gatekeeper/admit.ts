@@ -1,6 +1,6 @@
 /**
- * The last two checks of a request, limits and slot or queue, and the start of its session. What they take is given back when nothing comes
- * of it: after a full or draining queue, and when the store could not say whether it did what it was asked.
+ * The last two checks of a request, limits and slot or queue, and the start of its session. What they took is given back if the
+ * queue is full or draining, and if the store failed, so that it is unknown whether it applied the step.
  */
 import { Effect, Result } from "effect"
 import { Admission } from "../Admission.ts"
@@ -20,56 +20,56 @@ import type {
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { GiveBack } from "./give-back.ts"
-import type { Launch, StoredConfig } from "./launch.ts"
 import { draining, queued, queueFull } from "./outcomes.ts"
+import type { StartSession, StoredConfig } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"
 import type { Taken } from "./withdrawals.ts"
 
-/** A request that passed the checks of its content and address, under its new ticket. */
-export interface Entrant extends Taken {
+/** A request that passed the checks of its content and address, with its new ticket. */
+export interface NewTicket extends Taken {
   readonly at: At
   readonly stored: StoredConfig
 }
 
-/** What the limiter and the queue know a caller by. */
+/** The keys of a caller in the limiter and the queue. */
 export type CallerKeys = Pick<Taken, "caller" | "network">
 
-export interface Entrance {
+export interface AdmissionSteps {
   readonly keysOf: (address: string) => CallerKeys
-  readonly newTicket: (asked: Validated, address: string) => Entrant
-  /** Takes a unit of each budget, and a slot, whose lease it answers. Fails with `Queued` where it took a place instead. */
+  readonly newTicket: (validated: Validated, address: string) => NewTicket
+  /** Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. */
   readonly admit: (
-    entrant: Entrant,
+    newTicket: NewTicket,
   ) => Effect.Effect<string, RateLimited | Queued | QueueFull | Draining | StoreUnavailable>
-  /** Starts the session of an admitted ticket. Fails with `Queued` where the platform has not started it: the ticket waits then. */
+  /** Starts the session of an admitted ticket. Fails with `Queued` if the platform has not started it and the ticket waits. */
   readonly start: (
-    entrant: Entrant,
+    entrant: NewTicket,
     lease: string,
   ) => Effect.Effect<Started, Queued | PlatformUnavailable | StoreUnavailable>
 }
 
-const after = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never, E> =>
+const thenFail = <E>(given: Effect.Effect<void>, error: E): Effect.Effect<never, E> =>
   Effect.andThen(given, Effect.fail(error))
 
-export const makeEntrance = Effect.fnUntraced(function* (
+export const makeAdmissionSteps = Effect.fnUntraced(function* (
   campaigns: Campaigns,
   names: CallerNames["Service"],
   { at, step }: Steps,
   giveBack: GiveBack,
-  launch: Launch,
+  startSession: StartSession,
 ) {
   const limiter = yield* RateLimiter
   const admission = yield* Admission
   const secret = yield* Secrets
 
   const keysOf = (address: string): CallerKeys => {
-    // without its `.0/24` or `::/48`, which would be stored with every ticket
+    // drops the constant suffix (`.0/24` or `::/48`), which would be stored with every ticket
     const short = networkKey(address).slice(0, -5)
     return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
   }
 
-  const entrance: Entrance = {
+  const steps: AdmissionSteps = {
     keysOf,
     newTicket: ({ campaign, config }, address) => ({
       ...keysOf(address),
@@ -78,8 +78,8 @@ export const makeEntrance = Effect.fnUntraced(function* (
       ticket: campaigns.newTicket(campaign, secret()),
       stored: { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) },
     }),
-    admit: (entrant) => {
-      const { at, caller, network, stored, ticket } = entrant
+    admit: (newTicket) => {
+      const { at, caller, network, stored, ticket } = newTicket
       const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
       return Effect.matchEffect(step(at, admission.admit(at, newcomer)), {
         onSuccess: (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
@@ -89,30 +89,30 @@ export const makeEntrance = Effect.fnUntraced(function* (
             case "waiting":
               return Effect.fail(queued(ticket, admitted, at.slots))
             case "full":
-              return after(giveBack.quota(entrant), queueFull(admitted.averageMillis, at.slots))
+              return thenFail(giveBack.quota(newTicket), queueFull(admitted.averageMillis, at.slots))
             case "draining":
-              return after(giveBack.quota(entrant), draining())
+              return thenFail(giveBack.quota(newTicket), draining())
           }
         },
-        // whether the ticket was admitted is not known, unless the store was not even asked
+        // unless the store was never called, the ticket may have been admitted
         onFailure: (error) =>
           error._tag === "StoreUnavailable" && error.unasked !== true
-            ? after(giveBack.all(entrant), error)
+            ? thenFail(giveBack.all(newTicket), error)
             : Effect.fail(error),
       })
     },
-    start: (entrant, lease) => {
-      const { at, stored, ticket } = entrant
-      return Effect.matchEffect(launch(at, ticket, lease, stored, giveBack.all(entrant)), {
-        onSuccess: (launched) =>
-          Result.isSuccess(launched)
-            ? Effect.succeed(launched.success)
-            : Effect.fail(queued(ticket, launched.failure, at.slots)),
-        // a slot whose session may run is left to the session's end, or to the deadline of the start
+    start: (newTicket, lease) => {
+      const { at, stored, ticket } = newTicket
+      return Effect.matchEffect(startSession(at, ticket, lease, stored, giveBack.all(newTicket)), {
+        onSuccess: (started) =>
+          Result.isSuccess(started)
+            ? Effect.succeed(started.success)
+            : Effect.fail(queued(ticket, started.failure, at.slots)),
+        // the slot is kept, because a session may run: the session's end or the start's deadline frees it
         onFailure: (error): Effect.Effect<never, PlatformUnavailable | StoreUnavailable> =>
-          error._tag === "StoreUnavailable" ? after(giveBack.quota(entrant), error) : Effect.fail(error),
+          error._tag === "StoreUnavailable" ? thenFail(giveBack.quota(newTicket), error) : Effect.fail(error),
       })
     },
   }
-  return entrance
+  return steps
 })

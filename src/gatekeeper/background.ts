@@ -1,6 +1,6 @@
 /**
- * What runs beside the requests: the sweep that upholds deadlines and wakes what was not woken, the tick that keeps
- * connected tickets present and tells them their position, and the look after sessions whose webhook was lost.
+ * Background tasks: the sweep that enforces deadlines and recovers lost wake-ups, the heartbeat that keeps connected tickets
+ * present and pushes their position, and the audit of sessions whose webhook was lost.
  */
 import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
 import { type At, FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
@@ -9,36 +9,36 @@ import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChann
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
 import type { Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
+import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
-import { type Capacity, LOOK_MILLIS } from "./capacity.ts"
-import { DOUBT_LOOK_MILLIS, type Doubts } from "./doubts.ts"
-import { every } from "./every.ts"
+import { type Capacity, POLL_MILLIS } from "./capacity.ts"
+import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
 import * as metrics from "./metrics.ts"
 import { disruption, estimateSeconds } from "./outcomes.ts"
 import { makeQuarantined } from "./quarantined.ts"
-import type { Removed } from "./removed.ts"
+import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Steps } from "./steps.ts"
-import { makeStranded } from "./stranded.ts"
+import { makeStoreOutage } from "./store-outage.ts"
 import type { Tickets } from "./tickets.ts"
 
-/** A free slot and a waiting ticket meet within this time, whatever was lost. */
+/** A waiting ticket is called to a free slot within this time, even if a wake-up was lost. */
 export const SWEEP_MILLIS = 1_000
-/** So many further sweeps follow at once while there is more to do; the rest waits for the next second. */
+/** How many sweeps may follow each other at once while work remains; then the next interval continues. */
 const SWEEPS_AT_ONCE = 100
-/** Live leases older than this are looked after, this often. */
+/** Live leases older than this are checked at the platform, at this interval. */
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
-/** The most tickets in one command of a tick; more go in further commands. */
+/** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
 const TOUCH_LIMIT = 10_000
 
-/** Which campaigns' queues are upheld. */
-export interface Upkeep {
+/** The state of the background tasks. */
+export interface BackgroundStatus {
   /** The campaigns whose last sweep failed. */
-  readonly failing: () => ReadonlyArray<string>
+  readonly failingCampaigns: () => ReadonlyArray<string>
 }
 
-/** Whether the store was reached, whatever it answered. */
+/** Whether the store answered, even with an error. */
 const wasReached = (exit: Exit.Exit<void, StoreUnavailable>): boolean =>
   Exit.isSuccess(exit) ||
   !exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.refusal === undefined)
@@ -50,8 +50,8 @@ export const background = (
   { sessionEnded }: Tickets,
   ids: SessionIds,
   doubts: Doubts,
-  removed: Removed,
-): Effect.Effect<Upkeep, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
+  removed: RemovedCampaigns,
+): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
@@ -59,25 +59,25 @@ export const background = (
     const store = yield* Store
     const running = new Map<string, Pick<Swept, "live" | "doubts">>()
     const failing = new Set<string>()
-    const stranded = yield* makeStranded
-    const began = yield* store.now
-    const noteQuarantined = makeQuarantined(began)
+    const storeOutage = yield* makeStoreOutage
+    const startedAt = yield* store.now
+    const noteQuarantined = makeQuarantined(startedAt)
     const disrupted = new Set<string>()
-    /** Says in the log when starts of a campaign are held back, and when they go on. */
+    /** Logs when the platform becomes unreachable for a campaign, and when it can be reached again. */
     const noteDisruption = ({ name }: Campaign, is: boolean): Effect.Effect<void> => {
       if (is === disrupted.has(name)) return Effect.void
       if (is) {
         disrupted.add(name)
         return Effect.logWarning(
-          `The platform cannot be reached for campaign ${name}: callers keep their places, and one at a time is called to find out.`,
+          `The platform cannot be reached for campaign ${name}. Callers keep their places; one at a time is called to test it.`,
         )
       }
       disrupted.delete(name)
-      return Effect.logInfo(`The platform can be reached again for campaign ${name}: callers are called as before.`)
+      return Effect.logInfo(`The platform can be reached again for campaign ${name}. Callers are called as usual.`)
     }
-    /** when the connected tickets of each campaign were touched last */
-    const shown = new Map<Campaign, number>()
-    // said while the connection still stands, and not waited for
+    /** time of the last heartbeat of each campaign's tickets (ms) */
+    const touchedAt = new Map<Campaign, number>()
+    // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
       Effect.forEach(campaigns.all, (campaign) =>
         Effect.forkDetach(Effect.ignore(queue.gone(steps.at(campaign)))),
@@ -87,7 +87,7 @@ export const background = (
     const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at, shown.get(campaign) ?? began))
+        const swept = yield* steps.step(at, queue.sweep(at, touchedAt.get(campaign) ?? startedAt))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
@@ -99,16 +99,16 @@ export const background = (
         yield* noteDisruption(campaign, swept.disrupted)
         if (swept.more && left > 0) yield* sweepOf(campaign, left - 1)
       })
-    const swept = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
+    const sweepAndRecord = (campaign: Campaign): Effect.Effect<void, StoreUnavailable> =>
       Effect.onExit(sweepOf(campaign), (exit) => {
         if (Exit.isSuccess(exit)) failing.delete(campaign.name)
         else failing.add(campaign.name)
-        return stranded.reached(wasReached(exit))
+        return storeOutage.record(wasReached(exit))
       })
-    // each on its own: what is wrong with one campaign's records must not keep the others from being swept
+    // one task a campaign: invalid records of one campaign must not stop the sweeps of the others
     for (const campaign of campaigns.all) {
-      // at once, before anybody is served: nobody waits for a gate that was never heard of
-      yield* every(SWEEP_MILLIS, "sweep", swept(campaign), { atOnce: true })
+      // the first sweep runs before any request is served, so that the queue knows this instance
+      yield* runEvery(SWEEP_MILLIS, "sweep", sweepAndRecord(campaign), { atOnce: true })
     }
 
     const eventOf = (
@@ -131,7 +131,7 @@ export const background = (
       if (ticket.state === undefined) return lostEvent
       return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
-    const tickOf = (at: At, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
+    const heartbeatOf = (at: At, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
           const touched = yield* steps.step(at, queue.touch(at, tickets.slice(from, from + TOUCH_LIMIT)))
@@ -142,29 +142,29 @@ export const background = (
           }
         }
       })
-    yield* every(
+    yield* runEvery(
       TICK_MILLIS,
-      "tick",
+      "heartbeat",
       Effect.gen(function* () {
         const now = yield* store.now
         const tickets = yield* push.tickets
-        const away = stranded.tickets()
-        const all = away.length === 0 ? tickets : new Set([...tickets, ...away])
+        const moved = storeOutage.tickets()
+        const all = moved.length === 0 ? tickets : new Set([...tickets, ...moved])
         const byCampaign = Map.groupBy(all, (ticket) => campaigns.ofTicket(ticket) ?? removed.ofTicket(ticket))
-        // a campaign of which nobody is connected is told so too: then none of its tickets waits for this gate
+        // campaigns without connections send an empty heartbeat, so that none of their tickets waits for this instance
         for (const campaign of campaigns.all) if (!byCampaign.has(campaign)) byCampaign.set(campaign, [])
         yield* Effect.forEach(
           byCampaign,
           ([campaign, theirs]) => {
             if (campaign === undefined) return Effect.void
             return "at" in campaign
-              ? tickOf(campaign.at, theirs)
-              : Effect.map(tickOf(steps.at(campaign), theirs), () => void shown.set(campaign, now))
+              ? heartbeatOf(campaign.at, theirs)
+              : Effect.map(heartbeatOf(steps.at(campaign), theirs), () => void touchedAt.set(campaign, now))
           },
           { concurrency: "unbounded", discard: true },
         )
       }),
-      // what was published while it was not heard is made up for at once
+      // after a lost subscription the heartbeat runs at once, to push what was missed
       { wake: push.missed },
     )
 
@@ -177,20 +177,20 @@ export const background = (
           )
           if (status === "running") yield* ids.keep(steps.at(campaign), session, sessionIds)
           if (status !== "over") continue
-          yield* Effect.logWarning("A session is over that the platform did not tell us of; its slot is freed.")
+          yield* Effect.logWarning("A session has ended without a webhook from the platform; its slot is freed.")
           yield* sessionEnded([session])
         }
       })
-    yield* every(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))
+    yield* runEvery(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))
 
-    yield* every(
-      DOUBT_LOOK_MILLIS,
-      "look at starts in doubt",
+    yield* runEvery(
+      DOUBT_CHECK_MILLIS,
+      "check of starts in doubt",
       Effect.forEach(
         campaigns.all,
         (campaign) => {
           const known = running.get(campaign.name)
-          return known === undefined || known.doubts === 0 ? Effect.void : doubts.look(campaign, known.live)
+          return known === undefined || known.doubts === 0 ? Effect.void : doubts.check(campaign, known.live)
         },
         { discard: true },
       ),
@@ -203,11 +203,11 @@ export const background = (
       })
       .pipe(
         Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message)),
-        Effect.catchCause((cause) => Effect.logError("The look at the platform's figures failed", cause)),
-        Effect.repeat(Schedule.spaced(LOOK_MILLIS)),
-        Effect.delay(LOOK_MILLIS),
+        Effect.catchCause((cause) => Effect.logError("Reading the platform's concurrency failed", cause)),
+        Effect.repeat(Schedule.spaced(POLL_MILLIS)),
+        Effect.delay(POLL_MILLIS),
         Effect.forkScoped,
       )
 
-    return { failing: () => [...failing] }
+    return { failingCampaigns: () => [...failing] }
   })

@@ -1,6 +1,6 @@
 /**
- * Which coarse group of callers a network belongs to: one of 65,536 numbers. Nearly always two networks differ in it, and it names
- * none: some 250 of IPv4 share each number, so that it may be kept with a ticket where addresses may not.
+ * Maps a network to one of 65,536 groups. Two networks rarely share a group, yet a group does not identify a network: about 250
+ * IPv4 networks map to each. So it may be stored with a ticket where an address may not.
  */
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193

@@ -1,13 +1,13 @@
 /**
- * The configured campaigns, and the tickets' ids, which name their campaign: 128 random bits, then four characters that
- * every instance derives alike from the campaign.
+ * The configured campaigns, and ticket ids. An id is 128 random bits and a tag of four characters, which every instance derives
+ * from the campaign in the same way.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Context } from "effect"
 import type { Campaign, SettingsTree } from "../Settings.ts"
 
 const SECRET_BYTES = 16
-/** So many bytes are asked of the system at once: each time costs more than what is done with them. */
+/** Random bytes are requested in blocks: a request costs more than using them. */
 const POOL_BYTES = 4096
 
 const pooledSecrets = (): (() => string) => {
@@ -19,38 +19,38 @@ const pooledSecrets = (): (() => string) => {
       used = 0
     }
     const secret = pool.toString("base64url", used, used + SECRET_BYTES)
-    // what was handed out is not kept
+    // a secret that was handed out is not kept in memory
     pool.fill(0, used, used + SECRET_BYTES)
     used += SECRET_BYTES
     return secret
   }
 }
 
-/** A source of unguessable strings of at least 128 bits, base64url. Simulations replace it with a seeded one. */
+/** Generates unguessable strings of at least 128 bits, base64url. Simulations replace it with a seeded generator. */
 export const Secrets = Context.Reference<() => string>("voicegate/Secrets", {
   defaultValue: pooledSecrets,
 })
 
 const TAG_LENGTH = 4
 
-/** The tag of the campaign that a ticket's id names. */
+/** The campaign's tag in a ticket's id. */
 export const tagOf = (ticket: string): string => ticket.slice(-TAG_LENGTH)
 
-/** The path of a campaign's setting, as an operator writes it. */
+/** The path of a campaign's setting in the configuration. */
 export const settingOf = ({ name }: Campaign, setting: keyof Campaign): string =>
   name === "default" ? `VoiceAiPlatform.${setting}` : `VoiceAiPlatform.Campaigns.${name}.${setting}`
 
 export interface Campaigns {
   readonly all: ReadonlyArray<Campaign>
   readonly default: Campaign
-  /** by its name in the settings or its web campaign id; undefined and empty mean the default */
+  /** by its name in the settings or its web campaign id; undefined, null and empty mean the default */
   readonly find: (id: string | null | undefined) => Campaign | undefined
-  /** the campaign that a ticket's id names */
+  /** the campaign of a ticket, by the tag in its id */
   readonly ofTicket: (ticket: string) => Campaign | undefined
   readonly newTicket: (campaign: Campaign, secret: string) => string
-  /** what ends the ids of its tickets */
+  /** the suffix of its tickets' ids */
   readonly tag: (campaign: Campaign) => string
-  /** names the campaign's keys in the store, alike on every instance whatever its settings call it */
+  /** identifies the campaign in the store; the same on every instance, even if their settings name it differently */
   readonly key: (campaign: Campaign) => string
 }
 
@@ -60,7 +60,7 @@ export const makeCampaigns = (settings: Pick<SettingsTree, "Campaigns">): Campai
   const key = (campaign: Campaign): string => keys.get(campaign) ?? ""
   const byTag = new Map<string, Campaign>()
   const tags = new Map<string, string>()
-  // in the order of their keys, so that instances agree also on how a collision was resolved
+  // in order of their keys, so that all instances resolve a collision in the same way
   for (const campaign of [...all].sort((a, b) => (key(a) < key(b) ? -1 : 1))) {
     let tag = ""
     for (let n = 0; tag === "" || byTag.has(tag); n++) {

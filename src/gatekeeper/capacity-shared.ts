@@ -1,4 +1,4 @@
-/** What instances share of the platform's concurrency (`../rules/capacity.ts`). */
+/** The platform's concurrency as instances share it through the store (`../rules/capacity.ts`). */
 import { Effect, Schema } from "effect"
 import type { CapacityFound, CapacityKnown, CapacityLook } from "../rules/capacity.ts"
 import { runs } from "../rules/rules.ts"
@@ -6,7 +6,7 @@ import type { StoreUnavailable } from "../Session.ts"
 import type { Store } from "../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 
-const look = ruleOf(
+const readRule = ruleOf(
   "capacity.look",
   runs["capacity.look"],
   Schema.Struct({
@@ -15,21 +15,21 @@ const look = ruleOf(
     problem: Schema.String,
   }),
 )
-const tell = ruleOf("capacity.tell", runs["capacity.tell"], Schema.Literal(true))
+const publishRule = ruleOf("capacity.tell", runs["capacity.tell"], Schema.Literal(true))
 
 /** The key of a campaign's figures, under its hash tag. */
 const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}}:capacity`
 
-/** Campaigns by their keys; times in ms since 1970. */
+/** Campaigns are identified by their keys. Times in ms since 1970. */
 export interface CapacityShared {
-  /** What is known of a campaign, and whether it is this instance's turn to ask. `now` is the store's time. */
-  readonly look: (campaign: string, now: number, how: CapacityLook) => Effect.Effect<CapacityKnown, StoreUnavailable>
-  /** Tells the others what was found when the platform was asked at a time. */
-  readonly tell: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
+  /** The shared figures of a campaign, and whether this instance should ask the platform. `now` is the store's time. */
+  readonly read: (campaign: string, now: number, how: CapacityLook) => Effect.Effect<CapacityKnown, StoreUnavailable>
+  /** Shares what the platform answered at `askedAt`. */
+  readonly publish: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
 }
 
 export const makeCapacityShared = (store: Store["Service"]): CapacityShared => ({
-  look: (campaign, now, call) => store.run(look, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),
-  tell: (campaign, askedAt, call) =>
-    Effect.asVoid(store.run(tell, { keys: [keyOf(campaign)], now: askedAt, context: NO_CONTEXT, call })),
+  read: (campaign, now, call) => store.run(readRule, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),
+  publish: (campaign, askedAt, call) =>
+    Effect.asVoid(store.run(publishRule, { keys: [keyOf(campaign)], now: askedAt, context: NO_CONTEXT, call })),
 })

@@ -1,6 +1,6 @@
 /**
- * How many slots a campaign has: `MaxConcurrency` when set, else the platform's own figures, less the calls of the account
- * that are not ours. One instance asks the platform for all: what it learns is shared through the store.
+ * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
+ * started here. One instance asks the platform for all and shares the result through the store.
  */
 import { Clock, Effect, Result, Schema } from "effect"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
@@ -9,12 +9,12 @@ import { Store } from "../Store.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 import { makeCapacityShared } from "./capacity-shared.ts"
 
-/** How often the platform's figures are read, by one instance for all. */
+/** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
-/** How often an instance looks what another has read. */
-export const LOOK_MILLIS = 5_000
+/** How often an instance reads the shared figures (ms). */
+export const POLL_MILLIS = 5_000
 
-/** The slots of a campaign are not known, and its key may not ask for them. */
+/** The slots of a campaign are unknown, because its key may not read them. */
 export class CapacityUnknown extends Schema.TaggedError<CapacityUnknown>()("CapacityUnknown", {
   campaign: Schema.String,
   message: Schema.String,
@@ -22,16 +22,16 @@ export class CapacityUnknown extends Schema.TaggedError<CapacityUnknown>()("Capa
 
 export interface Capacity {
   readonly slots: (campaign: Campaign) => number
-  /** Why the slots of a campaign are not known, for anybody to read; undefined when all are known. */
+  /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
   readonly problem: () => string | undefined
   /**
-   * Takes what another instance has read, or reads the figures of campaigns without a setting; `live` says how many of the
-   * account's calls are ours, and is undefined at the start, when nobody has counted them yet.
+   * Updates the slots of campaigns without `MaxConcurrency`, from the shared figures or from the platform. `live` counts the
+   * account's calls that were started here; undefined at start, before they are counted.
    */
   readonly refresh: (live?: (campaign: Campaign) => number) => Effect.Effect<void, CapacityUnknown>
 }
 
-/** What anybody may know of a failure: no text of the platform. */
+/** A public description of a failure, without the platform's text. */
 const reasonOf = ({ reason }: PlatformError): string => {
   switch (reason._tag) {
     case "Unavailable":
@@ -51,17 +51,17 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
     const shared = makeCapacityShared(store)
     const figures = new Map<string, number>()
     const problems = new Map<string, string>()
-    /** when this instance asked by itself because the store was away (ms) */
-    const askedAlone = new Map<string, number>()
+    /** when this instance last asked on its own because the store was unavailable (ms) */
+    const askedAloneAt = new Map<string, number>()
     const asked = all.filter((campaign) => campaign.MaxConcurrency === undefined)
 
     const known = (campaign: Campaign, slots: number): void => {
       figures.set(campaign.name, slots)
       problems.delete(campaign.name)
     }
-    /** Others go on with what they have when it cannot be shared. */
+    /** If sharing fails, the other instances keep their figures. */
     const share = (campaign: Campaign, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
-      Effect.ignore(shared.tell(key(campaign), at, { slots, problem }))
+      Effect.ignore(shared.publish(key(campaign), at, { slots, problem }))
 
     const ask = (
       campaign: Campaign,
@@ -71,7 +71,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
     ): Effect.Effect<void, CapacityUnknown> =>
       Effect.matchEffect(platform.concurrency(campaign.name), {
         onSuccess: ({ inUse, limit }) => {
-          // as long as nobody has counted our own calls, they would count as foreign
+          // until our own calls are counted, they would count as foreign
           if (live === undefined && old !== undefined) return Effect.sync(() => known(campaign, old))
           const slots = Math.max(0, limit - Math.max(0, inUse - (live ?? 0)))
           known(campaign, slots)
@@ -85,7 +85,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
                 new CapacityUnknown({
                   campaign: campaign.name,
                   message:
-                    `The slots of campaign ${campaign.name} are not known: the platform does not tell this key its concurrency ` +
+                    `The slots of campaign ${campaign.name} are not known: this key may not read the platform's concurrency ` +
                     `(${error.reason.message}). Set ${settingOf(campaign, "MaxConcurrency")}, or use a key with user management.`,
                 }),
               )
@@ -93,8 +93,8 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
                 Effect.logWarning(
                   `The platform's concurrency for campaign ${campaign.name} cannot be read (${error.reason.message}); ` +
                     (figures.has(campaign.name)
-                      ? "its slots stay as they were. Trying again."
-                      : "nobody is called until it can. Trying again."),
+                      ? "the last known figure stays in use. Trying again."
+                      : "no caller is called until then. Trying again."),
                 ),
                 share(campaign, at, undefined, problem),
               )
@@ -104,14 +104,14 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
     const read = Effect.fnUntraced(function* (campaign: Campaign, live: number | undefined) {
       const now = yield* store.now
       const how = { period: CAPACITY_MILLIS, starts: live === undefined }
-      const looked = yield* Effect.result(shared.look(key(campaign), now, how))
-      if (Result.isFailure(looked)) {
+      const result = yield* Effect.result(shared.read(key(campaign), now, how))
+      if (Result.isFailure(result)) {
         const time = yield* Clock.currentTimeMillis
-        if (time - (askedAlone.get(campaign.name) ?? 0) < CAPACITY_MILLIS) return
-        askedAlone.set(campaign.name, time)
+        if (time - (askedAloneAt.get(campaign.name) ?? 0) < CAPACITY_MILLIS) return
+        askedAloneAt.set(campaign.name, time)
         return yield* ask(campaign, now, live, undefined)
       }
-      const { mayAsk, problem, slots } = looked.success
+      const { mayAsk, problem, slots } = result.success
       if (slots !== undefined) known(campaign, slots)
       else if (!mayAsk) problems.set(campaign.name, problem)
       if (mayAsk) yield* ask(campaign, now, live, slots)

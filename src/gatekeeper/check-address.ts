@@ -1,4 +1,4 @@
-/** Blocks callers by what is known of their address: VPN, proxy, Tor, data centre, as `Security.Block*` says. */
+/** Blocks callers whose address is a VPN, proxy, Tor or data centre address, according to `Security.Block*`. */
 import { Effect, Metric } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed } from "../IpIntel.ts"
@@ -14,8 +14,8 @@ import { makeUnchecked } from "./unchecked.ts"
 export type CheckAddress = (address: string) => Effect.Effect<void, Blocked | RateLimited>
 
 /**
- * The check of the settings. A caller whose refusal by the limits is known and still holds is refused by it, without a lookup: a lookup
- * costs money, and others wait for the provider's budget.
+ * A caller whose rate limit is known to be exhausted is refused without a lookup: lookups cost money, and all callers share the
+ * provider's budget.
  */
 export const makeCheckAddress = Effect.fnUntraced(function* (names: CallerNames["Service"]) {
   const { IpIntel: intel, Security } = yield* Settings

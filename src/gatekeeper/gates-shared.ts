@@ -1,4 +1,4 @@
-/** What gates on one store tell each other (`../rules/gates-shared.ts`). */
+/** The state that gates on one store share (`../rules/gates-shared.ts`). */
 import { Effect, Schema } from "effect"
 import type { GateHears, GateSays } from "../rules/gates-shared.ts"
 import { runs } from "../rules/rules.ts"
@@ -13,7 +13,7 @@ export {
   REMOVED_MAX,
 } from "../rules/gates-shared.ts"
 
-const beat = ruleOf(
+const heartbeatRule = ruleOf(
   "gates.beat",
   runs["gates.beat"],
   Schema.Struct({
@@ -27,29 +27,31 @@ const beat = ruleOf(
     ),
   }),
 )
-const forget = ruleOf("gates.forget", runs["gates.forget"], Schema.Boolean)
+const forgetRule = ruleOf("gates.forget", runs["gates.forget"], Schema.Boolean)
 
 const keys: ReadonlyArray<string> = ["alive", "about", "settings", "seen", "campaigns", "store"].map(
   (name) => `vg:{gates}:${name}`,
 )
 
-/** What a gate learns; the lists may be empty. */
-export type Heard = Required<GateHears>
+/** The answer to a heartbeat; the lists may be empty. */
+export type HeartbeatAnswer = Required<GateHears>
 
 export interface GatesShared {
-  /** `now` is the store's time (ms since 1970). `offered` becomes the database's id if it has none. */
-  readonly beat: (says: GateSays, offered: string, now: number) => Effect.Effect<Heard, StoreUnavailable>
+  /** Sends a heartbeat. `now` is the store's time (ms since 1970). `offered` becomes the database's id if it has none. */
+  readonly heartbeat: (says: GateSays, offered: string, now: number) => Effect.Effect<HeartbeatAnswer, StoreUnavailable>
   readonly forget: (key: string, seenAt: number) => Effect.Effect<boolean, StoreUnavailable>
 }
 
 export const makeGatesShared = (store: Store["Service"]): GatesShared => ({
-  beat: ({ announcement, campaigns, digest, host, id, settings }, offered, now) => {
+  heartbeat: ({ announcement, campaigns, digest, host, id, settings }, offered, now) => {
     const call = { id, host, settings, digest, campaigns, announcement, offered }
     return Effect.map(
-      store.run(beat, { keys, now, context: NO_CONTEXT, call }),
+      store.run(heartbeatRule, { keys, now, context: NO_CONTEXT, call }),
       ({ others = [], removed = [], ...heard }) => ({ ...heard, removed, others }),
     )
   },
   forget: (key, seenAt) =>
-    Effect.flatMap(store.now, (now) => store.run(forget, { keys, now, context: NO_CONTEXT, call: { key, seenAt } })),
+    Effect.flatMap(store.now, (now) =>
+      store.run(forgetRule, { keys, now, context: NO_CONTEXT, call: { key, seenAt } }),
+    ),
 })

@@ -1,6 +1,7 @@
 /**
- * The gates beside this one: each beats in the store, with its settings and its campaigns. Whoever has other settings is named in the
- * log, once, when it lasts; what nobody serves any more is brought to its end (`removed.ts`).
+ * The other gates on this store. Each sends a heartbeat to the store, with its settings and campaigns. Instances whose settings
+ * differ are logged, once, if the difference persists. Campaigns that no gate serves any more are drained
+ * (`removed-campaigns.ts`).
  */
 import { createHash, randomBytes } from "node:crypto"
 import { Effect, type Scope } from "effect"
@@ -9,42 +10,42 @@ import type { PushChannel } from "../PushChannel.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { SettingsTree } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import { differenceOf, readValues, valuesOf } from "./agreement.ts"
+import { runEvery } from "./background-task.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { Capacity } from "./capacity.ts"
-import { every } from "./every.ts"
-import { type Heard, makeGatesShared } from "./gates-shared.ts"
+import { makeDebounce, type Observed } from "./debounce.ts"
+import { type HeartbeatAnswer, makeGatesShared } from "./gates-shared.ts"
 import { type Instance, shown } from "./instance.ts"
-import { makeLasting, type Seen } from "./lasting.ts"
 import { ANNOUNCE_MILLIS, makeOtherDatabases } from "./other-databases.ts"
-import { type About, makeRemoved, type Removed } from "./removed.ts"
+import { type About, makeRemovedCampaigns, type RemovedCampaigns } from "./removed-campaigns.ts"
+import { differenceOf, readSharedSettings, sharedSettingsOf } from "./settings-diff.ts"
 import type { Steps } from "./steps.ts"
 
-/** How often a gate says that it is there, and hears of the others. */
-export const GATE_BEAT_MILLIS = 2_000
-/** The most instances that a line names. */
-const MOST_NAMED = 5
+/** The interval of a gate's heartbeat, whose answer names the others (ms). */
+export const HEARTBEAT_MILLIS = 2_000
+/** How many instances a log line names. */
+const MAX_NAMED = 5
 
-/** How this gate gets on with the others. Times in ms. */
-export interface Terms {
-  /** when the store was asked last; undefined before */
+/** What this gate knows about the others. Times in ms. */
+export interface GatesStatus {
+  /** the time of the last heartbeat; undefined before the first */
   readonly at: number | undefined
   /** gates on this store, this one included */
   readonly gates: number
-  /** what is wrong between them, in words */
+  /** conflicts between them, as messages */
   readonly trouble: ReadonlyArray<string>
 }
 
 export interface Gates {
-  readonly removed: Removed
-  readonly terms: () => Terms
-  /** Beats beside the requests, at once and from then on; waits for nothing. */
-  readonly begin: Effect.Effect<void, never, Scope.Scope>
+  readonly removed: RemovedCampaigns
+  readonly terms: () => GatesStatus
+  /** Starts the heartbeat in the background, beginning at once. */
+  readonly start: Effect.Effect<void, never, Scope.Scope>
 }
 
-const named = (instances: ReadonlyArray<string>): string => {
-  const more = instances.length - MOST_NAMED
-  return more > 0 ? `${instances.slice(0, MOST_NAMED).join(", ")} and ${more} more` : instances.join(", ")
+const listOf = (instances: ReadonlyArray<string>): string => {
+  const more = instances.length - MAX_NAMED
+  return more > 0 ? `${instances.slice(0, MAX_NAMED).join(", ")} and ${more} more` : instances.join(", ")
 }
 
 export const makeGates = (
@@ -59,64 +60,64 @@ export const makeGates = (
     const shared = makeGatesShared(store)
     const databases = yield* makeOtherDatabases(campaigns, own)
     const offered = randomBytes(12).toString("base64url")
-    const values = valuesOf(settings, campaigns)
-    const written = JSON.stringify(values)
-    const digest = createHash("sha256").update(written).digest("base64url").slice(0, 22)
-    const [settingsDiffer, elsewhere] = [makeLasting(), makeLasting()]
-    let heard: Heard | undefined
-    let heardAt = 0
+    const ownSettings = sharedSettingsOf(settings, campaigns)
+    const serialised = JSON.stringify(ownSettings)
+    const digest = createHash("sha256").update(serialised).digest("base64url").slice(0, 22)
+    const [settingsDiffer, elsewhere] = [makeDebounce(), makeDebounce()]
+    let latest: HeartbeatAnswer | undefined
+    let latestAt = 0
     let announcedAt = Number.NEGATIVE_INFINITY
 
-    const served = () =>
+    const servedCampaigns = () =>
       campaigns.all.map((campaign) => {
         const about: About = { name: campaign.name, tag: campaigns.tag(campaign), slots: capacity.slots(campaign) }
         return { key: campaigns.key(campaign), about: JSON.stringify(about) }
       })
 
-    const beat: Effect.Effect<Heard, StoreUnavailable> = Effect.gen(function* () {
+    const heartbeat: Effect.Effect<HeartbeatAnswer, StoreUnavailable> = Effect.gen(function* () {
       const now = yield* store.now
       const announces = now - announcedAt >= ANNOUNCE_MILLIS
       const announcement = announces ? databases.announcement : ""
-      const says = { ...own, settings: written, digest, campaigns: served(), announcement }
-      const answer = yield* shared.beat(says, offered, now)
+      const request = { ...own, settings: serialised, digest, campaigns: servedCampaigns(), announcement }
+      const answer = yield* shared.heartbeat(request, offered, now)
       if (announces) announcedAt = now
-      heard = answer
-      heardAt = now
-      removed.hear(answer.removed, now)
+      latest = answer
+      latestAt = now
+      removed.update(answer.removed, now)
       return answer
     })
-    const removed = yield* makeRemoved(
+    const removed = yield* makeRemovedCampaigns(
       steps,
       shared,
-      Effect.suspend(() => (heard === undefined ? Effect.asVoid(beat) : Effect.void)),
+      Effect.suspend(() => (latest === undefined ? Effect.asVoid(heartbeat) : Effect.void)),
     )
 
-    const different = ({ others }: Heard): Seen => {
+    const settingsDifferences = ({ others }: HeartbeatAnswer): Observed => {
       const seen = new Map<string, ReadonlyArray<string>>()
       for (const { host, id, settings } of others) {
-        const difference = differenceOf(values, readValues(settings), campaigns)
+        const difference = differenceOf(ownSettings, readSharedSettings(settings), campaigns)
         if (difference !== "") seen.set(difference, [...(seen.get(difference) ?? []), shown({ id, host })])
       }
       return seen
     }
-    const judge = Effect.fnUntraced(function* (answer: Heard, now: number) {
-      const settings = different(answer)
-      const { begun, over } = settingsDiffer.look(now, settings)
-      for (const difference of begun) {
+    const report = Effect.fnUntraced(function* (answer: HeartbeatAnswer, now: number) {
+      const settings = settingsDifferences(answer)
+      const { raised, cleared } = settingsDiffer.update(now, settings)
+      for (const difference of raised) {
         yield* Effect.logWarning(
-          `This instance, ${shown(own)}, and ${named(settings.get(difference) ?? [])} on the same store have different settings: ` +
-            `${difference}. Each keeps to its own until they are alike.`,
+          `This instance, ${shown(own)}, and ${listOf(settings.get(difference) ?? [])} on the same store have different settings: ` +
+            `${difference}. Each instance uses its own until they are the same.`,
         )
       }
-      if (over > 0 && settingsDiffer.standing().length === 0) {
+      if (cleared > 0 && settingsDiffer.active().length === 0) {
         yield* Effect.logInfo("All instances on the store have the same settings again.")
       }
       const others = databases.seen(answer.store, now)
-      for (const names of elsewhere.look(now, others).begun) {
+      for (const names of elsewhere.update(now, others).raised) {
         yield* Effect.logWarning(
-          `This instance, ${shown(own)}, serves the same campaign as ${named(others.get(names) ?? [])} with another database of the same ` +
-            `Redis server: ${names}. Each counts slots of its own, so that calls may be more than there are. Name the same database in ` +
-            "StoreConnectionString.",
+          `This instance, ${shown(own)}, serves the same campaign as ${listOf(others.get(names) ?? [])} with another database of the same ` +
+            `Redis server: ${names}. Each counts its slots separately, so there may be more calls than slots. Use the same database ` +
+            "in StoreConnectionString.",
         )
       }
     })
@@ -124,19 +125,19 @@ export const makeGates = (
     return {
       removed,
       terms: () => ({
-        at: heard === undefined ? undefined : heardAt,
-        gates: heard?.alive ?? 0,
+        at: latest === undefined ? undefined : latestAt,
+        gates: latest?.alive ?? 0,
         trouble: [
-          ...settingsDiffer.standing().map((difference) => `Other instances have other settings: ${difference}.`),
-          ...elsewhere.standing().map((names) => `Another database of the Redis server has gates for ${names}, too.`),
+          ...settingsDiffer.active().map((difference) => `Other instances have different settings: ${difference}.`),
+          ...elsewhere.active().map((names) => `Gates on another database of the Redis server serve ${names} too.`),
         ],
       }),
-      begin: Effect.gen(function* () {
-        yield* Effect.forkScoped(Effect.ignore(beat), { startImmediately: true })
-        const judged = Effect.flatMap(beat, (answer) => judge(answer, heardAt))
-        yield* every(GATE_BEAT_MILLIS, "beat of the gate", judged)
-        // apart from the beat, which thousands who are sent away must not hold up: others would take this gate for gone
-        yield* every(GATE_BEAT_MILLIS, "end of removed campaigns", removed.drain)
+      start: Effect.gen(function* () {
+        yield* Effect.forkScoped(Effect.ignore(heartbeat), { startImmediately: true })
+        const reported = Effect.flatMap(heartbeat, (answer) => report(answer, latestAt))
+        yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the gate", reported)
+        // a separate task: draining thousands of tickets must not delay the heartbeat, or others would consider this gate gone
+        yield* runEvery(HEARTBEAT_MILLIS, "draining of removed campaigns", removed.drain)
       }),
     }
   })

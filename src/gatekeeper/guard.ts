@@ -1,10 +1,9 @@
 /**
- * Every concern that a host may replace is called under a time limit here, and what dies in it is a failure of that call
- * alone: the slot is free at once, and the request is answered.
+ * Calls every service that a host may replace under a time limit, and turns a defect in it into a failure of that call alone: the
+ * slot is freed at once, and the request is answered.
  *
- * What a call answers without waiting costs no timer, and an effect that is a success already (`Effect.succeed`) no fiber either.
- * The store, and the limits and the queue over it, are not guarded again: the Redis store bounds each command to two seconds by
- * itself.
+ * A call that completes synchronously costs no timer, and one that is already a success (`Effect.succeed`) costs no fiber. The
+ * store and the services over it are not guarded here: the Redis store limits each command to two seconds itself.
  */
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
@@ -13,19 +12,19 @@ import { PushChannel } from "../PushChannel.ts"
 import { unavailable } from "../platform-api/errors.ts"
 import { Settings } from "../Settings.ts"
 
-/** How much longer than its own limits a concern may take (ms). */
-export const SPARE_MILLIS = 1_000
-/** The figures of the platform are two reads, each tried twice. */
-const READS_MILLIS = 4 * READ_TIMEOUT_MILLIS + SPARE_MILLIS
-/** What is kept of an address is read from the store, which takes two seconds at most for each of a few commands. */
+/** How much longer than its own time limit a service may take (ms). */
+export const MARGIN_MILLIS = 1_000
+/** Reading the platform's concurrency takes two reads, each tried twice. */
+const READS_MILLIS = 4 * READ_TIMEOUT_MILLIS + MARGIN_MILLIS
+/** Cached facts of an address are read from the store with a few commands of at most two seconds each. */
 const CACHES_MILLIS = 5_000
 const PUSH_MILLIS = 2_000
 
 /**
- * Runs a concern's effect for at most `millis`. It is not waited for beyond that, even when it cannot be interrupted. What
- * dies is logged with its cause, and is `died` to the caller.
+ * Runs a service's effect for at most `millis`, and does not wait longer even if it cannot be interrupted. A defect is logged
+ * with its cause, and the caller gets the failure `died`.
  */
-const bounded = <A, E>(
+const withTimeLimit = <A, E>(
   name: string,
   millis: number,
   call: () => Effect.Effect<A, E>,
@@ -58,7 +57,7 @@ const bounded = <A, E>(
   })
 }
 
-const ofPlatform =
+const platformFailure =
   (mayHaveHappened: boolean) =>
   (how: "late" | "died"): Exit.Exit<never, PlatformError> =>
     Exit.fail(
@@ -71,21 +70,21 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.map(PlatformApi, (api) => {
     const read = <A>(name: string, call: () => Effect.Effect<A, PlatformError>) =>
-      bounded(`PlatformApi.${name}`, READS_MILLIS, call, ofPlatform(false))
+      withTimeLimit(`PlatformApi.${name}`, READS_MILLIS, call, platformFailure(false))
     return PlatformApi.of({
       initiate: (config, group) =>
-        bounded(
+        withTimeLimit(
           "PlatformApi.initiate",
-          START_TIMEOUT_MILLIS + SPARE_MILLIS,
+          START_TIMEOUT_MILLIS + MARGIN_MILLIS,
           () => api.initiate(config, group),
-          ofPlatform(true),
+          platformFailure(true),
         ),
       concurrency: (campaign) => read("concurrency", () => api.concurrency(campaign)),
       sessionStatus: (campaign, sessionId) => read("sessionStatus", () => api.sessionStatus(campaign, sessionId)),
       sessionsOf: (campaign, clientIdentifier, since) =>
         read("sessionsOf", () => api.sessionsOf(campaign, clientIdentifier, since)),
       verify: (campaign) =>
-        bounded(
+        withTimeLimit(
           "PlatformApi.verify",
           2 * READS_MILLIS,
           () => api.verify(campaign),
@@ -109,8 +108,8 @@ const ipIntel = Layer.effect(
       )
     return IpIntel.of({
       provider,
-      lookup: (address) => bounded("IpIntel.lookup", millis, () => intel.lookup(address), failure),
-      probe: bounded("IpIntel.probe", millis, () => intel.probe, failure),
+      lookup: (address) => withTimeLimit("IpIntel.lookup", millis, () => intel.lookup(address), failure),
+      probe: withTimeLimit("IpIntel.probe", millis, () => intel.probe, failure),
     })
   }),
 )
@@ -120,15 +119,15 @@ const push = Layer.effect(
   Effect.map(PushChannel, (channel) =>
     PushChannel.of({
       ...channel,
-      // what was not delivered is learnt by the next tick
+      // the next heartbeat delivers the state again
       send: (ticket, event) =>
-        bounded(
+        withTimeLimit(
           "PushChannel.send",
           PUSH_MILLIS,
           () => channel.send(ticket, event),
           () => Exit.void,
         ),
-      tickets: bounded(
+      tickets: withTimeLimit(
         "PushChannel.tickets",
         PUSH_MILLIS,
         () => channel.tickets,
@@ -138,5 +137,5 @@ const push = Layer.effect(
   ),
 )
 
-/** The concerns of a host or the gate's own, each bounded. */
+/** The services of a host or of the gate, each under its time limit. */
 export const guarded = Layer.mergeAll(platform, ipIntel, push)

@@ -1,16 +1,16 @@
-/** Which instance this is, for the other instances and for people. */
+/** The identity of this instance, for the other instances and for logs. */
 import { randomBytes } from "node:crypto"
 import { hostname } from "node:os"
 import { Effect } from "effect"
 import { PushChannel } from "../PushChannel.ts"
 
 export interface Instance {
-  /** unique; of this life of the process */
+  /** unique; a restarted process has a new one */
   readonly id: string
   readonly host: string
 }
 
-/** An instance in words. */
+/** An instance as text, for logs. */
 export const shown = ({ host, id }: Instance): string => `${host} (${id})`
 
 export const makeInstance: Effect.Effect<Instance, never, PushChannel> = Effect.map(PushChannel, ({ address }) => ({

@@ -1,9 +1,9 @@
-/** What the gate counts, in the names of Prometheus. */
+/** The gate's metrics, with their Prometheus names. */
 import { Metric } from "effect"
 import type { IpIntelFailed } from "../IpIntel.ts"
 import type { Blocked } from "../Session.ts"
 
-/** How a session request came out. */
+/** The outcome of a session request. */
 export type RequestOutcome =
   | "started"
   | "queued"
@@ -20,7 +20,7 @@ const requestsTotal = Metric.counter("voicegate_requests_total", {
   incremental: true,
 })
 
-/** One counter an outcome, made once: updating it on the path of a request then costs no look-up. */
+/** One counter for each outcome, created once, so that a request needs no lookup. */
 export const requests: Readonly<Record<RequestOutcome, Metric.Counter<number>>> = {
   started: Metric.withAttributes(requestsTotal, { outcome: "started" }),
   queued: Metric.withAttributes(requestsTotal, { outcome: "queued" }),
@@ -34,11 +34,11 @@ export const requests: Readonly<Record<RequestOutcome, Metric.Counter<number>>> 
 }
 
 const blockedTotal = Metric.counter("voicegate_blocked_total", {
-  description: "Session requests refused for what their address is",
+  description: "Session requests refused because of their address",
   incremental: true,
 })
 
-/** One counter a reason; together they are the requests with outcome `blocked`. */
+/** One counter for each reason; their sum is the number of requests with outcome `blocked`. */
 export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>> = {
   vpn: Metric.withAttributes(blockedTotal, { reason: "vpn" }),
   proxy: Metric.withAttributes(blockedTotal, { reason: "proxy" }),
@@ -47,7 +47,7 @@ export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>
   ip_check_failed: Metric.withAttributes(blockedTotal, { reason: "ip_check_failed" }),
 }
 
-/** Why an address was not checked: the provider's failure, or a fact that matters and is not known. */
+/** Why an address was not checked: the provider failed, or did not report a required fact. */
 export type UncheckedReason = IpIntelFailed["reason"] | "unknown_fact"
 
 const uncheckedTotal = Metric.counter("voicegate_unchecked_total", {
@@ -71,7 +71,7 @@ const uncheckedBy = (outcome: string): Readonly<Record<UncheckedReason, Metric.C
   }
 }
 
-/** One counter a decision of `IpIntel.OnError` and a reason. */
+/** One counter for each decision of `IpIntel.OnError` and reason. */
 export const unchecked = { let_through: uncheckedBy("let_through"), blocked: uncheckedBy("blocked") } as const
 
 /** From a ticket's acceptance to its start call, of tickets that started, in seconds. */
@@ -86,17 +86,17 @@ export const pickedUp = Metric.histogram("voicegate_start_call_seconds", {
   boundaries: [0.5, 1, 2, 5, 10, 15, 20, 30, 60],
 })
 
-/** Tickets that were called, by this instance's steps. */
+/** Tickets called by steps of this instance. */
 export const called = Metric.counter("voicegate_called_total", {
   description: "Tickets called to a free slot",
   incremental: true,
 })
 
-/** Tickets that are over, by their last state, by this instance's steps. */
+/** Tickets ended by steps of this instance, by terminal state. */
 export const over = (state: string): Metric.Counter<number> =>
   Metric.withAttributes(
     Metric.counter("voicegate_over_total", {
-      description: "Tickets that are over, by how they ended",
+      description: "Ended tickets by terminal state",
       incremental: true,
     }),
     { state },
@@ -108,7 +108,7 @@ export const webhooks = (result: string): Metric.Counter<number> =>
     { result },
   )
 
-/** Connections that were closed at once, since their address had as many as it may. */
+/** Connections closed on arrival because their address had reached its limit. */
 export const connectionsRefused = Metric.counter("voicegate_connections_refused_total", {
   description: "Connections closed because their address had too many",
   incremental: true,
@@ -120,8 +120,5 @@ const gauge = (name: string, description: string) => (campaign: string) =>
 export const waiting = gauge("voicegate_waiting", "Tickets waiting")
 export const leases = gauge("voicegate_leases", "Slots held")
 export const doubts = gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened")
-export const quarantined = gauge(
-  "voicegate_quarantined_records",
-  "Records in the store that were not what they should be, ever found",
-)
-export const slots = gauge("voicegate_slots", "Slots there are")
+export const quarantined = gauge("voicegate_quarantined_records", "Invalid records found in the store, in total")
+export const slots = gauge("voicegate_slots", "Slots of the campaign")

@@ -1,27 +1,27 @@
 /**
- * Gates that serve the same campaign with another database of the same Redis server. Each would count its own slots, and none
- * sees the other's keys; but what is published on a server is heard on all of its databases, so each gate says there which
- * campaigns it serves, as digests, and on which database, by the id that it found there.
+ * Detects gates that serve the same campaign with another database of the same Redis server. They would count slots separately
+ * and cannot see each other's keys. But Redis delivers published messages across all databases of a server, so each gate
+ * announces digests of its campaigns and the id of its database.
  *
- * Another server is not heard: of that only webhooks of unknown sessions tell (`unknown-ends.ts`).
+ * Gates on another server cannot be detected this way; webhooks of unknown sessions are the only sign (`unknown-sessions.ts`).
  */
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
+import type { Observed } from "./debounce.ts"
 import { ANNOUNCE_CHANNEL } from "./gates-shared.ts"
 import { type Instance, shown } from "./instance.ts"
-import type { Seen } from "./lasting.ts"
 
-/** How often a gate says which campaigns it serves. */
+/** How often a gate announces its campaigns (ms). */
 export const ANNOUNCE_MILLIS = 30_000
-/** A gate that was not heard for so long, twice its time and a little, is gone. */
-const HEARD_MILLIS = 75_000
-/** The most campaigns that a gate announces, and the most gates that are remembered. */
+/** A gate that has announced nothing for this time is gone: two intervals and a margin (ms). */
+const EXPIRY_MILLIS = 75_000
+/** Maximum campaigns in an announcement, and maximum gates remembered. */
 const CAMPAIGNS_MAX = 256
 const GATES_MAX = 200
-/** What is longer was written by nobody who is meant. */
+/** Longer messages do not come from a gate and are ignored. */
 const MESSAGE_MAX = 16_384
 
 const DIGEST_LENGTH = 16
@@ -32,7 +32,7 @@ const Announcement = Schema.fromJsonString(
 const decode = Schema.decodeUnknownOption(Announcement)
 const SHOWABLE = /^[\w.-]{1,64}$/
 
-/** Names a campaign of a platform to those who know it, and to nobody else. */
+/** A digest by which other gates recognise a campaign they also serve, without disclosing it. */
 const digestOf = ({ BaseUrl, BusinessId, WebCampaignId }: Campaign): string =>
   createHash("sha256")
     .update(JSON.stringify([BaseUrl, BusinessId, WebCampaignId]))
@@ -43,19 +43,19 @@ interface Other {
   readonly instance: Instance
   /** the id of its database */
   readonly store: string
-  /** names of the campaigns that it serves too */
+  /** names of the campaigns that both serve, comma-separated */
   readonly campaigns: string
   readonly at: number
 }
 
 export interface OtherDatabases {
-  /** What this gate announces. */
+  /** This gate's announcement, encoded. */
   readonly announcement: string
-  /** Who was heard lately on another database than this one: the campaigns that they serve too, with the instances. */
-  readonly seen: (store: string, now: number) => Seen
+  /** Gates seen recently on a database other than `store`: the campaigns that both serve, with the instances. */
+  readonly seen: (store: string, now: number) => Observed
 }
 
-/** Listens until the scope closes. */
+/** Subscribes to announcements until the scope closes. */
 export const makeOtherDatabases = (
   { all }: Campaigns,
   own: Instance,
@@ -63,20 +63,20 @@ export const makeOtherDatabases = (
   Effect.gen(function* () {
     const store = yield* Store
     const names = new Map(all.map((campaign) => [digestOf(campaign), campaign.name]))
-    /** heard since the last look, the latest of each */
+    /** announcements since `seen` was last called, the latest of each gate */
     const inbox = new Map<string, Omit<Other, "at">>()
     const others = new Map<string, Other>()
 
     yield* store.subscribe(ANNOUNCE_CHANNEL, (message) => {
       if (message.length > MESSAGE_MAX) return
-      const blank = message.indexOf(" ")
-      const said = decode(message.slice(blank + 1))
-      if (Option.isNone(said)) return
-      const { campaigns, host, id } = said.value
+      const space = message.indexOf(" ")
+      const decoded = decode(message.slice(space + 1))
+      if (Option.isNone(decoded)) return
+      const { campaigns, host, id } = decoded.value
       if (id === own.id || !SHOWABLE.test(id) || (inbox.size === GATES_MAX && !inbox.has(id))) return
       const common = [...names].flatMap(([digest, name]) => (campaigns.includes(digest) ? [name] : []))
       const instance = { id, host: SHOWABLE.test(host) ? host : "unnamed" }
-      inbox.set(id, { instance, store: message.slice(0, blank), campaigns: common.join(", ") })
+      inbox.set(id, { instance, store: message.slice(0, space), campaigns: common.join(", ") })
     })
 
     return {
@@ -87,7 +87,7 @@ export const makeOtherDatabases = (
         inbox.clear()
         const seen = new Map<string, ReadonlyArray<string>>()
         for (const [id, { at, campaigns, instance, store }] of others) {
-          if (now - at > HEARD_MILLIS) others.delete(id)
+          if (now - at > EXPIRY_MILLIS) others.delete(id)
           else if (store !== here && campaigns !== "")
             seen.set(campaigns, [...(seen.get(campaigns) ?? []), shown(instance)])
         }

@@ -1,4 +1,4 @@
-/** What callers are told: every outcome of the gate with its words, in one place. None carries a stack. */
+/** Constructs every outcome with its message. None carries a stack trace. */
 import type { Place } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent } from "../PushChannel.ts"
@@ -20,13 +20,12 @@ export const blocked = (reason: Blocked["reason"]): Blocked =>
   stackless(() => new Blocked({ reason, message: messages.blocked[reason] }))
 
 /**
- * The expected wait in seconds: the places up to this one, served by all slots at the measured pace; null before any call
- * was measured.
+ * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured.
  */
 export const estimateSeconds = (place: Pick<Place, "position" | "averageMillis">, slots: number): number | null =>
   place.averageMillis === 0 ? null : Math.ceil((place.position * place.averageMillis) / Math.max(1, slots) / 1000)
 
-/** What an answer says of a platform that cannot be reached; nothing otherwise. */
+/** The `disrupted` field of an answer, only if the platform cannot be reached. */
 export const disruption = ({ disrupted }: Pick<Place, "disrupted">): { readonly disrupted?: true } =>
   disrupted ? { disrupted } : {}
 
@@ -40,7 +39,7 @@ export const queued = (ticket: string, place: Place, slots: number, called = fal
     called,
   })
 
-/** Half a call's length at the pace of all slots, between ten seconds and five minutes. */
+/** Suggests a retry after half the average time between ending calls, between ten seconds and five minutes. */
 export const queueFull = (averageMillis: number, slots: number): QueueFull =>
   stackless(
     () =>
@@ -50,7 +49,7 @@ export const queueFull = (averageMillis: number, slots: number): QueueFull =>
       }),
   )
 
-/** An operator decides when it ends, so the wait is a guess. */
+/** An operator decides when draining ends, so the delay is a guess. */
 const DRAINING_RETRY_SECONDS = 60
 
 export const draining = (): Draining =>
@@ -62,14 +61,14 @@ export const draining = (): Draining =>
       }),
   )
 
-/** Another instance may answer at once. */
-const GOING_AWAY_RETRY_SECONDS = 1
+/** Short, because another instance may answer at once. */
+const SHUTDOWN_RETRY_SECONDS = 1
 
-export const goingAway = (): Draining =>
+export const shuttingDown = (): Draining =>
   stackless(
     () =>
       new Draining({
-        retryAfterSeconds: GOING_AWAY_RETRY_SECONDS,
+        retryAfterSeconds: SHUTDOWN_RETRY_SECONDS,
         message: messages.closing,
       }),
   )
@@ -119,7 +118,7 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
       }),
   )
 
-/** Reads what was bound to a live ticket. */
+/** Parses the session data that was bound to a live ticket. */
 export const startedOf = (uniqueRequestId: string, data: string): Started => {
   const session: { readonly url: string; readonly s: ReadonlyArray<string> } = JSON.parse(data)
   return { uniqueRequestId, webSocketUrl: session.url, sessionId: session.s[0] ?? "" }

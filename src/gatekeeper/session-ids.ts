@@ -1,6 +1,6 @@
 /**
- * The ids of running sessions. Where the platform's answer to a start names one id only, its webhook may name another: the
- * session's history is asked soon after the start, and further ids are kept, so that the webhook finds its slot.
+ * The ids of running sessions. If the platform's answer to a start contains only one id, its webhook may use another. So the
+ * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
 import { Clock, Effect } from "effect"
 import { type At, FifoQueue } from "../FifoQueue.ts"
@@ -8,17 +8,17 @@ import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Steps } from "./steps.ts"
 
-/** When the history is asked after a start (ms after the one before). */
+/** Delays before reading the history after a start (ms, each after the one before). */
 export const ASK_AFTER_MILLIS: ReadonlyArray<number> = [1_000, 5_000]
-/** How long a campaign's history is not asked after one that told nothing new (ms): it costs the key a request each time. */
+/** How long a campaign's history is not read after it had no further id (ms): each read counts against the key's request limit. */
 export const QUIET_MILLIS = 10 * 60_000
-/** A session has two ids; whatever names more is not believed. */
-const MOST_IDS = 4
+/** A session has two ids; ids beyond this number are ignored. */
+const MAX_IDS = 4
 
 export interface SessionIds {
-  /** Keeps further ids of a running session; does nothing when there are none. True when one of them had ended already. */
+  /** Stores further ids of a running session. True if a session with one of them had already ended. */
   readonly keep: (at: At, sessionId: string, named: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
-  /** Asks the history for further ids of a session that has just started. */
+  /** Reads further ids of a session that has just started from the platform's history. */
   readonly learn: (at: At, campaign: string, sessionId: string) => Effect.Effect<void>
 }
 
@@ -29,7 +29,7 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
     const quietUntil = new Map<string, number>()
 
     const keep: SessionIds["keep"] = (at, sessionId, named) => {
-      const further = named.filter((id) => id !== sessionId).slice(0, MOST_IDS)
+      const further = named.filter((id) => id !== sessionId).slice(0, MAX_IDS)
       return further.length === 0
         ? Effect.succeed(false)
         : Effect.map(step(at, queue.alias(at, sessionId, further)), (result) => result === "ended")
@@ -42,7 +42,9 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
         const { sessionIds } = yield* platform.sessionStatus(campaign, sessionId)
         if (!sessionIds.some((id) => id !== sessionId)) continue
         if (yield* keep(at, sessionId, sessionIds)) {
-          yield* Effect.logInfo("A session had ended under an id that became known only now; its slot is freed.")
+          yield* Effect.logInfo(
+            "A session had already ended under an id that was not known until now; its slot is freed.",
+          )
         }
         return
       }
@@ -51,7 +53,7 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
 
     return {
       keep,
-      // the audit asks again, minutes later
+      // the audit reads it again, minutes later
       learn: (at, campaign, sessionId) =>
         Effect.catchCause(learn(at, campaign, sessionId), (cause) =>
           Effect.logDebug("A session's history could not be read", cause),

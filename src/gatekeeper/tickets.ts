@@ -1,4 +1,4 @@
-/** What a ticket's holder can do with it, and what the end of a session does: the life of a ticket after its admission. */
+/** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
 import { Effect, Metric, Result } from "effect"
 import { type At, FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
@@ -16,15 +16,15 @@ import type {
 } from "../Session.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
-import { type Launch, ownFailure, storedConfigOf, type Unstarted } from "./launch.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
-import type { Removed } from "./removed.ts"
+import type { RemovedCampaigns } from "./removed-campaigns.ts"
+import { type NotStarted, type StartSession, startFailed, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
-import { makeUnknownEnds } from "./unknown-ends.ts"
+import { makeUnknownEnds } from "./unknown-sessions.ts"
 
 export interface Tickets {
-  /** A ticket that still lives is answered again; undefined for one that does not, as if it had not been named. */
+  /** The outcome of a ticket that is not over, again; undefined if it is over or unknown, as if the request named none. */
   readonly rejoin: (ticket: string) => Effect.Effect<Started | undefined, Queued | StoreUnavailable>
   readonly start: (
     ticket: string,
@@ -35,7 +35,7 @@ export interface Tickets {
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
 }
 
-const nowhere = { position: 0, length: 0, averageMillis: 0, disrupted: false }
+const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
 
 const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent | undefined => {
   switch (standing._tag) {
@@ -86,28 +86,28 @@ const statusOf = (ticket: string, standing: Exclude<Standing, { _tag: "unknown" 
   }
 }
 
-/** Measures a ticket that has just started: its wait for the start call, and how long that took to be followed. */
+/** Records how long a ticket waited for its start call, and how long its caller took to start. */
 const startCallTimes = (
   { acceptedAt, calledAt }: Extract<Start, { _tag: "starting" }>,
   now: number,
 ): Effect.Effect<void> => {
-  const followed = Metric.update(metrics.pickedUp, Math.max(0, now - calledAt) / 1000)
+  const recordStart = Metric.update(metrics.pickedUp, Math.max(0, now - calledAt) / 1000)
   return acceptedAt === 0
-    ? followed
-    : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), followed)
+    ? recordStart
+    : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
 }
 
-/** What the end of a session can come to in a campaign, the one that counts for all of them first. */
+/** Results of a session's end in one campaign. The first that occurs in any campaign is the overall result. */
 const END_RESULTS = ["released", "repeat"] as const
 
-/** How long a campaign rests whose called ticket came to a gate that does not serve it (ms): it is called again at once. */
-const REST_MILLIS = 1
+/** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
+const BACKOFF_MILLIS = 1
 
 export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
-  launch: Launch,
-  removed: Removed,
+  startSession: StartSession,
+  removed: RemovedCampaigns,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -127,27 +127,27 @@ export const makeTickets = (
     })
 
     type Starting = Extract<Start, { _tag: "starting" }>
-    const launchHere = Effect.fnUntraced(function* (where: At, ticket: string, campaign: string, taken: Starting) {
+    const startHere = Effect.fnUntraced(function* (where: At, ticket: string, campaign: string, taken: Starting) {
       const config = storedConfigOf(taken.data)
       if (config === undefined) {
-        yield* Effect.logError("What the store keeps with a called ticket is no request. The ticket has failed.")
+        yield* Effect.logError("The stored data of a called ticket is invalid. The ticket has failed.")
         yield* step(where, queue.fail(where, ticket, taken.lease, { _tag: "failed" }))
-        return yield* Effect.fail(ownFailure())
+        return yield* Effect.fail(startFailed())
       }
       yield* startCallTimes(taken, yield* store.now)
-      // instances may name the campaign differently in their settings
-      return yield* launch(where, ticket, taken.lease, { ...config, campaign })
+      // the stored name may differ, because instances may name the campaign differently
+      return yield* startSession(where, ticket, taken.lease, { ...config, campaign })
     })
-    /** The gates that serve the campaign call the ticket again, at its own place; or it is told that the campaign is removed. */
-    const backInLine = (where: At, ticket: string, { lease }: Starting) =>
+    /** Puts the ticket back at its place, so that a gate that serves the campaign calls it again. Fails if the campaign was removed. */
+    const requeue = (where: At, ticket: string, { lease }: Starting) =>
       Effect.flatMap(
-        step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: REST_MILLIS })),
-        (rested): Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable> =>
-          rested._tag === "waiting"
-            ? Effect.succeed(Result.fail({ ...rested, busy: true }))
+        step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: BACKOFF_MILLIS })),
+        (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
+          result._tag === "waiting"
+            ? Effect.succeed(Result.fail({ ...result, busy: true }))
             : Effect.fail(outcomes.platformUnavailable("unavailable", messages.startElsewhere)),
       )
-    const begin = Effect.fnUntraced(function* (ticket: string) {
+    const startTicket = Effect.fnUntraced(function* (ticket: string) {
       const campaign = campaigns.ofTicket(ticket)
       const where = yield* queueOf(ticket)
       const taken = yield* step(where, queue.start(where, ticket))
@@ -163,16 +163,16 @@ export const makeTickets = (
         case "waiting":
           return yield* Effect.fail(outcomes.notYourTurn(taken.position))
         case "starting": {
-          const launched = yield* campaign === undefined
-            ? backInLine(where, ticket, taken)
-            : launchHere(where, ticket, campaign.name, taken)
-          if (Result.isSuccess(launched)) return launched.success
-          const { busy, position } = launched.failure
+          const started = yield* campaign === undefined
+            ? requeue(where, ticket, taken)
+            : startHere(where, ticket, campaign.name, taken)
+          if (Result.isSuccess(started)) return started.success
+          const { busy, position } = started.failure
           return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))
         }
       }
     })
-    const ends = (queues: ReadonlyArray<At>, sessionIds: ReadonlyArray<string>) =>
+    const endIn = (queues: ReadonlyArray<At>, sessionIds: ReadonlyArray<string>) =>
       Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds)), { concurrency: "unbounded" })
 
     return {
@@ -186,15 +186,15 @@ export const makeTickets = (
                 return Effect.fail(outcomes.queued(ticket, found, slots))
               case "called":
               case "starting":
-                return Effect.fail(outcomes.queued(ticket, nowhere, slots, true))
+                return Effect.fail(outcomes.queued(ticket, NO_PLACE, slots, true))
               default:
                 return Effect.succeed(undefined)
             }
           }),
           Effect.catchTag("TicketUnknown", () => Effect.succeed(undefined)),
         ),
-      // a caller who hangs up must not leave a start half done
-      start: (ticket) => Effect.uninterruptible(begin(ticket)),
+      // a caller who disconnects must not interrupt a start halfway
+      start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
       leave: (ticket) =>
         queueOf(ticket).pipe(
           Effect.flatMap((where) => step(where, queue.leave(where, ticket))),
@@ -205,9 +205,11 @@ export const makeTickets = (
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
       sessionEnded: (sessionIds) =>
         Effect.gen(function* () {
-          // one campaign at most knows the session, and its id does not say which; the others know the id where it was told before
-          const own = yield* ends(campaigns.all.map(at), sessionIds)
-          const results = own.includes("released") ? own : [...own, ...(yield* ends(yield* removed.queues, sessionIds))]
+          // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
+          const own = yield* endIn(campaigns.all.map(at), sessionIds)
+          const results = own.includes("released")
+            ? own
+            : [...own, ...(yield* endIn(yield* removed.queues, sessionIds))]
           const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           yield* noteEnd(result)

@@ -1,7 +1,7 @@
 /**
- * Callers whose address was not checked, because the provider failed, the budget of lookups was spent or a fact that matters is
- * not known: `IpIntel.OnError` lets them through or blocks them. Each is counted. They are logged once at the beginning and
- * then at most once a minute with their number, so that a crowd does not fill the log.
+ * Handles callers whose address could not be checked, because the provider failed, the lookup budget is exhausted or a required
+ * fact is missing. `IpIntel.OnError` lets them through or blocks them. Each is counted. The first is logged at once, later ones
+ * at most once a minute as a count, so that many callers do not fill the log.
  */
 import { Effect, type Scope } from "effect"
 import type { Blocked } from "../Session.ts"
@@ -9,10 +9,10 @@ import type { SettingsTree } from "../Settings.ts"
 import * as metrics from "./metrics.ts"
 import { blocked } from "./outcomes.ts"
 
-/** How often the number is logged while there are such callers. */
+/** How often the count is logged. */
 const LOG_EVERY = "1 minute"
 
-/** Decides about one such caller. `why` is for the log and names no address. */
+/** Lets one such caller through or blocks them. `why` is for the log and contains no address. */
 export type Unchecked = (reason: metrics.UncheckedReason, why: string) => Effect.Effect<void, Blocked>
 
 export const makeUnchecked = Effect.fnUntraced(function* (
@@ -21,12 +21,12 @@ export const makeUnchecked = Effect.fnUntraced(function* (
   const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   const outcome = onError === "block" ? "blocked" : "let_through"
-  const words = onError === "block" ? "Blocked unchecked" : "Let through unchecked"
-  /** since the last line of the log, by reason; undefined while there was nobody for a minute */
+  const prefix = onError === "block" ? "Blocked unchecked" : "Let through unchecked"
+  /** callers since the last log line, by reason; undefined after a minute without any */
   let counts: Map<metrics.UncheckedReason, number> | undefined
   let last = ""
 
-  const everyMinute = Effect.gen(function* () {
+  const logCounts = Effect.gen(function* () {
     while (counts !== undefined) {
       yield* Effect.sleep(LOG_EVERY)
       const since: ReadonlyMap<metrics.UncheckedReason, number> = counts ?? new Map()
@@ -34,16 +34,16 @@ export const makeUnchecked = Effect.fnUntraced(function* (
       if (since.size === 0) return
       const total = [...since.values()].reduce((all, number) => all + number, 0)
       const reasons = [...since].map(([reason, number]) => `${reason} ${number}`).join(", ")
-      yield* Effect.logWarning(`${words} in the last minute: ${total} more requests (${reasons}). The last: ${last}`)
+      yield* Effect.logWarning(`${prefix} in the last minute: ${total} more requests (${reasons}). The last: ${last}`)
     }
   })
 
-  const begin = (why: string) =>
+  const logFirst = (why: string) =>
     Effect.andThen(
-      Effect.logWarning(`${words}: ${why}. Further ones are counted, and logged once a minute.`),
-      Effect.forkIn(everyMinute, scope),
+      Effect.logWarning(`${prefix}: ${why}. Further callers are counted, and the count is logged once a minute.`),
+      Effect.forkIn(logCounts, scope),
     )
-  const end: Effect.Effect<void, Blocked> =
+  const decision: Effect.Effect<void, Blocked> =
     onError === "block"
       ? Effect.suspend(() => {
           metrics.blocked.ip_check_failed.updateUnsafe(1, context)
@@ -56,10 +56,10 @@ export const makeUnchecked = Effect.fnUntraced(function* (
       metrics.unchecked[outcome][reason].updateUnsafe(1, context)
       if (counts === undefined) {
         counts = new Map()
-        return Effect.andThen(begin(why), end)
+        return Effect.andThen(logFirst(why), decision)
       }
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
       last = why
-      return end
+      return decision
     })
 })

@@ -1,4 +1,4 @@
-/** Turns a request's body into what can be queued and started, or says which fields are wrong and what was expected. */
+/** Decodes and resolves the body of a request, or reports every invalid field and what was expected. */
 import { Result, Schema, SchemaIssue } from "effect"
 import { type FieldIssue, InvalidRequest, type SessionConfig, SessionRequest, stackless } from "../Session.ts"
 import { type Campaign, type SettingsTree, TRANSPORTS } from "../Settings.ts"
@@ -7,17 +7,17 @@ import type { Campaigns } from "./campaigns.ts"
 export interface Validated {
   readonly campaign: Campaign
   readonly config: SessionConfig
-  /** the ticket to be answered again, if the request names one */
+  /** an existing ticket that the request names */
   readonly ticket: string | undefined
 }
 
 const decode = Schema.decodeUnknownResult(SessionRequest, { errors: "all" })
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** The most of a name that is repeated in an answer: the caller chose it. */
+/** Longer names are truncated in answers, because the caller chose them. */
 const MAX_NAME = 64
 
-/** What must not reach a log or a terminal; half a character has no form in UTF-8. */
+/** Control characters, and lone surrogates, which UTF-8 cannot encode. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/gu
 
 const pathOf = (path: ReadonlyArray<unknown>): string =>
@@ -28,7 +28,7 @@ const pathOf = (path: ReadonlyArray<unknown>): string =>
     .join(".")
     .replace(UNPRINTABLE, "\ufffd")
 
-/** A refusal that names each wrong field and what was expected. */
+/** An error that names each invalid field and what was expected. */
 export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<FieldIssue>): InvalidRequest =>
   stackless(
     () =>
@@ -39,24 +39,24 @@ export const invalid = (code: InvalidRequest["code"], issues: ReadonlyArray<Fiel
       }),
   )
 
-/** The most problems named at once; a hostile body must not make a long answer. */
+/** Maximum issues in one answer, so that a hostile body cannot produce a long one. */
 const MAX_ISSUES = 20
 
-/** How much text a caller may choose. */
+/** The limit of text in a request. */
 export type TextLimits = Pick<SettingsTree["Queue"], "MaxTicketBytes">
 
-/** No UTF-16 unit takes more bytes of UTF-8. */
-const MOST_BYTES_A_UNIT = 3
+/** Maximum UTF-8 bytes of one UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3
 
-/** The UTF-8 bytes of the text that the caller chose and the ticket keeps, names included. */
-const textBytes = ({ clientIdentifier, dynamicVariables, metadata }: SessionRequest, most: number): number => {
+/** The UTF-8 bytes of the caller's text that is stored with the ticket, names included. */
+const textBytes = ({ clientIdentifier, dynamicVariables, metadata }: SessionRequest, maxBytes: number): number => {
   const texts = [clientIdentifier ?? ""]
   for (const variables of [dynamicVariables, metadata]) {
     for (const name in variables) texts.push(name, variables[name] ?? "")
   }
-  // most requests are far below the limit, which their length shows without encoding them
+  // most requests are far below the limit, so their length suffices and nothing is encoded
   const units = texts.reduce((sum, text) => sum + text.length, 0)
-  if (units * MOST_BYTES_A_UNIT <= most) return units
+  if (units * MAX_BYTES_PER_UNIT <= maxBytes) return units
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
@@ -76,14 +76,14 @@ export const validate = (
       ),
     )
   }
-  const asked = decoded.success
-  const campaign = campaigns.find(asked.campaignId)
+  const request = decoded.success
+  const campaign = campaigns.find(request.campaignId)
   if (campaign === undefined) {
     return Result.fail(
       invalid("unknown_campaign", [{ field: "campaignId", message: "Expected a configured campaign" }]),
     )
   }
-  const regionId = asked.regionId ? asked.regionId : campaign.DefaultRegionId
+  const regionId = request.regionId ? request.regionId : campaign.DefaultRegionId
   if (!campaign.AllowedRegionIds.includes(regionId)) {
     return Result.fail(
       invalid("region_not_allowed", [
@@ -92,12 +92,12 @@ export const validate = (
     )
   }
   const allowed = campaign.AllowedTransportTypes.map((name) => TRANSPORTS.indexOf(name))
-  const transportType = asked.transportType ?? (allowed[0] === 1 ? 1 : 0)
+  const transportType = request.transportType ?? (allowed[0] === 1 ? 1 : 0)
   if (!allowed.includes(transportType)) {
     const expected = allowed.map((type) => `${type} (${TRANSPORTS[type]})`).join(" or ")
     return Result.fail(invalid("invalid_request", [{ field: "transportType", message: `Expected ${expected}` }]))
   }
-  const bytes = textBytes(asked, MaxTicketBytes)
+  const bytes = textBytes(request, MaxTicketBytes)
   if (bytes > MaxTicketBytes) {
     const message =
       "Expected dynamicVariables, metadata and clientIdentifier " +
@@ -106,15 +106,15 @@ export const validate = (
   }
   return Result.succeed({
     campaign,
-    ticket: asked.uniqueRequestId ?? undefined,
+    ticket: request.uniqueRequestId ?? undefined,
     config: {
       campaign: campaign.name,
       regionId,
       transportType,
-      ...(asked.clientIdentifier ? { clientIdentifier: asked.clientIdentifier } : {}),
-      dynamicVariables: asked.dynamicVariables ?? {},
-      metadata: asked.metadata ?? {},
-      audio: asked.audioConfiguration ?? {},
+      ...(request.clientIdentifier ? { clientIdentifier: request.clientIdentifier } : {}),
+      dynamicVariables: request.dynamicVariables ?? {},
+      metadata: request.metadata ?? {},
+      audio: request.audioConfiguration ?? {},
     },
   })
 }

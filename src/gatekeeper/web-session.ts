@@ -1,10 +1,10 @@
-/** The platform's embedded operation `InitiateWebSession` as the gate takes it. */
+/** The platform's embedded operation `InitiateWebSession`, as a session request. */
 import { Result } from "effect"
 import type { InvalidRequest } from "../Session.ts"
 import { unknownFields } from "../unknown-field.ts"
 import { invalid } from "./validate.ts"
 
-/** What is asked of `InitiateWebSession`, the platform's embedded operation. */
+/** The input of `InitiateWebSession`. */
 export interface WebSessionConfig {
   /** a configured campaign, by name or web campaign id; the default one when absent */
   readonly WebCampaignId?: string
@@ -16,7 +16,7 @@ const FIELDS = { WebCampaignId: true, RegionId: true, DynamicVariables: true } s
   readonly [K in keyof Required<WebSessionConfig>]: true
 }
 
-/** The body of a session request that asks for the same; a field of another name is refused with the one that was meant. */
+/** The equivalent body of a session request. Unknown fields are refused, with a suggestion. */
 export const requestOf = (config: WebSessionConfig): Result.Result<unknown, InvalidRequest> => {
   const unknown = unknownFields(config, Object.keys(FIELDS))
   if (unknown.length > 0) return Result.fail(invalid("invalid_request", unknown))

@@ -1,14 +1,14 @@
-/** The gate's wire as definitions: what `/openapi.json` and `/docs` show, and what the router serves. */
+/** The definition of the gate's HTTP API: shown by `/openapi.json` and `/docs`, and served by the router. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
-import { refusals, succeeds } from "./documented.ts"
+import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
 
 const id = { id: Schema.String.annotate({ description: "The ticket's uniqueRequestId." }) }
 
-/** The request that everything begins with. It is answered beside the router, at the price of one effect. */
+/** The session request. It bypasses the router and runs as a single effect, because it is the hot path. */
 const Requests = HttpApiGroup.make("Session requests").add(
   HttpApiEndpoint.post("request", "/api/session/request", {
     payload: SessionRequest,
@@ -43,21 +43,21 @@ const EventRecord = Schema.Struct({
   data: Schema.fromJsonString(Pushed),
 })
 
-/** Push, which is a WebSocket when upgraded and Server-Sent Events otherwise. */
+/** Push: a WebSocket when upgraded, else Server-Sent Events. */
 const Events = HttpApiGroup.make("Push").add(
   HttpApiEndpoint.get("events", "/api/session/:id/events", {
     params: id,
     success: [
       succeeds(
         200,
-        EventRecord.annotate({ description: "Server-Sent Events; the schema is that of each record." }).pipe(
+        EventRecord.annotate({ description: "Server-Sent Events; the schema describes one record." }).pipe(
           HttpApiSchema.asJson({ contentType: "text/event-stream" }),
         ),
         { "x-accel-buffering": Schema.Literal("no") },
       ),
       HttpApiSchema.WithHeaders(
         HttpApiSchema.Empty(101).annotate({
-          description: "The WebSocket is open: it sends `PushEvent` and takes `PushCommand`, as JSON.",
+          description: "The WebSocket is open: it sends `PushEvent` and accepts `PushCommand`, as JSON.",
         }),
         { upgrade: Schema.Literal("websocket"), "sec-websocket-accept": Schema.String },
       ),
@@ -84,7 +84,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.internalError,
       problems.storeUnavailable,
     ),
-  }).annotate(OpenApi.Description, "Where the ticket stands; asking counts as presence, unless it is refused (429)."),
+  }).annotate(OpenApi.Description, "The ticket's state. Each request counts as presence, unless it is refused (429)."),
   HttpApiEndpoint.post("start", "/api/session/:id/start", {
     params: id,
     success: succeeds(200, successes.StartedAnswer),
@@ -152,18 +152,18 @@ export const Operations = HttpApiGroup.make("Operations").add(
   }),
 )
 
-/** What the router serves. */
+/** The part of the API that the router serves. */
 export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(Operations)
 
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
-Any other path is answered 404 \`not_found\`, and any other method of a path 405 \`method_not_allowed\` with \`Allow\`. Pages of
-other origins (\`Security.AllowedOrigins\`) get the headers of CORS and \`Vary\` besides.
+Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
+Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
 Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) ·
 [Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform)`
 
-/** All of the wire, for the documents. */
+/** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")
   .add(Requests)
   .add(Events)

@@ -1,12 +1,12 @@
 /**
- * One line of the log for every request: its id, method, path, status, outcome, address, milliseconds. A ticket's id in a path is its
- * bearer's credential, so it is not written. Lines are gathered and written a few times a second, or when there are many. How many
- * lines refusals may take is bounded (`refusal-bound.ts`), and what is left out is counted.
+ * The access log: one line for each request with id, method, path, status, outcome, address and milliseconds. Ticket ids in paths are
+ * credentials, so they are masked. Lines are buffered and written a few times a second. The number of lines for refusals is
+ * limited (`refusal-log-limit.ts`), and omitted ones are counted.
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
 import { type Form, line } from "../log.ts"
-import { makeRefusalBound } from "./refusal-bound.ts"
+import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
 
 export interface Entry {
   /** the request's id; empty where there is none */
@@ -20,20 +20,20 @@ export interface Entry {
 }
 
 const FLUSH_MILLIS = 250
-/** How often it is written how many refusals were left out, if any were. */
+/** How often the number of omitted refusals is logged, if there are any (ms). */
 const COUNT_MILLIS = 1_000
-/** So many characters are written at once, so that lines do not grow old in memory when there are many. */
+/** The buffer is also written when it has this many characters, to bound its size under load. */
 const FLUSH_LENGTH = 16_384
 
 const TICKET = /^\/api\/session\/(?!request$)[^/]+/
-/** What could be a ticket's id wherever it stands, as when a proxy in front has the wrong path; encoded too. */
+/** Anything that may be a ticket's id, anywhere in the path and also percent-encoded, as behind a misconfigured proxy. */
 const SECRET = /(?:[A-Za-z0-9_-]|%[0-9a-f]{2}){22,}/gi
-/** The path that is asked for most, which holds no ticket. */
+/** The most frequent path, which contains no ticket. */
 const REQUEST_PATH = "/api/session/request"
-/** The longest path that is written, in UTF-16 units. */
+/** Longer paths are truncated, in UTF-16 units. */
 const MAX_PATH = 256
 
-const shown = (path: string): string =>
+const maskedPath = (path: string): string =>
   path === REQUEST_PATH
     ? path
     : path.replace(TICKET, "/api/session/{ticket}").replace(SECRET, "{ticket}").slice(0, MAX_PATH)
@@ -43,18 +43,18 @@ export interface AccessLogService {
   readonly write: (entry: Entry) => void
 }
 
-/** Where requests are logged; nowhere unless a layer says so, since a host has a log of its own. */
+/** The access log. By default it writes nothing, because a host has its own. */
 export const AccessLog = Context.Reference<AccessLogService>("voicegate/http/AccessLog", {
   defaultValue: () => ({ now: () => 0, write: () => {} }),
 })
 
-/** The same log, with callers by the names that they have in what is stored. */
+/** The same log with addresses replaced by caller names, as in the store. */
 export const withNames = (log: AccessLogService, names: CallerNames["Service"]): AccessLogService =>
   names.ready === undefined
     ? log
     : { now: log.now, write: (entry) => log.write({ ...entry, address: names.shown(entry.address) }) }
 
-/** Paths that machines ask for all the time, which nobody looks for in a log. */
+/** Paths that monitoring polls; they are not logged. */
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
 
 /** Writes to a sink such as standard output. */
@@ -67,16 +67,16 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
       let second = Number.NaN
       let upToSecond = ""
       const timeAt = (millis: number): string => {
-        const rest = millis % 1000
-        if (millis - rest !== second) {
-          second = millis - rest
+        const milliseconds = millis % 1000
+        if (millis - milliseconds !== second) {
+          second = millis - milliseconds
           upToSecond = DateTime.formatIso(DateTime.makeUnsafe(second)).slice(0, -"000Z".length)
         }
-        return `${upToSecond}${String(rest).padStart(3, "0")}Z`
+        return `${upToSecond}${String(milliseconds).padStart(3, "0")}Z`
       }
-      const bound = makeRefusalBound()
-      const countLeftOut = (): void => {
-        const count = bound.takeLeftOut()
+      const refusalLimit = makeRefusalLogLimit()
+      const logOmitted = (): void => {
+        const count = refusalLimit.takeOmitted()
         if (count > 0) {
           lines += line(form, timeAt(clock.currentTimeMillisUnsafe()), "info", "refusals left out", { count })
         }
@@ -89,16 +89,16 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
       }
       const flush = Effect.sync(writeOut)
       yield* flush.pipe(Effect.delay(FLUSH_MILLIS), Effect.forever, Effect.forkScoped)
-      yield* Effect.sync(countLeftOut).pipe(Effect.delay(COUNT_MILLIS), Effect.forever, Effect.forkScoped)
-      yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(countLeftOut), flush))
+      yield* Effect.sync(logOmitted).pipe(Effect.delay(COUNT_MILLIS), Effect.forever, Effect.forkScoped)
+      yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),
         write: ({ address, id, method, millis, outcome, path, status }) => {
           const now = clock.currentTimeMillisUnsafe()
-          if ((status >= 400 || status === 0) && !bound.admits(address, now)) return
+          if ((status >= 400 || status === 0) && !refusalLimit.admits(address, now)) return
           const time = timeAt(now)
-          const fields = { id, method, path: shown(path), status, outcome, address, millis }
-          // the one line that is written for every request: its texts hold nothing that `line` would escape further
+          const fields = { id, method, path: maskedPath(path), status, outcome, address, millis }
+          // hot path: `JSON.stringify` suffices, because none of these texts needs the further escaping of `line`
           lines +=
             form === "json"
               ? `${JSON.stringify({ time, level: "info", message: "request", ...fields })}\n`

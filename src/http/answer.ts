@@ -1,20 +1,20 @@
 /**
- * Every answer of the gate over HTTP, as a value: what is sent, and how the access log names it. Failures are RFC 9457
- * problem documents with a stable `code` and, for the existing widget, a `message`.
+ * HTTP answers as values, each with its outcome for the access log. Failures are RFC 9457 problem documents with a stable `code`
+ * and, for the existing widget, a `message`.
  */
 import * as messages from "../messages.ts"
 import type { Queued, Started } from "../Session.ts"
-import { type Failure, tell } from "./failures.ts"
-import { problems, type Told } from "./problems.ts"
+import { type Failure, toProblem } from "./failures.ts"
+import { type ProblemDetails, problems } from "./problems.ts"
 import { eventsUrl } from "./successes.ts"
 
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** for the access log, and never a secret */
+  /** for the access log; never contains a secret */
   readonly outcome: string
-  /** a waiting ticket of which the caller learns by this answer alone */
+  /** a new ticket that the caller learns only from this answer */
   readonly newTicket?: string
 }
 
@@ -73,8 +73,8 @@ export const problem = (
   }),
 })
 
-/** The answer that tells a problem. */
-export const refused = ({ code, detail, headers, members, status }: Told): Answer =>
+/** The answer for a problem. */
+export const refused = ({ code, detail, headers, members, status }: ProblemDetails): Answer =>
   problem(status, code, detail, { headers, extensions: { ...members } })
 
 /** A session has started: 200. */
@@ -107,18 +107,18 @@ const queued = (ticket: Queued, basePath: string): Answer => ({
   newTicket: ticket.uniqueRequestId,
 })
 
-/** Everything else that can come of a request or of a ticket. */
+/** The answer for any outcome of a request or ticket other than success. */
 export const failed = (error: Failure | Queued, basePath: string): Answer =>
-  error._tag === "Queued" ? queued(error, basePath) : refused(tell(error))
+  error._tag === "Queued" ? queued(error, basePath) : refused(toProblem(error))
 
-/** An address has asked for tickets too often (`Security.StatusPerMinute`); nothing was looked up. */
+/** An address has exceeded `Security.StatusPerMinute`; nothing was looked up. */
 export const askedTooOften = (seconds: number): Answer =>
-  refused(problems.askedTooOften.tell(messages.askedTooOften(seconds), seconds))
+  refused(problems.askedTooOften.make(messages.askedTooOften(seconds), seconds))
 
-/** Something that should not happen did; the log has the rest. */
-export const internalError = refused(problems.internalError.tell("Something went wrong here."))
+/** An unexpected failure; the log has the details. */
+export const internalError = refused(problems.internalError.make("An internal error occurred."))
 
-/** The longest request body, in bytes. */
+/** Maximum length of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024
 
 const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({
@@ -126,27 +126,27 @@ const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({
   headers: { ...answer.headers, ...headers },
 })
 
-/** The path is served, and not by this method. */
+/** The path exists, but not for this method. */
 export const methodNotAllowed = (allowed: string): Answer =>
-  refused(problems.methodNotAllowed.tell("method_not_allowed", `method: Expected ${allowed}.`, {}, { allow: allowed }))
+  refused(problems.methodNotAllowed.make("method_not_allowed", `method: Expected ${allowed}.`, {}, { allow: allowed }))
 
 export const refusals = {
-  notFound: refused(problems.notFound.tell("There is nothing at this path.")),
-  // what is left of the body is not waited for
-  tooLarge: withHeaders(refused(problems.bodyTooLarge.tell(`The body is larger than ${MAX_BODY_BYTES} bytes.`)), {
+  notFound: refused(problems.notFound.make("There is nothing at this path.")),
+  // closes the connection instead of reading the rest of the body
+  tooLarge: withHeaders(refused(problems.bodyTooLarge.make(`The body is larger than ${MAX_BODY_BYTES} bytes.`)), {
     connection: "close",
   }),
-  mediaType: refused(problems.unsupportedMediaType.tell("content-type: Expected application/json.")),
-  /** a host's body parser ran before the gate and kept too little */
+  mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),
+  /** a host's body parser consumed the body and kept no usable copy */
   bodyTaken: refused(
-    problems.bodyAlreadyRead.tell(
+    problems.bodyAlreadyRead.make(
       "The body was read before the gate: mount the gate before body parsers, or keep the bytes as request.rawBody.",
     ),
   ),
-  malformedJson: refused(problems.malformedJson.tell("body: Expected valid JSON.")),
-  origin: refused(problems.originNotAllowed.tell("origin: Expected an allowed origin (Security.AllowedOrigins).")),
-  host: refused(problems.hostNotAllowed.tell("host: Expected a name of this gate (Server.AllowedHosts).")),
+  malformedJson: refused(problems.malformedJson.make("body: Expected valid JSON.")),
+  origin: refused(problems.originNotAllowed.make("origin: Expected an allowed origin (Security.AllowedOrigins).")),
+  host: refused(problems.hostNotAllowed.make("host: Expected a name of this gate (Server.AllowedHosts).")),
   postOnly: methodNotAllowed("POST"),
-  noAddress: refused(problems.noClientAddress.tell("The client's address is not known.")),
-  upgradeRequired: refused(problems.notFound.tell("There is no WebSocket at this path.")),
+  noAddress: refused(problems.noClientAddress.make("The client's address is not known.")),
+  upgradeRequired: refused(problems.notFound.make("There is no WebSocket at this path.")),
 } as const

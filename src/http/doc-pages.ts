@@ -1,13 +1,13 @@
 /**
- * The documentation as pages, below `/docs`. The build renders them; a gate that was never built has none. A page loads the
- * stylesheet and nothing else.
+ * Serves the documentation pages below `/docs`, which the build renders; without a build there are none. A page loads only its
+ * stylesheet.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
 import { Context, Effect } from "effect"
 import { type Document, makeDocument } from "../serving/documents.ts"
 
-/** Where the rendered pages are. From the sources there are none beside them, so those of the last build are taken. */
+/** Where the rendered pages are. When run from the sources, those of the last build are served. */
 export const DocPageFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http/DocPageFiles", {
   defaultValue: () => [new URL("../docs/", import.meta.url), new URL("../../dist/docs/", import.meta.url)],
 })
@@ -29,7 +29,7 @@ const HEADERS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, string>>>
 const namesIn = (directory: URL): Effect.Effect<ReadonlyArray<string>> =>
   Effect.tryPromise(() => readdir(directory)).pipe(Effect.orElseSucceed(() => []))
 
-/** Every page and the stylesheet, by path. Each is read when it is prepared. */
+/** Every page and the stylesheet, by path. Each is read on its first request. */
 export const docPages: Effect.Effect<ReadonlyMap<string, () => Promise<Document>>> = Effect.gen(function* () {
   const pages = new Map<string, () => Promise<Document>>()
   for (const directory of yield* DocPageFiles) {

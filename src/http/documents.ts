@@ -1,7 +1,6 @@
 /**
- * What the gate says of itself: `/docs` with the pages below it, `/openapi.json` and `/metrics`, at the places that `Server.Docs` and
- * `Server.Metrics` name. Documents are prepared once, when somebody asks; metrics are written at most once a second, for all who ask
- * meanwhile.
+ * Serves `/docs` with the pages below it, `/openapi.json` and `/metrics`, on the port that `Server.Docs` and `Server.Metrics` name.
+ * Documents are rendered once, on the first request. Metrics are rendered at most once a second and cached in between.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Clock, Effect } from "effect"
@@ -13,10 +12,10 @@ import { asksForDocument, type Document, makeDocument, preparedOnce, sendDocumen
 import { Documented } from "./Api.ts"
 import { docPages } from "./doc-pages.ts"
 
-/** How long one text of metrics is given to all who ask, in milliseconds. */
+/** How long rendered metrics are cached (ms). */
 export const METRICS_MILLIS = 1_000
 
-/** Answers a request for a document that is served at this place, and says whether it was one. */
+/** Answers a request if it is for one of these documents, and returns whether it was. */
 export type ServeDocument = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
 
 const openApi = (): Promise<Document> =>
@@ -26,7 +25,7 @@ const openApi = (): Promise<Document> =>
     "x-content-type-options": "nosniff",
   })
 
-/** One text of the process's metrics for a second. */
+/** Answers with the process's metrics, cached for a second. */
 const makeMetrics = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
@@ -48,9 +47,9 @@ const makeMetrics = Effect.gen(function* () {
   }
 })
 
-/** What is served publicly, and what on the private port. `failed` answers where a document could not be prepared. */
+/** The documents of the public and of the private port. `failed` answers if a document could not be rendered. */
 export const makeDocuments = (
-  failed: (response: ServerResponse, error: unknown) => void,
+  onError: (response: ServerResponse, error: unknown) => void,
 ): Effect.Effect<{ readonly public: ServeDocument; readonly private: ServeDocument }, never, Settings> =>
   Effect.gen(function* () {
     const { Server } = yield* Settings
@@ -60,7 +59,7 @@ export const makeDocuments = (
         if (ready instanceof Promise) {
           ready.then(
             (document) => sendDocument(request, response, document),
-            (error) => failed(response, error),
+            (error) => onError(response, error),
           )
         } else {
           sendDocument(request, response, ready)

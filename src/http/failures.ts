@@ -1,6 +1,6 @@
 /**
- * What each error of the gate is to a caller: its problem with status, code, headers, members and words. The one table of this,
- * for the answers over HTTP, for the events of a push channel and for the results of the promise facade.
+ * Maps each error of the gate to its problem: status, code, headers, members and message. HTTP answers, push events and the results
+ * of the promise facade all use this table.
  */
 import * as messages from "../messages.ts"
 import type { TooManyConnections } from "../PushChannel.ts"
@@ -18,13 +18,13 @@ import type {
 } from "../Session.ts"
 import { problems } from "./problems.ts"
 
-/** When to try again after these, in seconds. */
+/** Retry delays in seconds. */
 const STORE_RETRY = 5
 const CONNECTION_RETRY = 30
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers: every budget as a policy, and the one that decided as it stands, so
- * that no `t` is later than Retry-After. A concurrent budget has a unit of its own and no window.
+ * The headers of draft-ietf-httpapi-ratelimit-headers: every limit as a policy, and the current state of the exhausted one only, so
+ * that no `t` is later than Retry-After. The concurrency limit has its own unit and no window.
  */
 const rateLimitHeaders = ({ limit, limits, retryAfterSeconds }: RateLimited) => ({
   "retry-after": String(retryAfterSeconds),
@@ -40,49 +40,50 @@ const rateLimitHeaders = ({ limit, limits, retryAfterSeconds }: RateLimited) => 
 const platformUnavailable = ({ kind, message, retryAfterSeconds }: PlatformUnavailable) => {
   switch (kind) {
     case "refused":
-      // repeated as it is, it would be refused again
-      return problems.requestRefused.tell(message)
+      // no Retry-After: the same request would be refused again
+      return problems.requestRefused.make(message)
     case "rejected":
-      return problems.platformRejected.tell(message, retryAfterSeconds)
+      return problems.platformRejected.make(message, retryAfterSeconds)
     case "unavailable":
-      return problems.platformUnavailable.tell(message, retryAfterSeconds)
+      return problems.platformUnavailable.make(message, retryAfterSeconds)
   }
 }
 
 const failures = {
   InvalidRequest: ({ code, issues, message }: InvalidRequest) =>
-    problems.invalidRequest.tell(code, message, { errors: issues }, {}),
-  Blocked: ({ message, reason }: Blocked) => problems.blocked.tell("blocked", message, { reason }, {}),
+    problems.invalidRequest.make(code, message, { errors: issues }, {}),
+  Blocked: ({ message, reason }: Blocked) => problems.blocked.make("blocked", message, { reason }, {}),
   RateLimited: (error: RateLimited) =>
-    problems.rateLimited.tell(
+    problems.rateLimited.make(
       "rate_limited",
       error.message,
       { retryAfterSeconds: error.retryAfterSeconds, limit: error.limit },
       rateLimitHeaders(error),
     ),
-  TooManyConnections: ({ message }: TooManyConnections) => problems.tooManyConnections.tell(message, CONNECTION_RETRY),
-  QueueFull: ({ message, retryAfterSeconds }: QueueFull) => problems.queueFull.tell(message, retryAfterSeconds),
-  Draining: ({ message, retryAfterSeconds }: Draining) => problems.draining.tell(message, retryAfterSeconds),
+  TooManyConnections: ({ message }: TooManyConnections) => problems.tooManyConnections.make(message, CONNECTION_RETRY),
+  QueueFull: ({ message, retryAfterSeconds }: QueueFull) => problems.queueFull.make(message, retryAfterSeconds),
+  Draining: ({ message, retryAfterSeconds }: Draining) => problems.draining.make(message, retryAfterSeconds),
   PlatformUnavailable: platformUnavailable,
-  // its own message is for the log
-  StoreUnavailable: (_: StoreUnavailable) => problems.storeUnavailable.tell(messages.storeUnavailable, STORE_RETRY),
-  TicketUnknown: ({ message }: TicketUnknown) => problems.ticketUnknown.tell(message),
+  // the error's own message is only for the log
+  StoreUnavailable: (_: StoreUnavailable) => problems.storeUnavailable.make(messages.storeUnavailable, STORE_RETRY),
+  TicketUnknown: ({ message }: TicketUnknown) => problems.ticketUnknown.make(message),
   NotYourTurn: ({ code, message, queuePosition }: NotYourTurn) =>
-    problems.notYourTurn.tell(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
-  TicketOver: ({ message, state }: TicketOver) => problems.ticketOver.tell("ticket_over", message, { state }, {}),
+    problems.notYourTurn.make(code, message, queuePosition === undefined ? {} : { queuePosition }, {}),
+  TicketOver: ({ message, state }: TicketOver) => problems.ticketOver.make("ticket_over", message, { state }, {}),
 }
 
 type Tag = keyof typeof failures
 type Failures = { readonly [T in Tag]: Parameters<(typeof failures)[T]>[0] }
-type Tellings = { readonly [T in Tag]: ReturnType<(typeof failures)[T]> }
+type Problems = { readonly [T in Tag]: ReturnType<(typeof failures)[T]> }
 
-/** All errors that are problems. */
+/** All errors that map to a problem. */
 export type Failure = Failures[Tag]
 
-/** The same, as TypeScript follows it from a tag to what is told. */
-const table: { readonly [T in Tag]: (error: Failures[T]) => Tellings[T] } = failures
+/** The same table, typed so that TypeScript can correlate a tag with its problem. */
+const table: { readonly [T in Tag]: (error: Failures[T]) => Problems[T] } = failures
 
-const tellAs = <T extends Tag>(tag: T, error: Failures[T]): Tellings[T] => table[tag](error)
+const toProblemOf = <T extends Tag>(tag: T, error: Failures[T]): Problems[T] => table[tag](error)
 
-/** What this error is to a caller; its code is one of those that its tag may have. */
-export const tell = <T extends Tag>(error: Failures[T] & { readonly _tag: T }): Tellings[T] => tellAs(error._tag, error)
+/** The problem of an error; the type of its code follows from the error's tag. */
+export const toProblem = <T extends Tag>(error: Failures[T] & { readonly _tag: T }): Problems[T] =>
+  toProblemOf(error._tag, error)

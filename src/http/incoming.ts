@@ -1,16 +1,16 @@
-/** Reads what the gate needs of a node request, once and cheaply. */
+/** Reads parts of a node request: headers, the caller's address and the body. */
 import type { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
 import { clientAddress, type TrustedProxies } from "../ip-intel/client-address.ts"
 import { type Answer, MAX_BODY_BYTES, refusals } from "./answer.ts"
 
-/** One header's value; several of one name are joined by commas. */
+/** The value of a header; repeated headers are joined by commas. */
 export const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]
   return Array.isArray(value) ? value.join(", ") : value
 }
 
-/** The caller's address, from the socket or over trusted proxies. */
+/** The caller's address, from the socket or through trusted proxies. */
 export const callerOf = (request: IncomingMessage, trusted: TrustedProxies): string | undefined =>
   clientAddress({
     socketAddress: request.socket.remoteAddress,
@@ -18,20 +18,20 @@ export const callerOf = (request: IncomingMessage, trusted: TrustedProxies): str
     trusted,
   })
 
-/** Whether a proxy says that it passed the request on. */
+/** Whether a header shows that a proxy forwarded the request. */
 export const isForwarded = ({ headers }: IncomingMessage): boolean =>
   Object.keys(headers).some((name) => name === "forwarded" || name === "via" || /^x-(?:forwarded-|real-ip$)/.test(name))
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
-/** Whether the request says that its body is JSON. */
+/** Whether the request declares a JSON body. */
 export const isJson = (request: IncomingMessage): boolean => JSON_MEDIA_TYPE.test(header(request, "content-type") ?? "")
 
 /**
- * The body of a request that somebody has read before, from what body parsers leave: `rawBody` (bytes or text), or `body`,
- * as it is when it is bytes or text, else written as JSON again, which are not the same bytes.
+ * The body of a request whose stream a body parser has already read, from `rawBody` (bytes or text) or `body`. A parsed `body` is
+ * serialised again, which may not give the original bytes, so it is not used if `verbatim`.
  */
-const keptBody = (
+const parsedBody = (
   request: IncomingMessage & { readonly body?: unknown; readonly rawBody?: unknown },
   verbatim: boolean,
 ): string | Answer => {
@@ -43,34 +43,34 @@ const keptBody = (
   return Buffer.byteLength(text) > MAX_BODY_BYTES ? refusals.tooLarge : text
 }
 
-/** What can be said without reading: what somebody kept, or why there is nothing to read. */
-const unreadable = (request: IncomingMessage, verbatim: boolean): string | Answer | undefined => {
-  if (request.readableDidRead || request.readableEnded) return keptBody(request, verbatim)
+/** The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. */
+const withoutReading = (request: IncomingMessage, verbatim: boolean): string | Answer | undefined => {
+  if (request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim)
   if (Number(header(request, "content-length") ?? "0") > MAX_BODY_BYTES) return refusals.tooLarge
-  // gone before it was read: that would never come to an end here
+  // the client disconnected before the body was read, so no event would follow
   return request.destroyed ? refusals.malformedJson : undefined
 }
 
 /**
- * Reads the whole body as text; one that is too large is refused as soon as that is known. Where a host's body parser was
- * first, what it kept is taken; `verbatim` asks for the very bytes, as a signature needs them. `done` is called once.
+ * Reads the whole body as text, and refuses one that is too large as early as possible. If a host's body parser ran first, its
+ * copy is used; `verbatim` requires the original bytes, as for checking a signature. Calls `done` once.
  */
 export const collectBody = (
   request: IncomingMessage,
   verbatim: boolean,
   done: (body: string | Answer) => void,
 ): void => {
-  const known = unreadable(request, verbatim)
+  const known = withoutReading(request, verbatim)
   if (known !== undefined) {
     done(known)
     return
   }
   const chunks: Array<Buffer> = []
   let size = 0
-  let over = false
+  let finished = false
   const finish = (body: string | Answer): void => {
-    if (over) return
-    over = true
+    if (finished) return
+    finished = true
     done(body)
   }
   request.on("data", (chunk: Buffer) => {
@@ -82,9 +82,9 @@ export const collectBody = (
     const [first] = chunks
     finish((chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString("utf8"))
   })
-  // nobody is left to read this answer; node emits no error to those who do not listen for one
-  const gone = (): void => finish(refusals.malformedJson)
-  request.on("close", gone)
+  // the client has disconnected, so nobody reads this answer; without a listener node emits no error
+  const onClose = (): void => finish(refusals.malformedJson)
+  request.on("close", onClose)
 }
 
 /** `collectBody` as an effect. */

@@ -1,7 +1,7 @@
 /**
- * The gate as two listeners of a node server, `request` and `upgrade`: for its own server, or for a host's under a path.
+ * The gate as listeners of a node server, `request` and `upgrade`: for its own server, or for a host's server under a path.
  *
- * The one hot route is answered here at the price of one effect; everything else goes to the router.
+ * The session request is the hot path and runs here as a single effect; everything else goes to the router.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -19,11 +19,11 @@ import { admitPipelined } from "../serving/pipelining.ts"
 import { atEndOfTurn } from "../turn.ts"
 import { AccessLog, isQuiet, withNames } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
-import { askLimit } from "./ask-limit.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import { makeDocuments } from "./documents.ts"
 import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
+import { localRateLimit } from "./local-rate-limit.ts"
 import { corsHeaders, makeOriginCheck, type OriginVerdict, preflightHeaders } from "./origin.ts"
 import { makePush } from "./push.ts"
 import { makeRequestIds } from "./request-id.ts"
@@ -35,28 +35,28 @@ export class Listeners extends Context.Service<
   Listeners,
   {
     readonly request: (request: IncomingMessage, response: ServerResponse) => void
-    /** Answers an upgrade that is for the gate, and says whether it did; any other is left as it is. */
+    /** Answers an upgrade if it is for the gate, and returns whether it was; otherwise does not touch the socket. */
     readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
-    /** Answers what `Server.Docs` and `Server.Metrics` call private, and nothing else. */
+    /** Serves only the documents that `Server.Docs` and `Server.Metrics` make private. */
     readonly privateRequest: (request: IncomingMessage, response: ServerResponse) => void
-    /** Writes a line to the access log for what was refused before it came here. */
+    /** Logs a request or connection that was refused before it reached the listeners. */
     readonly logRefusal: (refusal: Refused) => void
-    /** Makes readiness say no, while everything is still served. Whoever keeps a connection is told to open another one. */
+    /** Turns readiness false and answers with `Connection: close`, while requests are still served. */
     readonly unready: Effect.Effect<void>
     /**
-     * Says that the gate is going away: readiness turns false, nothing more is started (503 `draining`), and open channels are told to
-     * come back elsewhere, each when the start that it has asked for is answered. Waits until all that is being started is over, for
-     * 7.5 s at most. Done by the end of the layer's scope too.
+     * Shuts the gate down: readiness turns false, new sessions are refused (503 `draining`), and push connections are told to reconnect
+     * elsewhere, each after the start that it requested is answered. Waits at most 7.5 s for starts in progress. The layer's
+     * finalizer does it too.
      */
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Listeners") {}
 
-/** Something that was refused before it reached the listeners, for the access log. */
+/** A request or connection that was refused before it reached the listeners, for the access log. */
 export interface Refused {
-  /** of what could be read as a request */
+  /** absent if no request could be parsed */
   readonly request?: IncomingMessage
-  /** the socket's, where there is no request that tells more */
+  /** the socket's address, if there is no request */
   readonly address?: string
   /** 0 when nothing was answered */
   readonly status: number
@@ -69,12 +69,12 @@ const TICKETS_PATH = "/api/session/"
 const HUB_PATH = "/sessionHub"
 const NEGOTIATE_PATH = "/sessionHub/negotiate"
 
-/** A request's path and query; a proxy's absolute form (RFC 9112 §3.2.2) means the same as the path alone. */
+/** A request's path and query, also from the absolute form that proxies send (RFC 9112 §3.2.2). */
 const targetOf = ({ url = "/" }: IncomingMessage): string =>
   url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"
 
-/** A path in the plainest of the ways to write it that the router takes for one: encoded or large letters, slashes twice. */
-const plain = (path: string): string =>
+/** Normalises a path as the router matches it: percent-encoding, letter case and repeated slashes make no difference. */
+const normalise = (path: string): string =>
   /%|\/\/|[A-Z]/.test(path)
     ? path
         .replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)))
@@ -82,14 +82,14 @@ const plain = (path: string): string =>
         .toLowerCase()
     : path
 
-/** Headers as node writes them fastest: names and values in turn. */
+/** Headers as a flat list of alternating names and values, which node writes fastest. */
 type RawHeaders = ReadonlyArray<string>
 
-const raw = (headers: Readonly<Record<string, string>>): RawHeaders => Object.entries(headers).flat()
+const rawHeaders = (headers: Readonly<Record<string, string>>): RawHeaders => Object.entries(headers).flat()
 
 const NO_HEADERS: RawHeaders = []
 
-/** Answers a request, unless it was answered already; `id` is the request's, which the answer names when it is not set yet. */
+/** Writes an answer, unless one was already written. `id` is sent as `X-Request-Id` unless that header is set. */
 export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS, id = ""): void => {
   if (response.headersSent || response.destroyed) return
   const { body, headers, status } = answer
@@ -102,15 +102,15 @@ export const write = (response: ServerResponse, answer: Answer, more: RawHeaders
 }
 
 /**
- * Whether nothing that is written reaches the client any more: its end of the connection was closed, and node saw it. A client
- * or proxy that closes after the answer was written has read it, for all that is known here.
+ * Whether the client has disconnected, so that no answer reaches it. Only a close that node has noticed counts: a client that closes
+ * after the answer was written is assumed to have read it.
  */
-const isGone = (request: IncomingMessage, response: ServerResponse): boolean =>
+const isDisconnected = (request: IncomingMessage, response: ServerResponse): boolean =>
   response.destroyed || request.socket?.writable === false
 
 /**
- * Whether an upgrade is for the gate: everything below the path where it is mounted; at the root its WebSockets alone, since
- * a host may have others beside them.
+ * Whether an upgrade is for the gate: any below its base path, but at the root only the gate's own WebSocket paths, because a host
+ * may serve others.
  */
 export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolean => {
   const [path = "/"] = targetOf(request).split("?", 1)
@@ -119,7 +119,7 @@ export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolea
     : path === basePath || path.startsWith(`${basePath}/`)
 }
 
-/** Refuses an upgrade as an ordinary answer on the raw socket; a client that stays would hold it for ever otherwise. */
+/** Refuses an upgrade with an HTTP answer on the raw socket, and closes the socket, which the client could otherwise keep open. */
 const writeRaw = (socket: Duplex, answer: Answer): void => {
   const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -127,20 +127,20 @@ const writeRaw = (socket: Duplex, answer: Answer): void => {
   socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
 }
 
-/** Answers an upgrade that nobody takes, which would stay open for ever. */
+/** Refuses an upgrade that no listener handles; its socket would otherwise stay open. */
 export const refuseUpgrade = (socket: Duplex, answer: Answer = refusals.upgradeRequired): void => {
   socket.on("error", () => socket.destroy())
   writeRaw(socket, answer)
 }
 
 export interface Options {
-  /** where a host has mounted the gate, such as `/voice`; empty when it stands alone */
+  /** where a host has mounted the gate, such as `/voice`; empty for the gate's own server */
   readonly basePath?: string
-  /** further routes beside the gate's own, such as the demo's page */
+  /** additional routes, such as the demo's page */
   readonly routes?: Layer.Layer<never, never, HttpRouter.HttpRouter>
 }
 
-/** The listeners over a gate; reads `Security.AllowedOrigins`, `Security.TrustedProxies` and `Server`. */
+/** The listeners of a gate; reads `Security.AllowedOrigins`, `Security.TrustedProxies` and `Server`. */
 export const layer = ({
   basePath = "",
   routes: more = Layer.empty,
@@ -159,17 +159,17 @@ export const layer = ({
       const serveStatic = yield* makeStatic
       const trusted = trustedProxies(Security.TrustedProxies)
       const clock = yield* Clock.Clock
-      // looking, acting and guessing are counted apart: whoever looks too often can still start
-      const looks = yield* askLimit(Security.StatusPerMinute)
-      const acts = yield* askLimit(Security.StatusPerMinute)
-      const guesses = yield* askLimit(Security.StatusPerMinute)
-      // each leaves something in the store: a token for a minute, or a browser's tickets for a day
-      const negotiations = yield* askLimit(Security.StatusPerMinute)
-      const hubConnections = yield* askLimit(Security.StatusPerMinute)
+      // separate limits for status polls, actions and unknown tickets: a client that polls too often can still start
+      const statusLimit = yield* localRateLimit(Security.StatusPerMinute)
+      const actionLimit = yield* localRateLimit(Security.StatusPerMinute)
+      const unknownTicketLimit = yield* localRateLimit(Security.StatusPerMinute)
+      // limited, because each writes to the store: a token for a minute, or a browser's tickets for a day
+      const negotiationLimit = yield* localRateLimit(Security.StatusPerMinute)
+      const hubConnectionLimit = yield* localRateLimit(Security.StatusPerMinute)
       const isOwnHost = makeHostCheck(Server.AllowedHosts)
       const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
       const scope = yield* Effect.scope
-      // a router of its own, built anew, whatever routers there are in the application around it
+      // its own fresh router, independent of any router in the host application
       const router = yield* HttpRouter.make
       const operators = Security.ConsoleToken === undefined ? Layer.empty : consoleRoutes
       yield* Layer.build(
@@ -178,13 +178,13 @@ export const layer = ({
         ),
       )
       const requestIdOf = makeRequestIds()
-      const named = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+      const withRequestId = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
         Effect.annotateLogs(router.asHttpEffect(), { requestId: headers["x-request-id"] }),
       )
-      const toRouter = yield* NodeHttpServer.makeHandler(named, { scope })
+      const toRouter = yield* NodeHttpServer.makeHandler(withRequestId, { scope })
       const run = Effect.runForkWith(yield* Effect.context<never>())
 
-      /** Runs an effect to its answer; an answer of undefined means that somebody else has taken the connection. */
+      /** Runs an effect to its answer; undefined means that the connection was taken over, as by an upgrade. */
       const answer = (
         effect: Effect.Effect<Answer | undefined>,
         requestId: string,
@@ -200,7 +200,7 @@ export const layer = ({
       }
 
       const documents = yield* makeDocuments((response, error) => {
-        run(Effect.logError("A document could not be prepared", Cause.die(error)))
+        run(Effect.logError("A document could not be rendered", Cause.die(error)))
         write(response, internalError)
       })
 
@@ -215,35 +215,35 @@ export const layer = ({
           millis: 0,
         })
 
-      /** Whether a request may be answered; else its connection is closed, since too many stand on it unanswered. */
+      /** Whether a request may be answered. Otherwise its connection is closed, because it has too many unanswered pipelined requests. */
       const admits = (request: IncomingMessage, response: ServerResponse): boolean => {
         const admission = admitPipelined(request, response)
         if (admission === "refuse") logRefusal({ request, status: 429, outcome: "too_many_pipelined" })
         return admission === "take"
       }
 
-      /** kept connections are to be closed with their next answer */
-      let leaving = false
+      /** keep-alive connections are closed with their next answer */
+      let closingConnections = false
       const unready = Effect.andThen(
         routed.drain,
         Effect.sync(() => {
-          leaving = true
+          closingConnections = true
         }),
       )
       const drain = Effect.all([gatekeeper.close, routed.drain, channel.drain, hub.drain], {
         concurrency: "unbounded",
         discard: true,
       })
-      // before the scope ends what its requests wait for
+      // registered last, so it runs before the scope closes what requests in progress depend on
       yield* Effect.addFinalizer(() => drain)
 
       let lastOrigin = ""
       let lastCors: RawHeaders = NO_HEADERS
-      /** A site's pages come from one origin, so the last one's headers are most often the next one's. */
+      /** Caches the headers of the last origin: most requests come from the same one. */
       const corsOf = (origin: string, verdict: OriginVerdict): RawHeaders => {
         if (origin !== lastOrigin) {
           lastOrigin = origin
-          lastCors = raw(corsHeaders(origin, verdict))
+          lastCors = rawHeaders(corsHeaders(origin, verdict))
         }
         return lastCors
       }
@@ -257,7 +257,7 @@ export const layer = ({
         return (request.url ?? "/").split("?", 1)[0] ?? "/"
       }
 
-      /** The hot route: plain callbacks around the one effect that decides. */
+      /** Hot path: plain callbacks around a single effect. */
       const sessionRequest = (
         request: IncomingMessage,
         address: string | undefined,
@@ -273,19 +273,20 @@ export const layer = ({
         })
       }
 
-      /** The refusal of an address that asks too often; one that is not known has other problems. */
-      const tooOften = (limit: typeof looks, address: string | undefined): Answer | undefined => {
-        const seconds = address === undefined ? 0 : limit.ask(address, clock.currentTimeMillisUnsafe())
+      /** The refusal of an address that exceeds the limit. An unknown address is refused elsewhere. */
+      const rateLimited = (limit: typeof statusLimit, address: string | undefined): Answer | undefined => {
+        const seconds = address === undefined ? 0 : limit.take(address, clock.currentTimeMillisUnsafe())
         return seconds === 0 ? undefined : askedTooOften(seconds)
       }
-      /** An open channel is bounded otherwise; here those are refused who asked for too many tickets that there are not. */
-      const tooManyGuesses = (address: string | undefined): Answer | undefined => {
-        const seconds = address === undefined ? 0 : guesses.wait(address, clock.currentTimeMillisUnsafe())
+      /** Refuses addresses that have asked for too many unknown tickets. Push connections have their own limit besides. */
+      const tooManyUnknownTickets = (address: string | undefined): Answer | undefined => {
+        const seconds =
+          address === undefined ? 0 : unknownTicketLimit.retryAfter(address, clock.currentTimeMillisUnsafe())
         return seconds === 0 ? undefined : askedTooOften(seconds)
       }
-      const guessed = (address: string | undefined, result: Answer | undefined): Answer | undefined => {
+      const countUnknownTicket = (address: string | undefined, result: Answer | undefined): Answer | undefined => {
         if (result?.outcome === "ticket_unknown" && address !== undefined) {
-          guesses.ask(address, clock.currentTimeMillisUnsafe())
+          unknownTicketLimit.take(address, clock.currentTimeMillisUnsafe())
         }
         return result
       }
@@ -294,7 +295,7 @@ export const layer = ({
         logRefusal,
         privateRequest: (request, response) => {
           if (!admits(request, response)) return
-          const began = log.now()
+          const startedAt = log.now()
           const path = pathOf(request)
           const id = requestIdOf(request)
           response.setHeader("x-request-id", id)
@@ -307,7 +308,7 @@ export const layer = ({
                 status: response.statusCode,
                 outcome: "private",
                 address: callerOf(request, trusted) ?? "",
-                millis: log.now() - began,
+                millis: log.now() - startedAt,
               }),
             )
           }
@@ -318,11 +319,11 @@ export const layer = ({
           const path = pathOf(request)
           const { method = "" } = request
           const id = requestIdOf(request)
-          const began = log.now()
+          const startedAt = log.now()
           const address = callerOf(request, trusted)
-          if (leaving) response.setHeader("connection", "close")
+          if (closingConnections) response.setHeader("connection", "close")
           let cors: RawHeaders | undefined
-          const written = (outcome: string): void =>
+          const logRequest = (outcome: string): void =>
             log.write({
               id,
               method,
@@ -330,7 +331,7 @@ export const layer = ({
               status: response.statusCode,
               outcome,
               address: address ?? "",
-              millis: log.now() - began,
+              millis: log.now() - startedAt,
             })
           let outcome: string | undefined
           const reply = (result: Answer | undefined): void => {
@@ -344,27 +345,27 @@ export const layer = ({
           if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
 
           if (path === REQUEST_PATH && request.method !== "OPTIONS") {
-            const last = (result: Answer | undefined): void => {
+            const finish = (result: Answer | undefined): void => {
               atEndOfTurn("answer", () => {
                 const ticket = result?.newTicket
-                const lost = ticket !== undefined && address !== undefined && isGone(request, response)
-                if (leaving && !response.headersSent) response.setHeader("connection", "close")
+                const undeliverable = ticket !== undefined && address !== undefined && isDisconnected(request, response)
+                if (closingConnections && !response.headersSent) response.setHeader("connection", "close")
                 reply(result)
-                written(result?.outcome ?? "")
-                // nobody would ever come for it
-                if (lost) run(routed.withdraw(ticket, address))
+                logRequest(result?.outcome ?? "")
+                // the caller will never learn this ticket
+                if (undeliverable) run(routed.withdraw(ticket, address))
               })
             }
-            if (!ownHost) return last(refusals.host)
-            return verdict === "foreign" ? last(refusals.origin) : sessionRequest(request, address, id, last)
+            if (!ownHost) return finish(refusals.host)
+            return verdict === "foreign" ? finish(refusals.origin) : sessionRequest(request, address, id, finish)
           }
 
           if (!isQuiet(path)) {
             response.on("close", () =>
-              written(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
+              logRequest(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
             )
           }
-          // others may write the headers from here on
+          // from here on the answer may be written by other modules
           request.headers["x-request-id"] = id
           response.setHeader("x-request-id", id)
           if (!ownHost) return reply(refusals.host)
@@ -376,7 +377,7 @@ export const layer = ({
             outcome = "document"
             return
           }
-          const routedPath = plain(path)
+          const routedPath = normalise(path)
           if (verdict === "foreign" && (routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH))
             return reply(refusals.origin)
           if (cors !== undefined && origin !== undefined) {
@@ -394,28 +395,33 @@ export const layer = ({
           if (path === REQUEST_PATH) return reply(refusals.postOnly)
           if (path === NEGOTIATE_PATH) {
             if (request.method !== "POST") return reply(refusals.postOnly)
-            const refusal = tooOften(negotiations, address)
+            const refusal = rateLimited(negotiationLimit, address)
             return refusal === undefined
               ? answer(hub.negotiate(request, verdict !== "anyone"), id, reply)
               : reply(refusal)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
           if (routedPath.startsWith(TICKETS_PATH)) {
-            const looking = method === "GET" || method === "HEAD"
-            const refusal = events === undefined ? tooOften(looking ? looks : acts, address) : tooManyGuesses(address)
+            const isRead = method === "GET" || method === "HEAD"
+            const refusal =
+              events === undefined
+                ? rateLimited(isRead ? statusLimit : actionLimit, address)
+                : tooManyUnknownTickets(address)
             if (refusal !== undefined) return reply(refusal)
           }
-          // from here on others write the headers too
+          // from here on headers are also written by other modules
           if (cors !== undefined) {
             response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? "", verdict))))
             cors = undefined
           }
           if (events !== undefined)
-            return answer(push.events(response, events, address ?? ""), id, (result) => reply(guessed(address, result)))
+            return answer(push.events(response, events, address ?? ""), id, (result) =>
+              reply(countUnknownTicket(address, result)),
+            )
           response.setHeader("x-content-type-options", "nosniff")
           if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
             response.setHeader("cache-control", "no-store")
-          // as RFC 9110 §9.3.2 wants it; node has noted already that no body follows
+          // HEAD is answered like GET (RFC 9110 §9.3.2); node already knows to send no body
           if (method === "HEAD") request.method = "GET"
           toRouter(request, response)
         },
@@ -437,7 +443,8 @@ export const layer = ({
             refuse(refusals.origin)
           } else {
             socket.on("error", () => socket.destroy())
-            const refusal = ticket === undefined ? tooOften(hubConnections, address) : tooManyGuesses(address)
+            const refusal =
+              ticket === undefined ? rateLimited(hubConnectionLimit, address) : tooManyUnknownTickets(address)
             if (refusal !== undefined) {
               refuse(refusal)
               return true
@@ -447,7 +454,7 @@ export const layer = ({
                 ? hub.upgrade(request, socket, head, address, verdict !== "anyone")
                 : push.upgrade(request, socket, head, ticket, address)
             answer(upgraded, requestIdOf(request), (result) => {
-              const refused = guessed(address, result)
+              const refused = countUnknownTicket(address, result)
               if (refused !== undefined) refuse(refused)
             })
           }

@@ -1,11 +1,11 @@
 /**
- * Which web pages may talk to the gate: those of its own origin, and those of `Security.AllowedOrigins`. CORS does not
- * cover a WebSocket's upgrade, so its `Origin` is checked here too; programs that send none are not browsers.
+ * Which web pages may access the gate: those of its own origin and of `Security.AllowedOrigins`. CORS does not cover WebSocket
+ * upgrades, so their `Origin` is checked here too. Clients that send no `Origin` are not browsers.
  */
 
 /**
- * What an `Origin` header means. `cross` is an origin that is listed by name, `anyone` one that only `*` lets in: both get the
- * headers of CORS, but cookies count for the former alone.
+ * The verdict on an `Origin` header. `cross` is an origin that is listed by name, `anyone` one that only `*` allows. Both get CORS
+ * headers; cookies are trusted only for `cross`.
  */
 export type OriginVerdict = "none" | "same" | "cross" | "anyone" | "foreign"
 
@@ -28,29 +28,29 @@ export const makeOriginCheck = (allowed: ReadonlyArray<string>) => {
 const PREFLIGHT_SECONDS = "600"
 
 /**
- * Who may read the answer. An origin that is listed is named exactly and may send credentials, because the existing widget's
- * SignalR client does; a page that only `*` lets in may not.
+ * Who may read the answer. A listed origin is named exactly and may send credentials, because the existing widget's SignalR client
+ * does; an origin that only `*` allows may not.
  */
-const reader = (origin: string, verdict: OriginVerdict): Readonly<Record<string, string>> =>
+const allowOrigin = (origin: string, verdict: OriginVerdict): Readonly<Record<string, string>> =>
   verdict === "anyone"
     ? { "access-control-allow-origin": "*" }
     : { "access-control-allow-origin": origin, "access-control-allow-credentials": "true" }
 
 /** The headers that let a page of this origin read the answer. */
 export const corsHeaders = (origin: string, verdict: OriginVerdict): Readonly<Record<string, string>> => ({
-  ...reader(origin, verdict),
-  // the date tells a page how far its clock is from the gate's, whose deadlines it shows
+  ...allowOrigin(origin, verdict),
+  // pages use the date to correct for clock differences when they show the gate's deadlines
   "access-control-expose-headers": "date, retry-after, ratelimit, ratelimit-policy, x-request-id",
   vary: "Origin",
 })
 
-/** @param negotiates whether it is for the hub's negotiation, which a client without cookies proves itself to by a token */
+/** @param negotiates whether the preflight is for the hub's negotiation, where a client without cookies sends a token */
 export const preflightHeaders = (
   origin: string,
   verdict: OriginVerdict,
   negotiates: boolean,
 ): Readonly<Record<string, string>> => ({
-  ...reader(origin, verdict),
+  ...allowOrigin(origin, verdict),
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
   "access-control-allow-headers": `content-type, x-request-id, x-requested-with, x-signalr-user-agent${negotiates ? ", authorization" : ""}`,
   "access-control-max-age": PREFLIGHT_SECONDS,

@@ -1,14 +1,14 @@
 /**
- * Every problem that the gate answers with, declared once: its status, its codes, and the members and headers that it has beside
- * those of all problem documents (RFC 9457). The OpenAPI document is made of these declarations, and `tell` makes the answers.
+ * Declares every problem document (RFC 9457) that the gate answers with: status, codes, and additional members and headers. The OpenAPI
+ * document is generated from these declarations, and `make` creates the answers.
  */
 import { Schema } from "effect"
 import { Blocked, FieldIssue, InvalidRequest, NotYourTurn, RateLimited, TicketOver } from "../Session.ts"
 
 type Fields = Schema.Struct.Fields
 
-/** One problem as it is told to a caller. Its members and headers are those that the problem declares. */
-export interface Told<Code extends string = string, Members = object> {
+/** One problem with its values, as sent to a caller. */
+export interface ProblemDetails<Code extends string = string, Members = object> {
   readonly status: number
   readonly code: Code
   readonly detail: string
@@ -19,13 +19,13 @@ export interface Told<Code extends string = string, Members = object> {
 export interface Problem<Code extends string = string> {
   readonly status: number
   readonly codes: ReadonlyArray<Code>
-  /** for the document, where the code does not say it */
+  /** for the OpenAPI document, if the code does not explain itself */
   readonly remark: string
   readonly headers: Fields
   readonly body: Schema.Codec<unknown, unknown>
 }
 
-/** What every problem document has. `message` repeats `detail` under the name that the existing widget reads. */
+/** The schema of a problem document. `message` repeats `detail` under the name that the existing widget reads. */
 const bodyOf = <const Code extends string, Members extends Fields>(
   identifier: string,
   status: number,
@@ -53,18 +53,18 @@ const problem = <const Code extends string, Members extends Fields, Headers exte
   remark,
   headers,
   body: bodyOf(identifier, status, codes, members),
-  tell: <const Given extends Code>(
+  make: <const Given extends Code>(
     code: Given,
     detail: string,
     given: Schema.Struct.Type<Members>,
     sent: Readonly<Record<keyof Headers & string, string>>,
-  ): Told<Given, Schema.Struct.Type<Members>> => ({ status, code, detail, members: given, headers: sent }),
+  ): ProblemDetails<Given, Schema.Struct.Type<Members>> => ({ status, code, detail, members: given, headers: sent }),
 })
 
-/** A problem that has nothing beside its code. */
+/** A problem without additional members or headers. */
 const plain = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
-  const { tell, ...declared } = problem(identifier, status, [code], { members: {}, headers: {}, remark })
-  return { ...declared, tell: (detail: string) => tell(code, detail, {}, {}) }
+  const { make, ...declared } = problem(identifier, status, [code], { members: {}, headers: {}, remark })
+  return { ...declared, make: (detail: string) => make(code, detail, {}, {}) }
 }
 
 const seconds = Schema.Int.annotate({ description: "When to try again, in seconds." })
@@ -72,14 +72,14 @@ const retryHeader = {
   "retry-after": Schema.String.check(Schema.isPattern(/^\d+$/)).annotate({ description: "In seconds." }),
 }
 
-/** A problem that says when to try again, in a header and in a member. */
+/** A problem with a retry delay, in a header and a member. */
 const retried = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
   const members = { retryAfterSeconds: seconds }
-  const { tell, ...declared } = problem(identifier, status, [code], { members, headers: retryHeader, remark })
+  const { make, ...declared } = problem(identifier, status, [code], { members, headers: retryHeader, remark })
   return {
     ...declared,
-    tell: (detail: string, retryAfterSeconds: number) =>
-      tell(code, detail, { retryAfterSeconds }, { "retry-after": String(retryAfterSeconds) }),
+    make: (detail: string, retryAfterSeconds: number) =>
+      make(code, detail, { retryAfterSeconds }, { "retry-after": String(retryAfterSeconds) }),
   }
 }
 
@@ -88,7 +88,7 @@ const wrongFields = {
   headers: {},
 }
 
-/** All of them. Those of an endpoint are listed in `Api.ts`, and what each error of the gate is in `failures.ts`. */
+/** All problems. `Api.ts` lists those of each endpoint; `failures.ts` maps the gate's errors to them. */
 export const problems = {
   invalidRequest: problem("InvalidRequest", 400, InvalidRequest.fields.code.literals, wrongFields),
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
@@ -106,26 +106,31 @@ export const problems = {
   notYourTurn: problem("NotYourTurn", 409, NotYourTurn.fields.code.literals, {
     members: { queuePosition: NotYourTurn.fields.queuePosition },
     headers: {},
-    remark: "after `agent_busy` and `agent_unavailable` the ticket is at its own place, and is called again",
+    remark: "after `agent_busy` and `agent_unavailable` the ticket keeps its place and will be called again",
   }),
   ticketOver: problem("TicketOver", 410, ["ticket_over"], { members: { state: TicketOver.fields.state }, headers: {} }),
   bodyTooLarge: plain("BodyTooLarge", 413, "body_too_large"),
   unsupportedMediaType: plain("UnsupportedMediaType", 415, "unsupported_media_type"),
-  hostNotAllowed: plain("HostNotAllowed", 421, "host_not_allowed", "`Host` is no name of this gate"),
-  requestRefused: plain("RequestRefused", 422, "request_refused", "the platform does not accept what the request says"),
+  hostNotAllowed: plain("HostNotAllowed", 421, "host_not_allowed", "`Host` is not a name of this gate"),
+  requestRefused: plain(
+    "RequestRefused",
+    422,
+    "request_refused",
+    "the platform does not accept the content of the request",
+  ),
   rateLimited: problem("RateLimited", 429, ["rate_limited"], {
     members: { retryAfterSeconds: seconds, limit: RateLimited.fields.limit },
     headers: {
       ...retryHeader,
-      "ratelimit-policy": Schema.String.annotate({ description: "Every budget of the caller." }),
-      ratelimit: Schema.String.annotate({ description: "The budget that is used up." }),
+      "ratelimit-policy": Schema.String.annotate({ description: "Every rate limit of the caller." }),
+      ratelimit: Schema.String.annotate({ description: "The exhausted rate limit." }),
     },
-    remark: "the caller's budgets are used up; with `limit`, `RateLimit-Policy` and `RateLimit`",
+    remark: "a rate limit of the caller is exhausted; with `limit`, `RateLimit-Policy` and `RateLimit`",
   }),
-  askedTooOften: retried("AskedTooOften", 429, "rate_limited", "this address asks too often"),
+  askedTooOften: retried("AskedTooOften", 429, "rate_limited", "too many requests from this address"),
   tooManyConnections: retried("TooManyConnections", 429, "too_many_connections"),
   internalError: plain("InternalError", 500, "internal_error"),
-  bodyAlreadyRead: plain("BodyAlreadyRead", 500, "body_already_read", "of a gate that is mounted behind a body parser"),
+  bodyAlreadyRead: plain("BodyAlreadyRead", 500, "body_already_read", "the gate is mounted behind a body parser"),
   platformRejected: retried("PlatformRejected", 502, "platform_rejected"),
   queueFull: retried("QueueFull", 503, "queue_full"),
   draining: retried("Draining", 503, "draining"),
@@ -135,6 +140,6 @@ export const problems = {
   gateClosed: problem("GateClosed", 503, ["gate_closed"], {
     members: {},
     headers: retryHeader,
-    remark: "of a gate that its host has closed",
+    remark: "the host has closed the gate",
   }),
 }

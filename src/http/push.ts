@@ -1,6 +1,6 @@
 /**
- * Push over WebSocket and Server-Sent Events, on the same path. A connection is taken on by the push channel before the
- * ticket is looked up, and told nothing before it is upgraded: what happens in between is kept for it.
+ * Push over WebSocket and Server-Sent Events, on the same path. A connection is registered with the push channel before its ticket is
+ * looked up. Events that occur before the connection is upgraded are buffered.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -13,7 +13,7 @@ import { type CloseReason, type Connection, type Opened, PushChannel } from "../
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
-import { tell } from "./failures.ts"
+import { toProblem } from "./failures.ts"
 
 /** WebSocket close codes (RFC 6455 §7.4): 1000 normal, 1001 going away, 1008 policy, 1013 try again later. */
 const closeCodes: Record<CloseReason, number> = {
@@ -23,17 +23,17 @@ const closeCodes: Record<CloseReason, number> = {
   dead: 1001,
   replaced: 1008,
 }
-/** A client's message is `{"type":"start"}` or `{"type":"leave"}`; more is not expected. */
+/** A client's messages are `{"type":"start"}` and `{"type":"leave"}`; none is longer. */
 const MAX_MESSAGE_BYTES = 1024
-/** So many messages of a client are answered while its connection lasts; a person presses few buttons. */
+/** Maximum messages of a client on one connection. */
 const MAX_MESSAGES = 100
-/** So many pings of a client are answered between two beats. */
+/** Maximum pings of a client between two heartbeats. */
 const MAX_PINGS = 100
-/** How long a client has to answer a close, in milliseconds. */
-const CLOSE_MILLIS = 2_000
+/** How long a client may take to answer a close frame, in milliseconds. */
+const CLOSE_TIMEOUT_MILLIS = 2_000
 
-/** Where a connection's bytes go, once it is open. */
-interface Wire {
+/** The transport of an open connection. */
+interface Transport {
   readonly write: (event: PushEvent, text: string) => void
   readonly backlog: () => number
   readonly beat: () => boolean
@@ -41,76 +41,76 @@ interface Wire {
 }
 
 /**
- * A connection that keeps what it is told until its wire is there. A class, as the next, because ten thousand of them are held:
- * closures would take twice the memory.
+ * A connection that buffers events until its transport is open. This and the next are classes, because closures would take twice the
+ * memory, and there may be ten thousand of them.
  */
-class Deferred implements Connection {
-  private wire: Wire | undefined = undefined
+class BufferedConnection implements Connection {
+  private transport: Transport | undefined = undefined
   private closed: CloseReason | undefined = undefined
-  private kept: Array<readonly [PushEvent, string]> | undefined = []
-  /** starts that its peer has asked for, and that are not answered yet */
-  private owed = 0
-  /** it is sent elsewhere when they are */
-  private leaving = false
+  private buffer: Array<readonly [PushEvent, string]> | undefined = []
+  /** starts that the client has requested and that are not answered yet */
+  private pendingStarts = 0
+  /** closes when they are answered */
+  private draining = false
 
   send(event: PushEvent, text: string): void {
-    if (event.type === "reconnect" && this.owed > 0) this.kept = [...(this.kept ?? []), [event, text]]
-    else if (this.wire === undefined) this.kept?.push([event, text])
-    else this.wire.write(event, text)
+    if (event.type === "reconnect" && this.pendingStarts > 0) this.buffer = [...(this.buffer ?? []), [event, text]]
+    else if (this.transport === undefined) this.buffer?.push([event, text])
+    else this.transport.write(event, text)
   }
 
   backlog(): number {
-    return this.wire?.backlog() ?? 0
+    return this.transport?.backlog() ?? 0
   }
 
   beat(): boolean {
-    return this.wire?.beat() ?? true
+    return this.transport?.beat() ?? true
   }
 
   close(reason: CloseReason): void {
-    if (reason === "shutdown" && this.owed > 0) {
-      this.leaving = true
+    if (reason === "shutdown" && this.pendingStarts > 0) {
+      this.draining = true
       return
     }
     this.closed = reason
-    this.wire?.close(reason)
+    this.transport?.close(reason)
   }
 
-  open(to: Wire): void {
-    this.wire = to
+  open(to: Transport): void {
+    this.transport = to
     this.flush(to)
     if (this.closed !== undefined) to.close(this.closed)
   }
 
-  /** Until this start is answered, the connection stays: it is where the answer is waited for. */
-  answering(start: Effect.Effect<void>): Effect.Effect<void> {
+  /** Keeps the connection open until this start is answered, because the client waits for the answer on it. */
+  whileStarting(start: Effect.Effect<void>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.owed++
+      this.pendingStarts++
       return Effect.ensuring(
         start,
         Effect.sync(() => {
-          if (--this.owed > 0 || !this.leaving) return
-          if (this.wire !== undefined) this.flush(this.wire)
+          if (--this.pendingStarts > 0 || !this.draining) return
+          if (this.transport !== undefined) this.flush(this.transport)
           this.close("shutdown")
         }),
       )
     })
   }
 
-  private flush(to: Wire): void {
-    for (const [event, text] of this.kept ?? []) to.write(event, text)
-    this.kept = undefined
+  private flush(to: Transport): void {
+    for (const [event, text] of this.buffer ?? []) to.write(event, text)
+    this.buffer = undefined
   }
 }
 
-/** An open WebSocket as a wire. */
-class WebSocketWire implements Wire {
+/** An open WebSocket as a transport. */
+class WebSocketTransport implements Transport {
   private readonly ws: WebSocket
-  /** it has answered since the last beat */
+  /** it has answered since the last heartbeat */
   alive = true
   private messages = 0
   private pings = 0
-  private refused = false
+  private limitExceeded = false
 
   constructor(ws: WebSocket) {
     this.ws = ws
@@ -132,12 +132,12 @@ class WebSocketWire implements Wire {
     return true
   }
 
-  /** Counts a message or ping of the client. One too many closes the connection, and nothing more of it is read. */
+  /** Counts a message or ping of the client. Beyond the limit the connection is closed and read no further. */
   admits(what: "message" | "ping"): boolean {
-    if (this.refused) return false
+    if (this.limitExceeded) return false
     const admitted = what === "ping" ? ++this.pings <= MAX_PINGS : ++this.messages <= MAX_MESSAGES
     if (!admitted) {
-      this.refused = true
+      this.limitExceeded = true
       this.ws.close(closeCodes.replaced, "too many messages")
       this.ws.pause()
     }
@@ -159,7 +159,7 @@ const SERVER_OPTIONS = {
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: MAX_MESSAGE_BYTES,
-  closeTimeout: CLOSE_MILLIS,
+  closeTimeout: CLOSE_TIMEOUT_MILLIS,
 }
 
 export interface Push {
@@ -173,7 +173,7 @@ export interface Push {
   readonly events: (response: ServerResponse, ticket: string, address: string) => Effect.Effect<Answer | undefined>
 }
 
-/** Each answers with a refusal, or undefined when the connection is open. */
+/** Both return a refusal, or undefined if the connection is open. */
 export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeeper | PushChannel> =>
   Effect.gen(function* () {
     const gatekeeper = yield* Gatekeeper
@@ -181,40 +181,45 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const server = new WebSocketServer(SERVER_OPTIONS)
 
-    /** Takes the connection on and says what it has to know; `wire` opens it when nothing stands against it. */
+    /** Registers the connection and sends the ticket's current state. `openTransport` runs if the ticket exists. */
     const attach = (
       ticket: string,
       address: string,
-      gone: () => boolean,
-      wire: (opened: Opened, connection: Deferred) => void,
+      isClosed: () => boolean,
+      openTransport: (opened: Opened, connection: BufferedConnection) => void,
     ): Effect.Effect<Answer | undefined> =>
       Effect.gen(function* () {
-        const deferred = new Deferred()
-        const opened = yield* channel.open(ticket, limitKey(address), deferred)
+        const connection = new BufferedConnection()
+        const opened = yield* channel.open(ticket, limitKey(address), connection)
         const exit = yield* Effect.exit(gatekeeper.attach(ticket))
-        if (Exit.isFailure(exit) || gone()) {
+        if (Exit.isFailure(exit) || isClosed()) {
           opened.close()
           return yield* Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.succeed(undefined)
         }
         if (exit.value !== undefined) opened.send(exit.value)
-        wire(opened, deferred)
-        if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), gone, opened.send))
+        openTransport(opened, connection)
+        if (exit.value === undefined) run(awaitStart(gatekeeper.attach(ticket), isClosed, opened.send))
         return undefined
       }).pipe(Effect.catch((error) => Effect.succeed(failed(error, basePath))))
 
-    /** What a client asked for over its WebSocket. */
-    const obey = (ticket: string, opened: Opened, connection: Deferred, message: string): Effect.Effect<void> => {
+    /** Handles a client's command. */
+    const handleCommand = (
+      ticket: string,
+      opened: Opened,
+      connection: BufferedConnection,
+      message: string,
+    ): Effect.Effect<void> => {
       const answer = (event: PushEvent): Effect.Effect<void> => Effect.sync(() => opened.send(event))
       const refuse = (code: string, text: string): Effect.Effect<void> => answer({ type: "error", code, message: text })
       if (message === "start") {
         const started = Effect.matchEffect(gatekeeper.start(ticket), {
           onFailure: (error) => {
-            const { code, detail } = tell(error)
+            const { code, detail } = toProblem(error)
             return refuse(code, detail)
           },
           onSuccess: ({ sessionId, webSocketUrl }) => answer({ type: "session", webSocketUrl, sessionId }),
         })
-        return connection.answering(started)
+        return connection.whileStarting(started)
       }
       if (message === "leave") {
         return Effect.matchEffect(gatekeeper.leave(ticket), {
@@ -225,20 +230,20 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
       return refuse("invalid_message", 'Expected {"type":"start"} or {"type":"leave"}.')
     }
 
-    /** Serves an open WebSocket. Apart from its upgrade, whose request would else be kept for as long as it is open. */
-    const serve = (ws: WebSocket, ticket: string, opened: Opened, connection: Deferred): void => {
-      const wire = new WebSocketWire(ws)
+    /** Serves an open WebSocket. A separate function, so that no closure keeps the upgrade's request in memory. */
+    const serve = (ws: WebSocket, ticket: string, opened: Opened, connection: BufferedConnection): void => {
+      const transport = new WebSocketTransport(ws)
       ws.on("pong", () => {
-        wire.alive = true
+        transport.alive = true
       })
-      ws.on("ping", () => wire.admits("ping"))
+      ws.on("ping", () => transport.admits("ping"))
       ws.on("error", terminateThis)
       ws.on("message", (data, isBinary) => {
-        if (!wire.admits("message")) return
-        wire.alive = true
-        run(obey(ticket, opened, connection, isBinary ? "" : commandOf(String(data))))
+        if (!transport.admits("message")) return
+        transport.alive = true
+        run(handleCommand(ticket, opened, connection, isBinary ? "" : commandOf(String(data))))
       })
-      connection.open(wire)
+      connection.open(transport)
     }
 
     return {
@@ -248,7 +253,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
           address,
           () => socket.destroyed,
           (opened, connection) => {
-            // a handshake that ws refuses ends with the socket and never reaches the callback
+            // the socket's close also covers a handshake that ws refuses, for which the callback is never called
             socket.on("close", opened.close)
             server.handleUpgrade(request, socket, head, (ws) => serve(ws, ticket, opened, connection))
           },
@@ -271,7 +276,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
               write: (event, text) => response.write(`event: ${event.type}\ndata: ${text}\n\n`),
               backlog: () => response.writableLength,
               beat: () => !response.destroyed && response.write(": beat\n\n") !== undefined,
-              // the end of a response waits for a peer that reads no more
+              // `end` would wait for a client that no longer reads
               close: (reason) => (reason === "dead" || reason === "lagging" ? response.destroy() : response.end()),
             })
           },
@@ -279,7 +284,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
     }
   })
 
-/** The command of a client's message, or empty when it is none. */
+/** The command in a client's message; empty if there is none. */
 const commandOf = (text: string): string => {
   try {
     const message: unknown = JSON.parse(text)

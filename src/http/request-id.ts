@@ -1,11 +1,11 @@
-/** What a request is called in the log and in its answer: the `X-Request-Id` that it came with, or one of the gate's own. */
+/** The id of a request in the log and in its answer: its own `X-Request-Id`, or a generated one. */
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 
-/** An id from outside is bounded, and of characters that mean nothing in a log. */
+/** An id from a client is accepted only if it is short and has only characters that are safe in a log. */
 const PLAIN = /^[A-Za-z0-9._~:+/=@-]{1,64}$/
 
-/** Names requests: a counter after a text that is random for each process costs next to nothing. */
+/** Generates ids from a prefix that is random for each process and a counter, which is cheap. */
 export const makeRequestIds = (): ((request: IncomingMessage) => string) => {
   const prefix = randomBytes(6).toString("hex")
   let count = 0

@@ -1,4 +1,4 @@
-/** Everything that is neither on the path of every request nor a document: tickets, webhooks and health, on Effect's router. */
+/** Tickets, webhooks and health on Effect's router. The session request and documents bypass it. */
 import { IncomingMessage } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Effect, Layer } from "effect"
@@ -8,11 +8,11 @@ import { Documented, Routed } from "./Api.ts"
 import { type Answer, internalError, methodNotAllowed, refusals } from "./answer.ts"
 import { Routes } from "./routes.ts"
 
-/** How the access log names what the router answered. */
+/** The outcomes of the router's answers, for the access log. */
 const outcomes = new WeakMap<IncomingMessage, string>()
 export const routedOutcome = (request: IncomingMessage): string | undefined => outcomes.get(request)
 
-/** Sends an answer, and keeps its outcome for the access log. */
+/** Sends an answer and records its outcome for the access log. */
 export const respond = <R>(
   answer: Effect.Effect<Answer, never, R>,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest> =>
@@ -27,7 +27,7 @@ export const respond = <R>(
       : HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] ?? "application/json" })
   })
 
-/** The node request behind the router's; the gate is served by node alone. */
+/** The node request of the current request. */
 export const incoming = Effect.map(HttpServerRequest.HttpServerRequest, ({ source }) => {
   if (source instanceof IncomingMessage) return source
   throw new TypeError("the gate's routes are served by node:http alone")
@@ -54,7 +54,7 @@ const operations = HttpApiBuilder.group(Routed, "Operations", (handlers) =>
   ),
 )
 
-/** The methods of every documented path, to tell a wrong method from a wrong path. */
+/** The methods of every documented path, to distinguish a wrong method from a wrong path. */
 const methods: ReadonlyArray<{ readonly path: RegExp; readonly allowed: string }> = (() => {
   const byPath = new Map<string, Array<string>>()
   HttpApi.reflect(Documented, {
@@ -82,7 +82,7 @@ const fallback = HttpRouter.add(
   ),
 )
 
-/** All routes of the router, with their node adapter's services. */
+/** All routes of the router, with the services of the node adapter. */
 export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | Routes> = Layer.mergeAll(
   HttpApiBuilder.layer(Routed).pipe(Layer.provide([tickets, webhooks, operations])),
   fallback,

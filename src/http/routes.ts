@@ -1,4 +1,4 @@
-/** The gate's operations over HTTP: each takes what it needs of a request and answers with a value. Nothing fails. */
+/** The gate's operations over HTTP. Each returns an answer; none fails. */
 import type { IncomingMessage } from "node:http"
 import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
@@ -7,17 +7,17 @@ import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { askLimit } from "./ask-limit.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
+import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
 export class Routes extends Context.Service<
   Routes,
   {
-    /** A session request's body, from the caller with this address. */
+    /** Handles the body of a session request from this address. */
     readonly request: (body: string, address: string) => Effect.Effect<Answer>
-    /** Takes back the ticket of an answer that could not be given. */
+    /** Withdraws the ticket of an answer that could not be delivered. */
     readonly withdraw: (ticket: string, address: string) => Effect.Effect<void>
     readonly status: (ticket: string) => Effect.Effect<Answer>
     readonly start: (ticket: string) => Effect.Effect<Answer>
@@ -25,7 +25,7 @@ export class Routes extends Context.Service<
     readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
     readonly live: Effect.Effect<Answer>
     readonly ready: Effect.Effect<Answer>
-    /** Makes `ready` say no, before the server stops. */
+    /** Turns `ready` false before the server stops. */
     readonly drain: Effect.Effect<void>
   }
 >()("voicegate/http/Routes") {}
@@ -33,13 +33,13 @@ export class Routes extends Context.Service<
 const PING_EVERY_NANOS = 1_000_000_000n
 
 /**
- * The ticket that a request names, null and undefined for none. Such a request asks for its state, and keeps its place, before
- * any limit is looked at.
+ * The ticket that a request names; null or undefined if none. Such a request returns the ticket's state and counts as presence before
+ * any rate limit is checked.
  */
 const namedTicket = (body: unknown): unknown =>
   Predicate.hasProperty(body, "uniqueRequestId") ? body.uniqueRequestId : undefined
 
-/** `basePath` is where a host has mounted the gate; empty when it stands alone. */
+/** `basePath` is where a host has mounted the gate; empty for the gate's own server. */
 export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper | Settings | Store> =>
   Layer.effect(
     Routes,
@@ -48,25 +48,25 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const { Security } = yield* Settings
       const store = yield* Store
       const clock = yield* Clock.Clock
-      const rejoins = yield* askLimit(Security.StatusPerMinute)
+      const rejoinLimit = yield* localRateLimit(Security.StatusPerMinute)
       let draining = false
-      const [lastPing, forgetPing] = yield* Effect.cachedInvalidateWithTTL(
+      const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
         Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),
         Duration.infinity,
       )
-      /** when the store was pinged last, on the clock that nobody sets (ns) */
+      /** time of the last ping on the monotonic clock (ns) */
       let pingedAt: bigint | undefined
-      /** Whether the store takes writes; it is asked once a second at most, however many ask here. */
-      const stored = Effect.suspend(() => {
+      /** Whether the store accepts writes; cached for a second, so that readiness probes do not add up. */
+      const isStoreReady = Effect.suspend(() => {
         const now = clock.monotonicTimeNanosUnsafe()
         if (pingedAt !== undefined && now - pingedAt < PING_EVERY_NANOS) return lastPing
         pingedAt = now
-        return Effect.andThen(forgetPing, lastPing)
+        return Effect.andThen(invalidatePing, lastPing)
       })
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
         Effect.succeed(answers.failed(error, basePath))
-      const requested = {
+      const toAnswer = {
         onFailure: failed,
         onSuccess: (session: Started): Effect.Effect<Answer> => Effect.succeed(answers.started(session)),
       }
@@ -76,11 +76,11 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           const body = parseJson(text)
           if (Result.isFailure(body)) return Effect.succeed(body.failure)
           const named = namedTicket(body.success)
-          const asked = Effect.matchEffect(gatekeeper.request(body.success, { address }), requested)
-          if (named === undefined || named === null) return asked
-          const seconds = rejoins.ask(address, clock.currentTimeMillisUnsafe())
+          const answer = Effect.matchEffect(gatekeeper.request(body.success, { address }), toAnswer)
+          if (named === undefined || named === null) return answer
+          const seconds = rejoinLimit.take(address, clock.currentTimeMillisUnsafe())
           if (seconds > 0) return Effect.succeed(answers.askedTooOften(seconds))
-          return Effect.map(asked, (answer) => {
+          return Effect.map(answer, (answer) => {
             const { newTicket, ...known } = answer
             return newTicket === named ? known : answer
           })
@@ -91,7 +91,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             onFailure: failed,
             onSuccess: (status) => Effect.succeed(answers.json(200, status, status.state)),
           }),
-        start: (ticket) => Effect.matchEffect(gatekeeper.start(ticket), requested),
+        start: (ticket) => Effect.matchEffect(gatekeeper.start(ticket), toAnswer),
         leave: (ticket) =>
           Effect.matchEffect(gatekeeper.leave(ticket), {
             onFailure: failed,
@@ -115,13 +115,13 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               },
               yield* store.now,
             )
-            if (refusal !== undefined) return answers.refused(problems.webhookUnauthorized.tell(refusal))
+            if (refusal !== undefined) return answers.refused(problems.webhookUnauthorized.make(refusal))
             const body = yield* Effect.fromResult(parseJson(rawBody))
             const ids = sessionIdsOf(body)
             if (ids === undefined) {
               const errors = [{ field: "ConversationSessionId", message: "Expected a session id" }]
               const detail = "ConversationSessionId: Expected a session id."
-              return answers.refused(problems.invalidWebhook.tell("invalid_request", detail, { errors }, {}))
+              return answers.refused(problems.invalidWebhook.make("invalid_request", detail, { errors }, {}))
             }
             const released = yield* Effect.mapError(gatekeeper.sessionEnded(ids), (error) =>
               answers.failed(error, basePath),
@@ -131,13 +131,13 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
         ready: Effect.gen(function* () {
           const notReady = (detail: string): Answer =>
-            answers.refused(problems.notReady.tell("not_ready", detail, {}, { "retry-after": "1" }))
+            answers.refused(problems.notReady.make("not_ready", detail, {}, { "retry-after": "1" }))
           if (draining) return notReady("The gate is shutting down.")
-          if (!(yield* stored)) return notReady("The store cannot be reached, or takes no writes.")
-          const unserved = yield* gatekeeper.queueProblem
-          if (unserved !== undefined) return notReady(unserved)
-          const unknown = yield* gatekeeper.capacityProblem
-          if (unknown !== undefined) return notReady(unknown)
+          if (!(yield* isStoreReady)) return notReady("The store cannot be reached or does not accept writes.")
+          const queueProblem = yield* gatekeeper.queueProblem
+          if (queueProblem !== undefined) return notReady(queueProblem)
+          const capacityProblem = yield* gatekeeper.capacityProblem
+          if (capacityProblem !== undefined) return notReady(capacityProblem)
           return answers.json(200, { status: "ready" }, "ready")
         }),
         drain: Effect.sync(() => {

@@ -1,44 +1,44 @@
 /**
- * The gate's own node server. Shutting down says that it is not ready, stops accepting, tells open channels to come back
- * elsewhere, lets what is in flight finish over every transport, and is over within ten seconds.
+ * The gate's own node server. On shutdown it turns readiness false, stops accepting connections, tells push connections to reconnect
+ * elsewhere, and lets requests in progress finish. A shutdown takes at most ten seconds.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Context, Effect, Layer, Metric, Schema } from "effect"
-import { CLOSE_MILLIS } from "../gatekeeper/closing.ts"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
+import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { refusals } from "./answer.ts"
-import { capConnections } from "./connections.ts"
+import { limitConnections } from "./connection-limit.ts"
 import { Listeners, refuseUpgrade, write } from "./listeners.ts"
 
-/** How long it says that it is not ready before it stops accepting: load balancers ask about once a second. */
+/** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
 export const NOTICE_MILLIS = 1_000
-/** How long what is in flight may take to finish. */
+/** How long requests in progress may take to finish (ms). */
 export const DRAIN_MILLIS = CLOSE_MILLIS
-/** A client must have sent its request in this time: slow ones hold connections for nothing. */
+/** A client must have sent its whole request within this time (ms). */
 const REQUEST_TIMEOUT_MILLIS = 20_000
 const HEADERS_TIMEOUT_MILLIS = 10_000
-/** How often node looks for them; half a minute unless told, which is longer than what they are allowed. */
-const LOOK_MILLIS = 1_000
+/** How often node checks these timeouts (ms). Its default, half a minute, is longer than the timeouts. */
+const TIMEOUT_CHECK_MILLIS = 1_000
 /**
- * How long an answer may stand without a byte of it being read, before the connection is closed. Longer than the gate takes for
- * any answer, and than events are silent (15 s).
+ * A connection without any traffic for this time is closed (ms), such as one whose client does not read its answer. Longer than any
+ * answer takes, and than the interval of heartbeats on event streams (15 s).
  */
 export const UNREAD_MILLIS = 60_000
-/** Longer than common proxies keep theirs, which therefore close first. */
+/** Keep-alive timeout (ms). Longer than that of common proxies, so that they close first. */
 const KEEP_ALIVE_MILLIS = 65_000
 
 /**
- * So many connections may stand before they are accepted; the system's own limit (net.core.somaxconn) counts where it is less.
- * With Node's 511, thousands who reconnect at once are dropped by the system, and wait for minutes until they try again.
+ * Maximum connections waiting to be accepted; the system's limit (net.core.somaxconn) applies if it is lower. With Node's default of
+ * 511, the system drops connections when thousands of clients reconnect at once, and those retry only after minutes.
  */
 const BACKLOG = 65_535
 
-/** The address cannot be listened on. */
+/** The server cannot listen on its address. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { message: Schema.String }) {}
 
 /** The running server. */
@@ -48,13 +48,15 @@ export class GateServer extends Context.Service<
     /** `http://host:port`; a wildcard host is shown as loopback */
     readonly url: string
     readonly port: number
-    /** where what is private is served; undefined when nothing is */
+    /** the URL of the private port; undefined if nothing is private */
     readonly privateUrl: string | undefined
   }
 >()("voicegate/http/GateServer") {}
 
-/** What node answers to bytes that are no request. Any other error is a connection that was lost. */
-const unreadable = (code: string | undefined): { readonly status: number; readonly outcome: string } | undefined => {
+/** What node answers to bytes that are not a valid request. Any other error is a lost connection. */
+const parserErrorAnswer = (
+  code: string | undefined,
+): { readonly status: number; readonly outcome: string } | undefined => {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return { status: 408, outcome: "request_timeout" }
   if (code === "HPE_HEADER_OVERFLOW") return { status: 431, outcome: "malformed_request" }
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return { status: 413, outcome: "malformed_request" }
@@ -68,14 +70,14 @@ const serverOf = (onRequest: OnRequest, logRefusal: Listeners["Service"]["logRef
     {
       requestTimeout: REQUEST_TIMEOUT_MILLIS,
       headersTimeout: HEADERS_TIMEOUT_MILLIS,
-      connectionsCheckingInterval: LOOK_MILLIS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MILLIS,
       keepAliveTimeout: KEEP_ALIVE_MILLIS,
       // some clients offer HTTP/2 with every request (`Upgrade: h2c`), which is theirs to offer and ours to ignore
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
     },
     {
       unreadable: ({ code }, remoteAddress = "") => {
-        const answered = unreadable(code)
+        const answered = parserErrorAnswer(code)
         if (answered !== undefined) logRefusal({ ...answered, address: canonicalAddress(remoteAddress) ?? "" })
       },
     },
@@ -85,7 +87,7 @@ const serverOf = (onRequest: OnRequest, logRefusal: Listeners["Service"]["logRef
   return server
 }
 
-/** A server that answers by these listeners, with limits to how slow a client may be. It does not listen yet. */
+/** A server with these listeners and with timeouts for slow clients. Does not listen yet. */
 export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "upgrade" | "logRefusal">): Server => {
   const server = serverOf(listeners.request, listeners.logRefusal)
   server.on("upgrade", (request, socket, head) => {
@@ -100,7 +102,7 @@ export const makeServer = (listeners: Pick<Listeners["Service"], "request" | "up
   return server
 }
 
-/** A server for what is private alone, under the names of the address where it listens. */
+/** A server for the private documents only, which accepts only the host names of its own address. */
 export const makePrivateServer = (
   { logRefusal, privateRequest }: Pick<Listeners["Service"], "privateRequest" | "logRefusal">,
   { PrivateHosts }: SettingsTree["Server"],
@@ -115,7 +117,7 @@ export const makePrivateServer = (
   return server
 }
 
-/** Listens on a port, 0 for any that is free, and answers which. A failure names the settings that say where. */
+/** Listens on a port (0 for any free one) and returns the port. A failure names the settings of the address. */
 export const listen = (
   server: Server,
   host: string,
@@ -127,7 +129,7 @@ export const listen = (
       resume(
         Effect.fail(
           new ListenFailed({
-            message: `${settings}: ${host}:${port} cannot be listened on (${error.code})`,
+            message: `${settings}: cannot listen on ${host}:${port} (${error.code})`,
           }),
         ),
       )
@@ -142,26 +144,24 @@ export const listen = (
 
 const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect.Effect<void> =>
   Effect.gen(function* () {
-    yield* Effect.logInfo(
-      "Stopping: what is under way is finished, and open connections are told to come back elsewhere.",
-    )
+    yield* Effect.logInfo("Stopping: finishing requests in progress; open connections are told to reconnect elsewhere.")
     yield* unready
     yield* Effect.sleep(NOTICE_MILLIS)
     let open = true
     server.close(() => {
       open = false
     })
-    // a connection kept alive turns idle only when its answer is out
+    // repeated, because a keep-alive connection becomes idle only after its answer is sent
     const closed = Effect.sync(() => server.closeIdleConnections()).pipe(
       Effect.andThen(Effect.sleep(50)),
       Effect.repeat({ while: () => open }),
     )
-    // a start may be under way for which no connection stands any more
+    // `drain` also waits for starts whose connection is already closed
     yield* Effect.all([drain, closed], { concurrency: "unbounded", discard: true }).pipe(
       Effect.timeoutOption(DRAIN_MILLIS),
     )
     server.closeAllConnections()
-    yield* Effect.logInfo("Stopped: every connection is closed.")
+    yield* Effect.logInfo("Stopped: all connections are closed.")
   })
 
 const urlOf = (host: string, port: number): string => {
@@ -169,7 +169,7 @@ const urlOf = (host: string, port: number): string => {
   return `http://${shown}:${port}`
 }
 
-/** Serves what is private at its own port, if anything is; it ends with the scope, after the gate. */
+/** Serves the private documents on their own port, if there are any, until the scope closes. */
 const servePrivate = Effect.fnUntraced(function* (listeners: Listeners["Service"], settings: SettingsTree["Server"]) {
   if (settings.Docs !== "private" && settings.Metrics !== "private") return undefined
   const { PrivateHost, PrivatePort } = settings
@@ -183,34 +183,34 @@ const servePrivate = Effect.fnUntraced(function* (listeners: Listeners["Service"
   return urlOf(PrivateHost, yield* listen(server, PrivateHost, PrivatePort, "Server.PrivateHost, Server.PrivatePort"))
 })
 
-/** Closes connections of an address that has too many, with a line in the access log and a count. */
-const capped = Effect.fnUntraced(function* (
+/** Limits the connections of an address; each refused one is logged and counted. */
+const limitConnectionsPerAddress = Effect.fnUntraced(function* (
   server: Server,
   { logRefusal }: Listeners["Service"],
-  most: number,
+  max: number,
   proxies: ReadonlyArray<string>,
 ) {
-  if (most === 0) return
+  if (max === 0) return
   const context = yield* Effect.context<never>()
   const count = Metric.update(connectionsRefused, 1)
-  capConnections(server, {
-    most,
+  limitConnections(server, {
+    max,
     trusted: trustedProxies(proxies),
-    refused: (address) => {
+    onRefused: (address) => {
       Effect.runSyncWith(context)(count)
       logRefusal({ address, status: 0, outcome: "too_many_open_connections" })
     },
   })
 })
 
-/** Listens as `Server` says. */
+/** Listens as configured in `Server`. */
 export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> = Layer.effect(
   GateServer,
   Effect.gen(function* () {
     const listeners = yield* Listeners
     const { Security, Server } = yield* Settings
     const server = makeServer(listeners)
-    yield* capped(server, listeners, Server.MaxConnectionsPerAddress, Security.TrustedProxies)
+    yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, Security.TrustedProxies)
     yield* Effect.addFinalizer(() => close(server, listeners))
     const privateUrl = yield* servePrivate(listeners, Server)
     const port = yield* listen(server, Server.Host, Server.Port)

@@ -1,6 +1,5 @@
 /**
- * The widget's scripts, at any gate: public, the same for every page. Read once, at the start; a gate that was never built has
- * none.
+ * Serves the widget's scripts, which are public. They are read once, at start; without a build there are none.
  */
 import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -8,22 +7,22 @@ import { fileURLToPath } from "node:url"
 import { Context, Effect } from "effect"
 import { asksForDocument, type Document, makeDocument, sendDocument } from "../serving/documents.ts"
 
-/** The built pages. Here, because what is bundled knows only how deep below `dist` it is: one level. */
+/** The built pages. Defined here because a bundled file only knows its depth below `dist`: one level. */
 export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
 
-/** Where the built scripts are. From the sources there are none beside them, so those of the last build are taken. */
+/** Where the built scripts are. When run from the sources, those of the last build are served. */
 export const WidgetFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http/WidgetFiles", {
   defaultValue: () => [new URL("../web/widget/", import.meta.url), new URL("../../dist/web/widget/", import.meta.url)],
 })
 
-/** By their paths at the gate. */
+/** File names by path. */
 const FILES = { "/widget.js": "widget.js", "/widget.classic.js": "widget.classic.js", "/widget/audio.js": "audio.js" }
 
 const HEADERS = {
   "content-type": "text/javascript; charset=utf-8",
-  // a page picks a new version up soon, and never waits for it
+  // pages get a new version soon, without waiting for it
   "cache-control": "public, max-age=300, stale-while-revalidate=86400",
-  // anybody's page may load them, as script, module or worklet, also one that is isolated (COEP)
+  // any page may load them as script, module or worklet, also a cross-origin isolated one (COEP)
   "access-control-allow-origin": "*",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
@@ -37,7 +36,7 @@ const read = Effect.fnUntraced(function* (directories: ReadonlyArray<URL>, name:
   return body === undefined ? undefined : yield* Effect.promise(() => makeDocument(body, HEADERS))
 })
 
-/** Answers a request for one of the scripts, and says whether it was one. */
+/** Answers a request if it is for one of the scripts, and returns whether it was. */
 export const makeStatic: Effect.Effect<(path: string, request: IncomingMessage, response: ServerResponse) => boolean> =
   Effect.gen(function* () {
     const directories = yield* WidgetFiles

@@ -1,4 +1,4 @@
-/** What the gate answers when all is well, as it goes over the wire. */
+/** The schemas of the gate's successful answers. */
 import { Schema } from "effect"
 import { Queued, Started, TicketStatus } from "../Session.ts"
 
@@ -28,5 +28,5 @@ export const SessionEndedAnswer = Schema.Struct({
 export const LiveAnswer = Schema.Struct({ status: Schema.Literal("ok") })
 export const ReadyAnswer = Schema.Struct({ status: Schema.Literal("ready") })
 
-/** Where a ticket's events are, below the path where the gate is mounted. */
+/** The path of a ticket's events, including the gate's base path. */
 export const eventsUrl = (basePath: string, ticket: string): string => `${basePath}/api/session/${ticket}/events`

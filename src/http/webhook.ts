@@ -1,13 +1,13 @@
 /**
- * Whether a session-ended webhook comes from the platform, and what it names. A sender proves itself by `X-Api-Token`, as the
- * .NET middleware expects it, or by a signature of Standard Webhooks 1.0 over the raw body.
+ * Authenticates a session-ended webhook and reads its session ids. A sender authenticates with `X-Api-Token`, as in the .NET
+ * middleware, or with a Standard Webhooks 1.0 signature over the raw body.
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
 import type { SettingsTree } from "../Settings.ts"
 import { equal } from "./equal.ts"
 
-/** A signature's timestamp may differ by so much from the time here (Standard Webhooks recommends 5 minutes). */
+/** Maximum difference between a signature's timestamp and the local time (Standard Webhooks recommends 5 minutes). */
 export const TOLERANCE_SECONDS = 5 * 60
 
 export interface SignedRequest {
@@ -18,15 +18,15 @@ export interface SignedRequest {
   readonly rawBody: string
   /** the connection's own remote address */
   readonly socketAddress: string | undefined
-  /** a proxy passed the request on: it has `Forwarded`, `Via` or an `X-Forwarded-…` header */
+  /** a proxy forwarded the request: it has `Forwarded`, `Via` or an `X-Forwarded-…` header */
   readonly forwarded: boolean
 }
 
-/** Loopback as sockets name it, on an IPv6 socket too. */
+/** Whether a socket's address is loopback, IPv4-mapped included. */
 const isLoopback = (address: string | undefined): boolean =>
   address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address)
 
-/** Whether any of them matches; all are compared, so that the time says nothing either. */
+/** Whether any of them matches. Compares with all of them, so that the time does not show which one matched. */
 const anyEqual = (given: string, accepted: ReadonlyArray<string>): boolean =>
   accepted.reduce((found, each) => equal(given, each) || found, false)
 
@@ -36,10 +36,10 @@ export const sign = (secret: string, id: string, timestamp: string, body: string
     .update(`${id}.${timestamp}.${body}`)
     .digest("base64")}`
 
-/** Why a webhook is refused, in words that tell an honest sender what to change. */
+/** Why a webhook is refused: a message that says what to change. */
 export type Refusal = string
 
-/** Accepts a webhook, or says why not. Any configured token or secret passes, two at once for rotation. */
+/** Returns why a webhook is refused, or undefined if it is accepted. Any configured token or secret is valid, so that they can be rotated. */
 export const verifyWebhook = (
   security: Pick<SettingsTree["Security"], "WebhookApiToken" | "WebhookSigningSecret">,
   request: SignedRequest,
@@ -47,12 +47,12 @@ export const verifyWebhook = (
 ): Refusal | undefined => {
   const tokens = security.WebhookApiToken.map(Redacted.value)
   const secrets = security.WebhookSigningSecret.map(Redacted.value)
-  // The settings allow no secret where only this machine reaches the gate. What a proxy on this machine passes on comes from
-  // elsewhere: a caller could end his own session here, and talk on beside the next one.
+  // The settings allow to omit the secret if the gate serves loopback only. Requests through a proxy on this machine come from
+  // outside: a caller could report the end of his own session, keep talking and let the next one in as well.
   if (tokens.length === 0 && secrets.length === 0) {
     return isLoopback(request.socketAddress) && !request.forwarded
       ? undefined
-      : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are taken from this machine only."
+      : "Set Security.WebhookApiToken or Security.WebhookSigningSecret: without one, webhooks are accepted from this machine only."
   }
   if (tokens.length > 0 && request.apiToken !== undefined) {
     return anyEqual(request.apiToken, tokens) ? undefined : "x-api-token: The token is wrong."
@@ -76,7 +76,7 @@ export const verifyWebhook = (
 
 const ID_FIELDS = ["conversationsessionid", "websessionid", "sessionid"]
 
-/** The session ids that a webhook's body names, under either name in either case; undefined when it names none. */
+/** The session ids in a webhook's body, under any of their names in any letter case; undefined if there are none. */
 export const sessionIdsOf = (body: unknown): ReadonlyArray<string> | undefined => {
   if (typeof body !== "object" || body === null) return undefined
   const ids = Object.entries(body).flatMap(([name, value]) =>

@@ -22,9 +22,9 @@ const suite = (store: Layer.Layer<Store>): void => {
     )
   }
   const campaignOf = (shared: CapacityShared, campaign: string) => ({
-    looks: (now: number, starts = false) => shared.look(campaign, now, { period: PERIOD, starts }),
+    looks: (now: number, starts = false) => shared.read(campaign, now, { period: PERIOD, starts }),
     told: (askedAt: number, slots: number | undefined, problem = "") =>
-      shared.tell(campaign, askedAt, { slots, problem }),
+      shared.publish(campaign, askedAt, { slots, problem }),
   })
 
   test("one of those who look asks, and again when its turn has passed", ({ looks }) =>

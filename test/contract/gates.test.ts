@@ -62,41 +62,41 @@ const suite = (store: Layer.Layer<Store>): void => {
 
   test("a gate is alive from its first beat until it has been silent too long", (gates) =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* gates.beat(says("a"), "", NOW)).alive, 1)
-      assert.strictEqual((yield* gates.beat(says("b"), "", NOW + GONE_MILLIS - 1)).alive, 2)
-      assert.strictEqual((yield* gates.beat(says("b"), "", NOW + GONE_MILLIS)).alive, 1)
-      assert.strictEqual((yield* gates.beat(says("a"), "", NOW + GONE_MILLIS)).alive, 2)
+      assert.strictEqual((yield* gates.heartbeat(says("a"), "", NOW)).alive, 1)
+      assert.strictEqual((yield* gates.heartbeat(says("b"), "", NOW + GONE_MILLIS - 1)).alive, 2)
+      assert.strictEqual((yield* gates.heartbeat(says("b"), "", NOW + GONE_MILLIS)).alive, 1)
+      assert.strictEqual((yield* gates.heartbeat(says("a"), "", NOW + GONE_MILLIS)).alive, 2)
     }))
 
   test("gates with other settings are told of with their settings, those with the same are not", (gates) =>
     Effect.gen(function* () {
       const other = { id: "b", host: "host of b", settings: '{"a":"2"}' }
-      yield* gates.beat(says("a"), "", NOW)
-      yield* gates.beat(says("c"), "", NOW)
-      yield* gates.beat(says("b", { settings: other.settings, digest: "samer" }), "", NOW)
-      assert.deepStrictEqual((yield* gates.beat(says("a"), "", NOW)).others, [other])
+      yield* gates.heartbeat(says("a"), "", NOW)
+      yield* gates.heartbeat(says("c"), "", NOW)
+      yield* gates.heartbeat(says("b", { settings: other.settings, digest: "samer" }), "", NOW)
+      assert.deepStrictEqual((yield* gates.heartbeat(says("a"), "", NOW)).others, [other])
       // and not when it is gone
-      assert.deepStrictEqual((yield* gates.beat(says("a"), "", NOW + GONE_MILLIS)).others, [])
+      assert.deepStrictEqual((yield* gates.heartbeat(says("a"), "", NOW + GONE_MILLIS)).others, [])
     }))
 
   test("of many gates with other settings twenty are told of", (gates) =>
     Effect.gen(function* () {
-      for (let n = 0; n < 25; n++) yield* gates.beat(says(`g${n}`, { digest: `d${n}` }), "", NOW)
-      assert.lengthOf((yield* gates.beat(says("a"), "", NOW)).others, 20)
+      for (let n = 0; n < 25; n++) yield* gates.heartbeat(says(`g${n}`, { digest: `d${n}` }), "", NOW)
+      assert.lengthOf((yield* gates.heartbeat(says("a"), "", NOW)).others, 20)
     }))
 
   test("a campaign is known to those who do not serve it, with when it was served last", (gates) =>
     Effect.gen(function* () {
-      yield* gates.beat(says("a", { campaigns: [campaign("x"), campaign("y")] }), "", NOW)
-      yield* gates.beat(says("a", { campaigns: [campaign("x")] }), "", NOW + 5)
-      const known = (yield* gates.beat(says("b", { campaigns: [campaign("z")] }), "", NOW + 6)).removed
+      yield* gates.heartbeat(says("a", { campaigns: [campaign("x"), campaign("y")] }), "", NOW)
+      yield* gates.heartbeat(says("a", { campaigns: [campaign("x")] }), "", NOW + 5)
+      const known = (yield* gates.heartbeat(says("b", { campaigns: [campaign("z")] }), "", NOW + 6)).removed
       assert.deepStrictEqual(known, [
         { key: "y", seenAt: NOW, about: '{"name":"y"}' },
         { key: "x", seenAt: NOW + 5, about: '{"name":"x"}' },
       ])
       // however long ago
       assert.deepStrictEqual(
-        (yield* gates.beat(says("a", { campaigns: [campaign("x"), campaign("z")] }), "", NOW + 1e9)).removed.map(
+        (yield* gates.heartbeat(says("a", { campaigns: [campaign("x"), campaign("z")] }), "", NOW + 1e9)).removed.map(
           ({ key }) => key,
         ),
         ["y"],
@@ -106,8 +106,13 @@ const suite = (store: Layer.Layer<Store>): void => {
   test(`of many campaigns the ${REMOVED_MAX} are told of that nobody has served for longest`, (gates) =>
     Effect.gen(function* () {
       const keys = Array.from({ length: REMOVED_MAX + 5 }, (_, n) => `c${String(n).padStart(3, "0")}`)
-      for (const [n, key] of keys.entries()) yield* gates.beat(says("a", { campaigns: [campaign(key)] }), "", NOW + n)
-      const { removed } = yield* gates.beat(says("b", { campaigns: [campaign("c000"), campaign("own")] }), "", NOW + 99)
+      for (const [n, key] of keys.entries())
+        yield* gates.heartbeat(says("a", { campaigns: [campaign(key)] }), "", NOW + n)
+      const { removed } = yield* gates.heartbeat(
+        says("b", { campaigns: [campaign("c000"), campaign("own")] }),
+        "",
+        NOW + 99,
+      )
       assert.deepStrictEqual(
         removed.map(({ key }) => key),
         keys.slice(1, REMOVED_MAX + 1),
@@ -118,27 +123,27 @@ const suite = (store: Layer.Layer<Store>): void => {
     Effect.gen(function* () {
       const served = says("a", { campaigns: [campaign("x")] })
       const asker = says("b")
-      yield* gates.beat(served, "", NOW)
-      yield* gates.beat(served, "", NOW + 1)
+      yield* gates.heartbeat(served, "", NOW)
+      yield* gates.heartbeat(served, "", NOW + 1)
       assert.isFalse(yield* gates.forget("x", NOW))
-      assert.lengthOf((yield* gates.beat(asker, "", NOW + 2)).removed, 1)
+      assert.lengthOf((yield* gates.heartbeat(asker, "", NOW + 2)).removed, 1)
       assert.isTrue(yield* gates.forget("x", NOW + 1))
       assert.isFalse(yield* gates.forget("x", NOW + 1))
-      assert.deepStrictEqual((yield* gates.beat(asker, "", NOW + 2)).removed, [])
+      assert.deepStrictEqual((yield* gates.heartbeat(asker, "", NOW + 2)).removed, [])
     }))
 
   test("a database has the id that it was given first", (gates) =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* gates.beat(says("a"), "first", NOW)).store, "first")
-      assert.strictEqual((yield* gates.beat(says("b"), "second", NOW)).store, "first")
+      assert.strictEqual((yield* gates.heartbeat(says("a"), "first", NOW)).store, "first")
+      assert.strictEqual((yield* gates.heartbeat(says("b"), "second", NOW)).store, "first")
     }))
 
   test("what is announced is published with the database's id", (gates, store) =>
     Effect.gen(function* () {
       const heard: Array<string> = []
       yield* store.subscribe(ANNOUNCE_CHANNEL, (message) => heard.push(message))
-      yield* gates.beat(says("a"), "db", NOW)
-      yield* gates.beat(says("a", { announcement: "hello there" }), "db", NOW)
+      yield* gates.heartbeat(says("a"), "db", NOW)
+      yield* gates.heartbeat(says("a", { announcement: "hello there" }), "db", NOW)
       yield* Effect.promise(() => eventually("the announcement", () => heard.length > 0))
       assert.deepStrictEqual(heard, ["db hello there"])
     }).pipe(Effect.scoped))
@@ -148,8 +153,8 @@ const suite = (store: Layer.Layer<Store>): void => {
       const written = '{"é":"a b \\" / \\u0000"}'
       const other = { id: "a", host: "a host / of its own", settings: written }
       const unserved = { key: "business / {é}", about: written }
-      yield* gates.beat(says("a", { ...other, digest: "other", campaigns: [unserved] }), "db", NOW)
-      assert.deepStrictEqual(yield* gates.beat(says("b"), "", NOW + 1), {
+      yield* gates.heartbeat(says("a", { ...other, digest: "other", campaigns: [unserved] }), "db", NOW)
+      assert.deepStrictEqual(yield* gates.heartbeat(says("b"), "", NOW + 1), {
         store: "db",
         alive: 2,
         removed: [{ ...unserved, seenAt: NOW }],
@@ -159,10 +164,10 @@ const suite = (store: Layer.Layer<Store>): void => {
 
   test("a gate of an older version is alive, and nothing is told of its settings", (gates, store) =>
     Effect.gen(function* () {
-      yield* gates.beat(says("old", { digest: "other" }), "", NOW)
+      yield* gates.heartbeat(says("old", { digest: "other" }), "", NOW)
       for (const about of ["other host", "", "[]", "null", "1", '{"digest":1,"host":"h"}', '{"digest":"other"}']) {
         yield* store.run(put, { keys: ["vg:{gates}:about"], now: NOW, context: NO_CONTEXT, call: { about } })
-        const { alive, others } = yield* gates.beat(says("a"), "", NOW)
+        const { alive, others } = yield* gates.heartbeat(says("a"), "", NOW)
         assert.deepStrictEqual({ alive, others }, { alive: 2, others: [] })
       }
     }))

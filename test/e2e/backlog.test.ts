@@ -1,4 +1,4 @@
-/** Thousands who lost their gate come back in the same moment: none may be turned away by a gate that is busy for a second. */
+/** Thousands of clients reconnect at the same moment: a gate that is busy for a second must not refuse any. */
 import { readFileSync } from "node:fs"
 import { createConnection } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,12 +9,12 @@ import { startPlatform } from "./support/servers.ts"
 /** More than Node's own 511, fewer than the 4096 that Linux allows a process by default. */
 const CONNECTIONS = 1_500
 
-/** What the system allows; where that is less, no process can do better. */
+/** The system's limit, which no process can exceed. */
 const allowed = Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"))
 
 describe("a gate that is busy", () => {
   it.skipIf(allowed < CONNECTIONS)(
-    "is connected to by everybody who comes meanwhile (needs net.core.somaxconn of 1,500, Linux has 4096)",
+    "accepts all connections that arrive meanwhile (needs net.core.somaxconn of 1,500; the default on Linux is 4096)",
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const gate = await bench.gate(settingsFor(platform))

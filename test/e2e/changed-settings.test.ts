@@ -73,7 +73,7 @@ describe("gates whose settings change or differ", () => {
     await Promise.all([old, next, three, five, elsewhere].map(ready))
   }, 120_000)
 
-  it("take the webhooks of a campaign that is removed here and served elsewhere", async () => {
+  it("accept the webhooks of a campaign that is removed here and served elsewhere", async () => {
     assert.strictEqual((await old.call(undefined, SALES)).status, 200)
     for (let n = 0; n < 3; n++) tickets.push(textOf(await old.call(undefined, SALES), "uniqueRequestId"))
     socket = bench.own(await openSocket(old, tickets[0] ?? ""))
@@ -87,7 +87,7 @@ describe("gates whose settings change or differ", () => {
     note(TOPIC, "a webhook at the gate without the campaign: released, and the gate that has it calls the next")
   })
 
-  it("tell those who wait that the campaign is gone, when the last gate that had it is", async () => {
+  it("tell waiting callers that the campaign is gone, after the last gate that served it has stopped", async () => {
     old.kill("SIGTERM")
     await old.exit
     const [, waiting = "", polled = ""] = tickets
@@ -102,11 +102,11 @@ describe("gates whose settings change or differ", () => {
       const start = await next.ask("POST", `/api/session/${ticket}/start`)
       assert.deepStrictEqual([start.status, start.json.state], [410, "removed"])
     }
-    await warned(next, /^Campaign sales \(business-1\/sales-1\) is in no gate's settings any more\./)
+    await warned(next, /^Campaign sales \(business-1\/sales-1\) is no longer in any gate's settings\./)
     note(TOPIC, `told ${Math.round((performance.now() - began) / 1000)} s after the last gate that had it was gone`)
   }, 120_000)
 
-  it("take the webhook of a call that runs on, and have its slot free when the campaign is back", async () => {
+  it("accept the webhook of a call that still runs, and have its slot free when the campaign is back", async () => {
     assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: true })
     assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: false })
     const back = await bench.gate({ ...settings, ...withSales })
@@ -115,9 +115,9 @@ describe("gates whose settings change or differ", () => {
     assert.strictEqual((await back.call(undefined, SALES)).status, 202)
   })
 
-  it("name the slots in which they differ, each once", async () => {
-    await warned(three, /VoiceAiPlatform\.MaxConcurrency is 3 here and 5 there\. Each keeps to its own/)
-    await warned(five, /VoiceAiPlatform\.MaxConcurrency is 5 here and 3 there\. Each keeps to its own/)
+  it("log different slots, each once", async () => {
+    await warned(three, /VoiceAiPlatform\.MaxConcurrency is 3 here and 5 there\. Each instance uses its own/)
+    await warned(five, /VoiceAiPlatform\.MaxConcurrency is 5 here and 3 there\. Each instance uses its own/)
     for (const gate of [three, five]) {
       assert.lengthOf(
         warnings(gate).filter((line) => line.includes("different settings")),
@@ -127,7 +127,7 @@ describe("gates whose settings change or differ", () => {
     note(TOPIC, warnings(three).find((line) => line.includes("different settings")) ?? "")
   }, 120_000)
 
-  it("hear of a gate for the same campaign on another database of the server", async () => {
+  it("detect a gate for the same campaign on another database of the server", async () => {
     for (const gate of [three, elsewhere]) {
       await warned(gate, /serves the same campaign as .* with another database of the same Redis server: default\./)
     }

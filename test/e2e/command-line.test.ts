@@ -1,4 +1,4 @@
-/** The command line of the built program: what it says, and with which exit code. */
+/** The command line of the built program: output and exit codes. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -25,7 +25,7 @@ const run = async (args: ReadonlyArray<string>, environment: Environment = {}) =
 }
 
 describe("voicegate", () => {
-  it("says what it is and what it can", async () => {
+  it("prints its name and commands", async () => {
     const version = await run(["--version"])
     assert.strictEqual(version.code, 0)
     assert.include(version.output, packageJson.version)
@@ -40,7 +40,7 @@ describe("voicegate", () => {
     assert.strictEqual(example.code, 0)
     const written = JSON.parse(example.output)
     assert.isTrue(Result.isSuccess(settingsFrom(written)))
-    // nobody knows the token of somebody else's example
+    // each example has its own random token
     assert.notStrictEqual(
       JSON.parse((await run(["settings"])).output).Security.WebhookApiToken,
       written.Security.WebhookApiToken,
@@ -55,7 +55,7 @@ describe("voicegate", () => {
     for (const { path } of settingRows) assert.include(help.output, path)
   })
 
-  it("says which Node it needs where it is started by an older one", async () => {
+  it("names the Node version that it needs if an older one starts it", async () => {
     for (const [version, code] of [
       ["20.20.2", 1],
       ["22.18.9", 1],
@@ -73,7 +73,7 @@ describe("voicegate", () => {
     }
   })
 
-  it("lists what is missing when it shall serve without settings, and names the demo", async () => {
+  it("lists the missing settings when it is told to serve without any, and names the demo", async () => {
     for (const args of [["serve"], []]) {
       const { code, output } = await run(args)
       assert.strictEqual(code, 1)
@@ -85,7 +85,7 @@ describe("voicegate", () => {
     }
   })
 
-  it("says which port it cannot have", async () => {
+  it("names a port that it cannot use", async () => {
     const bench = makeBench()
     try {
       const gate = await bench.gate(settingsFor({ baseUrl: "http://127.0.0.1:9/api/v1" }))

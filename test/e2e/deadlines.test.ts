@@ -1,4 +1,4 @@
-/** What only a deadline ends, in real time: the slots of a dead instance, and a platform that never answers. */
+/** Recovery by deadlines, in real time: the slots of a dead instance, and a platform that never answers. */
 import { assert, describe, it } from "@effect/vitest"
 import { DOUBT_AGE_MILLIS } from "../../src/gatekeeper/doubts.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
@@ -20,7 +20,7 @@ const ready = (gate: Gate): Promise<void> =>
 const inDoubt = async (gate: Gate): Promise<number> =>
   Number(/^voicegate_starts_in_doubt\{.*\} (\d+)$/m.exec((await gate.ask("GET", "/metrics")).text)?.[1])
 
-/** An address of documentation (RFC 5737), which nobody looks up. */
+/** A documentation address (RFC 5737), which is never looked up. */
 const addressOf = (caller: number): string => `198.51.100.${caller}`
 
 describe("in time", () => {

@@ -1,4 +1,4 @@
-/** What callers get while the platform or the provider of IP intelligence fails in every way it can. */
+/** Answers to callers while the platform or the provider of IP intelligence fails, in every way. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
 import { noted } from "./support/evidence.ts"
@@ -91,7 +91,7 @@ describe("a platform that fails", () => {
     assert.deepStrictEqual((await gate.sessionEnded(platform.starts.at(-1)?.sessionId ?? "")).json, { released: true })
   })
 
-  it("stops asking after five failures in a row, tells everybody so, and goes on where they stood", async () => {
+  it("stops asking after five failures in a row, informs all callers, and resumes in the same order", async () => {
     const gate = await bench.gate(
       settingsFor(platform, { Security__TrustedProxies__0: "loopback", VoiceAiPlatform__MaxConcurrency: "10" }),
     )
@@ -170,7 +170,7 @@ describe("a provider of IP intelligence that fails", () => {
     })
   }
 
-  it("lets a datacenter pass by default, and asks once for an address", async () => {
+  it("allows data centres by default, and asks once for an address", async () => {
     provider.script = () => ({ status: 200, body: { is_datacenter: true } })
     const address = stranger()
     for (let i = 0; i < 3; i++) assert.strictEqual((await allowing.call(address)).status, 200)
@@ -211,7 +211,7 @@ describe("a provider of IP intelligence that fails", () => {
     }
     noted(PROVIDER, "OnError allow, provider: connection refused", await allowing.call(stranger()))
     noted(PROVIDER, "OnError block, provider: connection refused", await blocking.call(stranger()))
-    // the log says so within a minute, with the number of callers
+    // the log reports it within a minute, with the number of callers
     await eventually("the circuit's callers are counted", async () =>
       /voicegate_unchecked_total\{[^}]*reason="circuit_open"[^}]*\} [1-9]/.test(
         (await blocking.ask("GET", "/metrics")).text,
@@ -219,7 +219,7 @@ describe("a provider of IP intelligence that fails", () => {
     )
   })
 
-  it("does not look up what is not of the internet", async () => {
+  it("does not look up addresses that are not public", async () => {
     const before = provider.lookups.length
     for (const address of ["192.168.1.1", "203.0.113.9", "::1"]) {
       assert.strictEqual((await blocking.call(address)).status, 200)

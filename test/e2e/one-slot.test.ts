@@ -116,7 +116,7 @@ describe("the socket of a waiting caller", () => {
   const bench = makeBench()
   afterAll(bench.dispose)
 
-  it("takes start and leave, refuses anything else, and is closed when its ticket is over", async () => {
+  it("accepts start and leave, refuses anything else, and is closed when its ticket is over", async () => {
     const platform = bench.own(await startPlatform())
     const gate = await bench.gate(settingsFor(platform))
     await gate.call()

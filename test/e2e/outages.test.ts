@@ -1,4 +1,4 @@
-/** What callers lose by times in which a gate could not reach the store, or stood still: nothing. Two gates on one Redis. */
+/** Callers lose nothing while a gate cannot reach the store or is suspended. Two gates on one Redis. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { type Cutter, startCutter } from "../chaos/support/cutter.ts"
@@ -38,7 +38,7 @@ const twoGates = async (bench: Bench, settings: Environment, ofBroken: Environme
 
 const addressOf = (n: number): string => `198.18.${n}.1`
 
-/** A ticket that is called, and nobody behind it. */
+/** A called ticket, with none waiting behind it. */
 const calledTicket = async (gate: Gate): Promise<string> => {
   const first = await gate.call(addressOf(1))
   const ticket = textOf(await gate.call(addressOf(2)), "uniqueRequestId")
@@ -49,7 +49,7 @@ const calledTicket = async (gate: Gate): Promise<string> => {
   return ticket
 }
 
-/** A page that asks to start every 100 ms, and what it was answered at last. */
+/** A page that tries to start every 100 ms, and its last answer. */
 const startsAtLast = async (gate: Gate, ticket: string): Promise<string> => {
   for (;;) {
     const answer = await gate.ask("POST", `/api/session/${ticket}/start`)
@@ -99,7 +99,7 @@ describe("a called page that could not start while a gate could not reach the st
   }
 
   it.concurrent(
-    "is never told that it should have started already",
+    "is never told that it has missed its start",
     withBench(async (bench) => {
       const { broken, healthy, redis } = await twoGates(bench, window)
       const ticket = await calledTicket(healthy)
@@ -129,7 +129,7 @@ describe("a called page that could not start while a gate could not reach the st
 
 describe("callers of a gate that could not reach the store", () => {
   it.concurrent(
-    "keep their places though it was for longer than the grace, and the other gate sweeps",
+    "keep their places although the outage was longer than the grace and the other gate sweeps",
     withBench(async (bench) => {
       const { broken, cutter, healthy } = await twoGates(bench, { Queue__DisconnectGraceSeconds: "5" })
       assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
@@ -161,7 +161,7 @@ describe("callers of a gate that could not reach the store", () => {
   )
 })
 
-describe("whoever comes to a gate that has just woken", () => {
+describe("a caller of a gate that was suspended", () => {
   for (const wall of ["goes on", "stands"]) {
     it.concurrent(
       `keeps the place, though its machine was suspended for 40 s and the wall clock ${wall}`,

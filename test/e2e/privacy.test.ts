@@ -7,7 +7,7 @@ import { startPlatform, startProvider } from "./support/servers.ts"
 
 const CONSOLE = "console-token-of-the-test"
 const ADDRESSES = ["198.18.7.41", "8.8.4.77", "2a02:26f7:c1:42::77"]
-/** Parts that would give an address or its network away. */
+/** Parts that would reveal an address or its network. */
 const TRACES = ["198.18.7", "8.8.4", "2a02:26f7"]
 
 /** Every key of the store with its value, as text. */
@@ -87,7 +87,7 @@ describe("a gate that hashes addresses", () => {
     assert.match(everywhere, /"address":"h[A-Za-z0-9_-]{16}"/)
   })
 
-  it("is needed for that: a gate that does not shows them", async () => {
+  it("is required for that: a gate that does not hash shows them", async () => {
     const { everywhere } = await run("plain")
     for (const trace of TRACES) assert.include(everywhere, trace)
   })

@@ -46,7 +46,7 @@ describe("several processes on one port", () => {
   )
 
   it(
-    "need a store that they can share",
+    "need a shared store",
     withBench(async ({ own }) => {
       const platform = own(await startPlatform())
       const { code, output } = await runProgram(["serve", "--processes", "2"], settingsFor(platform))
@@ -56,7 +56,7 @@ describe("several processes on one port", () => {
   )
 
   it(
-    "say why they cannot serve, and end",
+    "report why they cannot serve, and exit",
     withBench(async ({ gate, own }) => {
       const redis = own(await startRedis())
       const platform = own(await startPlatform())

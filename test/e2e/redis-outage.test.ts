@@ -20,7 +20,7 @@ const ready = async (gate: Gate): Promise<number> => (await gate.ask("GET", "/he
 
 describe("a gate whose Redis is away", () => {
   it.concurrent(
-    "starts without it, says so, and is ready when it comes",
+    "starts without it, logs that, and is ready when it is available",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis())
       await redis.stop()
@@ -41,7 +41,7 @@ describe("a gate whose Redis is away", () => {
   )
 
   it.concurrent(
-    "answers 503 while it is gone, and goes on in the same order when it is back",
+    "answers 503 while it is down, and resumes in the same order when it is back",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis({ persistent: true }))
       const platform = bench.own(await startPlatform())
@@ -85,7 +85,7 @@ describe("a gate whose Redis is away", () => {
   )
 
   it.concurrent(
-    "sends its pages away in an outage longer than the grace, and gives no place away",
+    "tells its pages to reconnect in an outage longer than the grace, and gives up no place",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis({ persistent: true }))
       const platform = bench.own(await startPlatform())
@@ -105,7 +105,7 @@ describe("a gate whose Redis is away", () => {
       const gone = performance.now()
       // the grace and a tick: by its deadline alone the ticket would be absent
       await eventually("an outage of five seconds", () => performance.now() - gone > 5_000)
-      // its page is told to try elsewhere, and there is nowhere else
+      // its page is told to reconnect, but there is no other instance
       await socket.sees("reconnect")
       assert.isTrue(socket.closed())
       await redis.restart()
@@ -120,7 +120,7 @@ describe("a gate whose Redis is away", () => {
   )
 
   it.concurrent(
-    "is not ready while a key of the queue holds something else, and says once what to do",
+    "is not ready while a key of the queue has a wrong type, and logs once what to do",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis())
       const platform = bench.own(await startPlatform())

@@ -94,7 +94,7 @@ describe("a gate with limits, without a trusted proxy", () => {
     assert.include(textOf(type, "message"), "content-type")
   })
 
-  it("knows no ticket but those it gave, and no other path or method", async () => {
+  it("accepts only its own tickets, paths and methods", async () => {
     for (const [what, ticket] of [
       ["a ticket of the right shape", "A".repeat(26)],
       ["a ticket of a wrong shape", "x"],
@@ -111,7 +111,7 @@ describe("a gate with limits, without a trusted proxy", () => {
     assert.deepStrictEqual([method.status, method.headers.allow], [405, "POST"])
   })
 
-  it("answers pages of its allowed origins alone", async () => {
+  it("answers only pages of its allowed origins", async () => {
     const foreign = { origin: "https://evil.example" }
     await refused("a foreign origin", 403, "origin_not_allowed", "POST", REQUEST, { body: {}, headers: foreign }).then(
       ({ headers }) => assert.isUndefined(headers["access-control-allow-origin"]),
@@ -130,7 +130,7 @@ describe("a gate with limits, without a trusted proxy", () => {
     assert.match(preflight.headers["access-control-allow-headers"] ?? "", /content-type/)
   })
 
-  it("takes a webhook with the right token or a fresh signature, and a replay frees nothing", async () => {
+  it("accepts a webhook with the right token or a fresh signature, and a replay frees nothing", async () => {
     const path = "/api/webhook/session-ended"
     await refused("webhook without token", 401, "webhook_unauthorized", "POST", path, { body: {} })
     await refused("webhook with a wrong token", 401, "webhook_unauthorized", "POST", path, {
@@ -215,7 +215,7 @@ describe("a gate behind a trusted proxy", () => {
     )
   })
 
-  it("walks X-Forwarded-For from the right over its proxies, and believes nothing left of them", async () => {
+  it("walks X-Forwarded-For from the right over its proxies, and ignores entries left of them", async () => {
     assert.strictEqual((await gate.call("1.2.3.4")).status, 200)
     for (const claimed of [
       "1.2.3.4",

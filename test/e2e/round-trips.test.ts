@@ -1,4 +1,4 @@
-/** How often the gate asks Redis: counted by MONITOR, by name, without the sweep and the clock's TIME. */
+/** Redis commands of the gate, counted by name with MONITOR, without the sweep and the clock's TIME. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"

@@ -60,7 +60,7 @@ const asksAgain = (answer: Answer): void => {
   assert.isAtLeast(Number(answer.headers["retry-after"]), 1)
 }
 
-/** A ticket whose turn comes when `call` is called; from then on the platform hangs. */
+/** A ticket that is called when `call` runs; from then on the platform hangs. */
 const waitingTicket = async ({ gate, platform }: Scene) => {
   const first = await gate.call()
   assert.strictEqual(first.status, 200)
@@ -150,7 +150,7 @@ const transports: Readonly<Record<string, (scene: Scene) => Promise<InFlight>>> 
       },
       told: async () => {
         await eventually("its close", hub.closed)
-        // whoever has heard nothing comes back, and is known by the page's token
+        // a client without an answer reconnects, and is identified by the page's token
         assert.isTrue(hub.sentElsewhere(), "the stock client does not come back")
         assert.isEmpty(hub.invoked.filter(({ target }) => target === "SessionReady"))
       },
@@ -172,7 +172,7 @@ const starting = async ({ redis }: Scene): Promise<number> => {
 
 const seconds = (millis: number): string => `${(millis / 1000).toFixed(2)} s`
 
-describe("a gate that is told to stop while a session is being started by", () => {
+describe("a gate that is told to stop during the start of a session by", () => {
   for (const [transport, begin] of Object.entries(transports)) {
     it.concurrent(
       `${transport}: finishes it when the platform answers in time`,
@@ -202,7 +202,7 @@ describe("a gate that is told to stop while a session is being started by", () =
         const stopped = await stopping(gate, "SIGTERM")
         inTime(stopped)
         await inFlight.told()
-        // its slot is not left to the deadline of a start that nobody waits for
+        // its slot is freed now, not at the start's deadline
         assert.strictEqual(await starting(scene), 0)
         const { ticket } = inFlight
         note(TOPIC, `SIGTERM, ${transport}, hung platform: exit code 0 after ${seconds(stopped.millis)}`)
@@ -216,7 +216,7 @@ describe("a gate that is told to stop while a session is being started by", () =
   }
 
   it.concurrent(
-    "a caller who has gone: finishes it all the same",
+    "a caller who has disconnected: finishes it anyway",
     withBench(async (bench) => {
       const scene = await sceneOf(bench)
       const { gate, next, platform } = scene
@@ -241,7 +241,7 @@ describe("a gate that is told to stop while a session is being started by", () =
 
 describe("a gate that is told to stop", () => {
   it.concurrent(
-    "tells whoever keeps a connection to open another one, and lets nobody in who comes when it has stopped accepting",
+    "closes keep-alive connections with their next answer, and accepts no connection after it has stopped accepting",
     withBench(async (bench) => {
       const { gate, platform } = await sceneOf(bench, { VoiceAiPlatform__MaxConcurrency: "2" })
       platform.script = () => "hang"
@@ -276,7 +276,7 @@ describe("a gate that is told to stop", () => {
   )
 
   it.concurrent(
-    "is gone in time though a command to its Redis never ends",
+    "exits in time although a command to its Redis never ends",
     withBench(async (bench) => {
       // the time limit of commands (2 s) never passes
       const endless =
@@ -299,7 +299,7 @@ describe("a gate that is told to stop", () => {
   )
 
   it.concurrent(
-    "is gone in time though neither the platform nor its Redis answers any more",
+    "exits in time although neither the platform nor its Redis answers",
     withBench(async (bench) => {
       const scene = await sceneOf(bench)
       const { gate, redis } = scene

@@ -1,4 +1,4 @@
-/** How the gate goes: told to stop, it says so, finishes what is in flight, and is gone within ten seconds. */
+/** Shutdown: the gate turns unready, finishes requests in progress, and exits within ten seconds. */
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
@@ -71,7 +71,7 @@ describe("a gate that is told to stop", () => {
   }
 
   it.concurrent(
-    "is gone within ten seconds although the platform hangs and a client never closes",
+    "exits within ten seconds although the platform hangs and a client never closes",
     withBench(async (bench) => {
       const platform = bench.own(await startPlatform())
       const gate = await bench.gate(settingsFor(platform))
@@ -99,7 +99,7 @@ describe("a gate that is told to stop", () => {
   )
 
   it.concurrent(
-    "goes at once when nothing is in flight",
+    "exits at once if nothing is in progress",
     withBench(async (bench) => {
       const gate = await bench.gate(settingsFor(bench.own(await startPlatform())))
       const { exit, millis } = await stopping(gate, "SIGTERM")
@@ -110,7 +110,7 @@ describe("a gate that is told to stop", () => {
   )
 
   it.concurrent(
-    "goes although its Redis is away",
+    "exits although its Redis is unreachable",
     withBench(async (bench) => {
       const redis = bench.own(await startRedis())
       await redis.stop()

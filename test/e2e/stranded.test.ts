@@ -1,4 +1,4 @@
-/** Two gates, of which one loses its store: nothing that it sends arrives any more, and nothing says so. */
+/** Two gates, one of which loses its store: its packets are dropped without an error. */
 import { assert, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
@@ -48,8 +48,8 @@ it(
     const last = Math.max(...moved.map(({ took }) => took))
     note("10-no-store", `pages of a gate without store, grace ${GRACE_SECONDS} s: the last is told after ${last} ms`)
     assert.strictEqual((await cut.ask("GET", "/health/ready")).status, 503)
-    assert.match(cut.output(), /5 waiting pages are sent to other instances/)
-    // longer than the other gate waits for whoever is absent
+    assert.match(cut.output(), /5 waiting pages are told to reconnect elsewhere/)
+    // longer than the disconnect grace at the other gate
     await new Promise((resolve) => setTimeout(resolve, (GRACE_SECONDS + 4) * 1000))
     for (const [n, ticket] of tickets.entries()) {
       const { json } = await whole.ask("GET", `/api/session/${ticket}`)

@@ -1,4 +1,4 @@
-/** Two gates on one Redis: one queue, whichever instance admits, listens, or dies. */
+/** Two gates on one Redis: one queue, whichever instance admits, holds the connection, or dies. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
 import { startRedis } from "../support/redis.ts"
@@ -13,7 +13,7 @@ const TOPIC = "2-two-instances"
 const ready = (gate: Gate): Promise<void> =>
   eventually("the gate is ready", async () => (await gate.ask("GET", "/health/ready")).status === 200)
 
-/** An address of documentation (RFC 5737), which nobody looks up. */
+/** A documentation address (RFC 5737), which is never looked up. */
 const addressOf = (caller: number): string => `198.51.100.${caller}`
 
 describe("two hundred callers at once, two instances, ten slots", () => {

@@ -1,4 +1,4 @@
-/** What one address can take from others, and what it gets back. */
+/** Limits of what one address can take from others, and refunds. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -20,7 +20,7 @@ import {
 const ten = { VoiceAiPlatform: { MaxConcurrency: 10 } }
 
 describe("one address under the defaults", () => {
-  gateTest("has at most three tickets open, whatever it asks: of ten slots it holds three", ten, () =>
+  gateTest("has at most three open tickets: it holds three of ten slots", ten, () =>
     Effect.gen(function* () {
       const outcomes = []
       for (let n = 0; n < 21; n++) outcomes.push((yield* ask(CALLER))._tag)
@@ -34,7 +34,7 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("gets back what it waited for in vain, ten times an hour", {}, () =>
+  gateTest("gets its quota back for waiting in vain, ten times an hour", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin(caller(1))
@@ -46,7 +46,7 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("pays for being called and leaving as for a call", {}, () =>
+  gateTest("is charged for being called and leaving as for a call", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin(caller(1))
@@ -60,24 +60,21 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest(
-    "pays three units for a slot that it keeps for 29 s and then leaves, as for a turn that it misses",
-    {},
-    (world) =>
-      Effect.gen(function* () {
-        const gate = yield* Gatekeeper
-        yield* begin(caller(1))
-        const ticket = yield* enqueue()
-        world.connected.add(ticket)
-        yield* hangUp("web-1")
-        yield* TestClock.adjust("29 seconds")
-        expect(yield* stateOf(ticket)).toBe("called")
-        yield* gate.leave(ticket)
-        expect(yield* remaining()).toBe(17)
-      }),
+  gateTest("is charged three units for holding a slot for 29 s and then leaving, as for a missed turn", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      yield* begin(caller(1))
+      const ticket = yield* enqueue()
+      world.connected.add(ticket)
+      yield* hangUp("web-1")
+      yield* TestClock.adjust("29 seconds")
+      expect(yield* stateOf(ticket)).toBe("called")
+      yield* gate.leave(ticket)
+      expect(yield* remaining()).toBe(17)
+    }),
   )
 
-  gateTest("pays three units for a turn that it misses, and one for a place that it abandons", {}, (world) =>
+  gateTest("is charged three units for a missed turn, and one for an abandoned place", {}, (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       const missing = yield* enqueue()
@@ -94,7 +91,7 @@ describe("one address under the defaults", () => {
     }),
   )
 
-  gateTest("is given back what a platform that refuses the key took, ten times an hour", {}, (world) =>
+  gateTest("gets its quota back if the platform refuses the key, ten times an hour", {}, (world) =>
     Effect.gen(function* () {
       world.initiate = () => Effect.fail(platformRefuses)
       for (let n = 0; n < 13; n++) expect((yield* ask())._tag).toBe("PlatformUnavailable")

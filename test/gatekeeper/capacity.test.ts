@@ -1,4 +1,4 @@
-/** How many slots there are when the settings do not say. */
+/** The number of slots if it is not configured. */
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
@@ -37,8 +37,8 @@ const capacityTest = (
     return Effect.provide(body(world), gateLayer(world, asked))
   })
 
-describe("the platform's figures", () => {
-  capacityTest("say how many slots there are", account(2, 0), () =>
+describe("the platform's concurrency", () => {
+  capacityTest("sets the number of slots", account(2, 0), () =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       yield* begin(caller(2))
@@ -46,7 +46,7 @@ describe("the platform's figures", () => {
     }),
   )
 
-  capacityTest("count less the calls that are not ours, as they come and go", account(3, 2), (world) =>
+  capacityTest("is reduced by calls that are not ours, as they start and end", account(3, 2), (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       const ticket = yield* enqueue(caller(2))
@@ -61,7 +61,7 @@ describe("the platform's figures", () => {
     }),
   )
 
-  capacityTest("that shrink let nobody in until there is room below them", account(2, 0), (world) =>
+  capacityTest("that shrinks admits nobody until enough calls have ended", account(2, 0), (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       yield* begin(caller(2))
@@ -75,7 +75,7 @@ describe("the platform's figures", () => {
     }),
   )
 
-  capacityTest("stay as they were while the platform cannot be asked", account(1, 0), (world) =>
+  capacityTest("stays in use while the platform cannot be asked", account(1, 0), (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       world.concurrency = () => Effect.fail(platformIsAway)
@@ -86,7 +86,7 @@ describe("the platform's figures", () => {
   )
 
   capacityTest(
-    "are asked for until they come when the platform is away at the start",
+    "is retried until it is read if the platform is unavailable at the start",
     Effect.fail(platformIsAway),
     (world) =>
       Effect.gen(function* () {
@@ -102,7 +102,7 @@ describe("the platform's figures", () => {
       }),
   )
 
-  it.effect("are asked for by one of three instances at a time, for all", () =>
+  it.effect("is read by one of three instances at a time, for all", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(Store, yield* Effect.provide(Store, memory.layer))
       const worlds = [makeWorld(), makeWorld(), makeWorld()]
@@ -122,7 +122,7 @@ describe("the platform's figures", () => {
       yield* TestClock.adjust("30 seconds")
       expect(reads).toBe(4)
       for (const gate of gates) expect(yield* gate.capacityProblem).toBeUndefined()
-      // what one has read is everybody's soon
+      // what one instance has read is soon shared with all
       limit = 5
       yield* TestClock.adjust("16 seconds")
       for (const gate of gates) {
@@ -132,7 +132,7 @@ describe("the platform's figures", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("that cannot be read at the start are said to be missing again and again, and then come", () => {
+  it.effect("that cannot be read at the start is logged as missing repeatedly, and then read", () => {
     const world = makeWorld()
     world.concurrency = () => Effect.fail(unavailable("server_error", false, "HTTP 500"))
     const said: Array<string> = []
@@ -146,14 +146,14 @@ describe("the platform's figures", () => {
       expect(yield* gate.capacityProblem).toContain("(server error)")
       yield* TestClock.adjust("31 seconds")
       expect(said).toHaveLength(4)
-      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); nobody is called until it can")
+      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); no caller is called until then")
       world.concurrency = () => account(1, 0)
       yield* TestClock.adjust("11 seconds")
       expect(yield* gate.capacityProblem).toBeUndefined()
     }).pipe(Effect.provide(gateLayer(world, asked).pipe(Layer.provideMerge(logger))))
   })
 
-  it.effect("of one campaign go on being read when the key of another is refused", () => {
+  it.effect("of one campaign is still read when the key of another is refused", () => {
     const world = makeWorld()
     const given: Given = {
       VoiceAiPlatform: { MaxConcurrency: undefined, Campaigns: { sales: { WebCampaignId: "s" } } },
@@ -168,8 +168,8 @@ describe("the platform's figures", () => {
   })
 })
 
-describe("a key that may not read the figures", () => {
-  it.effect("is an error at the start that names the setting to set", () =>
+describe("a key that may not read the concurrency", () => {
+  it.effect("is a start-up error that names the setting", () =>
     Effect.gen(function* () {
       const world = makeWorld()
       const error = yield* Effect.flip(Effect.scoped(Layer.build(gateLayer(world, asked))))
@@ -179,7 +179,7 @@ describe("a key that may not read the figures", () => {
     }),
   )
 
-  it.effect("is no error when the slots are set", () => {
+  it.effect("is no error if the slots are configured", () => {
     const world = makeWorld()
     return Effect.gen(function* () {
       const gate = yield* Gatekeeper
@@ -187,7 +187,7 @@ describe("a key that may not read the figures", () => {
     }).pipe(Effect.provide(gateLayer(world, {})))
   })
 
-  it.effect("names the setting of the campaign it is the key of", () =>
+  it.effect("is an error that names the setting of its campaign", () =>
     Effect.gen(function* () {
       const world = makeWorld()
       const given: Given = {

@@ -1,9 +1,9 @@
-/** A gate that is told to stop: what is under way is finished, what is not is begun by another one. */
+/** A gate that is told to stop: starts in progress finish, and others begin at another gate. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
+import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -26,17 +26,17 @@ import {
 } from "../support/gate.ts"
 
 const close = Gatekeeper.use((gate) => gate.close)
-/** How long the platform is waited for. */
-const IN_TIME = CLOSE_MILLIS - LAST_MILLIS
+/** How long the gate waits for the platform. */
+const IN_TIME = CLOSE_MILLIS - RESERVED_MILLIS
 
-/** A platform that answers when it is told to. */
+/** A platform that answers on demand. */
 const slow = (world: World) =>
   Effect.map(Deferred.make<void>(), (answer) => {
     world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
     return Deferred.succeed(answer, undefined)
   })
 
-/** A ticket that is called, while the platform takes its time. */
+/** A called ticket, with a slow platform. */
 const called = (world: World) =>
   Effect.gen(function* () {
     const { sessionId } = yield* begin(caller(1))
@@ -47,7 +47,7 @@ const called = (world: World) =>
   })
 
 describe("a gate that is told to stop", () => {
-  gateTest("starts nothing more: newcomers and starts are told to ask again, and lose nothing", {}, (world) =>
+  gateTest("starts nothing more: new requests and starts are told to retry, and lose nothing", {}, (world) =>
     Effect.gen(function* () {
       const { answer, ticket } = yield* called(world)
       yield* answer
@@ -61,7 +61,7 @@ describe("a gate that is told to stop", () => {
     }),
   )
 
-  gateTest("waits for a start that is under way, and no longer", {}, (world) =>
+  gateTest("waits for a start in progress, and no longer", {}, (world) =>
     Effect.gen(function* () {
       const { answer, ticket } = yield* called(world)
       const starting = yield* Effect.forkChild(start(ticket))
@@ -76,7 +76,7 @@ describe("a gate that is told to stop", () => {
     }),
   )
 
-  gateTest("finishes a request that came before, however long its address is looked up", {}, (world) =>
+  gateTest("finishes an earlier request, even if its address lookup is slow", {}, (world) =>
     Effect.gen(function* () {
       const found = yield* Deferred.make<void>()
       world.lookup = () => Effect.as(Deferred.await(found), noFacts)
@@ -112,7 +112,7 @@ describe("a gate that is told to stop", () => {
     )
   }
 
-  gateTest("asks the platform for nobody when its time is up", {}, (world) =>
+  gateTest("starts nothing at the platform after its deadline", {}, (world) =>
     Effect.gen(function* () {
       const found = yield* Deferred.make<void>()
       world.lookup = () => Effect.as(Deferred.await(found), noFacts)
@@ -141,7 +141,7 @@ describe("the end of a gate's scope", () => {
       return { gate, next, close: Scope.close(scope, Exit.void) }
     })
 
-  it.effect("finishes what is being started, and another gate has it", () =>
+  it.effect("finishes starts in progress, and another gate sees their sessions", () =>
     Effect.gen(function* () {
       const world = makeWorld()
       const { close, gate, next } = yield* built(world, memory.layer)
@@ -160,7 +160,7 @@ describe("the end of a gate's scope", () => {
     }).pipe(Effect.scoped),
   )
 
-  /** A memory store of which some rules are answered otherwise. */
+  /** A memory store with overridden answers for some rules. */
   const storeThat = (instead: (rule: string) => Effect.Effect<never, StoreUnavailable> | undefined) =>
     Layer.effect(
       Store,
@@ -169,7 +169,7 @@ describe("the end of a gate's scope", () => {
       ),
     ).pipe(Layer.provide(memory.layer))
 
-  it.effect("does not wait for a store that is away to be told of a session", () =>
+  it.effect("does not wait for an unavailable store to bind a session", () =>
     Effect.gen(function* () {
       const world = makeWorld()
       let away = false
@@ -185,17 +185,17 @@ describe("the end of a gate's scope", () => {
       // it is tried again, but not beyond
       yield* TestClock.adjust(99)
       expect(asked.pollUnsafe()).toBeUndefined()
-      yield* TestClock.adjust(LAST_MILLIS / 2)
+      yield* TestClock.adjust(RESERVED_MILLIS / 2)
       expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "StoreUnavailable" })
       yield* Fiber.join(closing)
     }).pipe(Effect.scoped),
   )
 
-  it.effect("comes in time though the store never answers, and once for all who wait for it", () =>
+  it.effect("completes in time although the store never answers, once for all callers of close", () =>
     Effect.gen(function* () {
       const world = makeWorld()
       world.initiate = () => Effect.never
-      // what tells of a start that failed
+      // the rule that reports a failed start
       const store = storeThat((script) => (/^queue\.(release|fail)$/.test(script) ? Effect.never : undefined))
       const { close, gate } = yield* built(world, store)
       yield* Effect.forkDetach(Effect.provideContext(ask(caller(1)), gate))

@@ -1,4 +1,4 @@
-/** How sessions end, and what the gate does by itself: deadlines, lost messages, pushed positions. */
+/** Ends of sessions, and background tasks: deadlines, lost messages, pushed positions. */
 import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -41,7 +41,7 @@ describe("a session-ended webhook", () => {
     }),
   )
 
-  gateTest("of a session nobody knows frees nothing", {}, () =>
+  gateTest("of an unknown session frees nothing", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       expect(yield* hangUp("somebody-else")).toBe(false)
@@ -96,7 +96,7 @@ describe("the sweep", () => {
     }),
   )
 
-  gateTest("abandons who is absent longer than the grace, and only them", {}, (world) =>
+  gateTest("abandons only tickets that are absent longer than the grace", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const absent = yield* enqueue(caller(1))
@@ -116,13 +116,13 @@ describe("the sweep", () => {
   )
 
   gateTest(
-    "puts the ticket of a start whose process died back in line, and holds the slot until no session is known",
+    "requeues the ticket of a start whose process died, and holds the slot until the platform knows no session",
     {},
     () =>
       Effect.gen(function* () {
         const queue = yield* FifoQueue
         const limiter = yield* RateLimiter
-        // what a process leaves that dies while it asks the platform
+        // as left by a process that dies during a start
         yield* limiter.take(CALLER, "orphan")
         yield* queue.admit(at, { id: "orphan", caller: CALLER, holds: false, network: "", data: "{}" })
         const next = yield* enqueue(caller(1))
@@ -140,7 +140,7 @@ describe("the sweep", () => {
       }),
   )
 
-  gateTest("pays what a process that died still owed", { Security: { RateLimitConcurrency: 1 } }, () =>
+  gateTest("carries out settlements of a process that died", { Security: { RateLimitConcurrency: 1 } }, () =>
     Effect.gen(function* () {
       const queue = yield* FifoQueue
       yield* begin()
@@ -153,7 +153,7 @@ describe("the sweep", () => {
     }),
   )
 
-  gateTest("wakes within a second whoever was not woken", {}, (world) =>
+  gateTest("recovers a lost wake-up within a second", {}, (world) =>
     Effect.gen(function* () {
       const queue = yield* FifoQueue
       yield* begin()
@@ -166,7 +166,7 @@ describe("the sweep", () => {
     }),
   )
 
-  gateTest("forgets what is over after ten minutes", {}, () =>
+  gateTest("deletes tickets ten minutes after their end", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const { uniqueRequestId } = yield* begin()
@@ -180,7 +180,7 @@ describe("the sweep", () => {
 })
 
 describe("the tick", () => {
-  gateTest("tells connected tickets their position, and nobody else", {}, (world) =>
+  gateTest("sends their position to connected tickets only", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const first = yield* enqueue(caller(1))
@@ -197,7 +197,7 @@ describe("the tick", () => {
     }),
   )
 
-  gateTest("brings a start call whose message was lost", {}, (world) =>
+  gateTest("sends a start call again whose message was lost", {}, (world) =>
     Effect.gen(function* () {
       const queue = yield* FifoQueue
       yield* begin()
@@ -211,7 +211,7 @@ describe("the tick", () => {
     }),
   )
 
-  gateTest("tells a page whose ticket the store has lost", {}, (world) =>
+  gateTest("informs a page whose ticket the store has lost", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       const lost = `0${uniqueRequestId.slice(1, -5)}0${uniqueRequestId.slice(-4)}`
@@ -221,7 +221,7 @@ describe("the tick", () => {
     }),
   )
 
-  gateTest("says nothing to a running call", {}, (world) =>
+  gateTest("sends nothing to a live ticket", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       world.connected.add(uniqueRequestId)
@@ -231,13 +231,13 @@ describe("the tick", () => {
   )
 })
 
-describe("a platform whose start names one id and whose webhook another", () => {
+describe("a platform whose webhook uses another session id than its start", () => {
   const oneId = (world: World): void => {
     world.initiate = (n) => Effect.succeed({ ...session(n), sessionIds: [`web-${n}`] })
     world.sessionIds = (id) => [id, id.replace("web", "conversation")]
   }
 
-  gateTest("frees its slot with the webhook, because the history was asked soon after the start", {}, (world) =>
+  gateTest("has its slot freed by the webhook, because the history was read soon after the start", {}, (world) =>
     Effect.gen(function* () {
       oneId(world)
       const { uniqueRequestId } = yield* begin()
@@ -248,7 +248,7 @@ describe("a platform whose start names one id and whose webhook another", () => 
     }),
   )
 
-  gateTest("frees it also when the webhook came before the history was read", {}, (world) =>
+  gateTest("has its slot freed even if the webhook came before the history was read", {}, (world) =>
     Effect.gen(function* () {
       oneId(world)
       const { uniqueRequestId } = yield* begin()
@@ -260,7 +260,7 @@ describe("a platform whose start names one id and whose webhook another", () => 
     }),
   )
 
-  gateTest("is asked once more after a history that says nothing yet, and then no more for a while", {}, (world) =>
+  gateTest("is asked once more after a history without further ids, and then no more for a while", {}, (world) =>
     Effect.gen(function* () {
       oneId(world)
       let asked = 0
@@ -278,7 +278,7 @@ describe("a platform whose start names one id and whose webhook another", () => 
     }),
   )
 
-  gateTest("is heard by the audit where nothing was learnt before", {}, (world) =>
+  gateTest("is covered by the audit if its history had no ids before", {}, (world) =>
     Effect.gen(function* () {
       oneId(world)
       world.sessionIds = () => []
@@ -291,7 +291,7 @@ describe("a platform whose start names one id and whose webhook another", () => 
     }),
   )
 
-  gateTest("is not asked where the start named both", {}, (world) =>
+  gateTest("is not asked if the start returned both ids", {}, (world) =>
     Effect.gen(function* () {
       let asked = 0
       world.sessionIds = () => {
@@ -305,8 +305,8 @@ describe("a platform whose start names one id and whose webhook another", () => 
   )
 })
 
-describe("the look after old sessions", () => {
-  gateTest("frees the slot of one that the platform calls over", {}, (world) =>
+describe("the audit of old sessions", () => {
+  gateTest("frees the slot of one that has ended at the platform", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       const asked: Array<string> = []

@@ -1,4 +1,4 @@
-/** Callers who hang up and stores that fail, at every place where that can happen: nothing stays behind. */
+/** Callers who disconnect and stores that fail, at every possible step: nothing is leaked. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -30,8 +30,8 @@ import {
   type World,
 } from "../support/gate.ts"
 
-describe("a caller who hangs up", () => {
-  gateTest("while the address is looked up has taken nothing", {}, (world) =>
+describe("a caller who disconnects", () => {
+  gateTest("during the address lookup has taken nothing", {}, (world) =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<IpFacts>()
       world.lookup = () => Deferred.await(never)
@@ -44,7 +44,7 @@ describe("a caller who hangs up", () => {
     }),
   )
 
-  gateTest("while the platform is asked leaves a whole session, which ends as any other", {}, (world) =>
+  gateTest("during the start leaves a complete session, which ends like any other", {}, (world) =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
@@ -60,7 +60,7 @@ describe("a caller who hangs up", () => {
     }),
   )
 
-  gateTest("while the platform refuses gets slot and quota back all the same", {}, (world) =>
+  gateTest("during a refused start gets slot and quota back", {}, (world) =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       world.initiate = () => Effect.andThen(Deferred.await(answer), Effect.fail(platformRefuses))
@@ -75,7 +75,7 @@ describe("a caller who hangs up", () => {
     }),
   )
 
-  gateTest("while a called ticket starts can come back to its session", {}, (world) =>
+  gateTest("during the start of a called ticket can resume its session", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
@@ -94,7 +94,7 @@ describe("a caller who hangs up", () => {
   )
 })
 
-/** A store whose every answer takes its time, as one over a network. */
+/** A store whose answers are delayed, as over a network. */
 const slowStore = (millis: number): Layer.Layer<Store> =>
   Layer.effect(
     Store,
@@ -106,7 +106,7 @@ const slowStore = (millis: number): Layer.Layer<Store> =>
     ),
   ).pipe(Layer.provide(memory.layer))
 
-describe("over a store that takes its time", () => {
+describe("over a slow store", () => {
   const overSlowStore = <E>(body: (world: World) => Effect.Effect<void, E, GateServices>) =>
     Effect.gen(function* () {
       const world = makeWorld()
@@ -125,7 +125,7 @@ describe("over a store that takes its time", () => {
       Effect.andThen(TestClock.adjust("600 millis"), Fiber.join(fiber)),
     )
 
-  it.effect("a webhook whose sender hangs up calls the next one all the same", () =>
+  it.effect("a webhook whose sender disconnects still calls the next caller", () =>
     overSlowStore((world) =>
       Effect.gen(function* () {
         yield* meanwhile(begin())
@@ -142,7 +142,7 @@ describe("over a store that takes its time", () => {
     ),
   )
 
-  it.effect("a caller may hang up at any moment", () =>
+  it.effect("a caller may disconnect at any moment", () =>
     Effect.gen(function* () {
       for (let moment = 0; moment <= 500; moment += 50) {
         yield* overSlowStore((world) =>
@@ -166,7 +166,7 @@ describe("over a store that takes its time", () => {
   )
 })
 
-/** How a run of the store fails: before anything was done, or after, so that only the answer is lost; or it is done later. */
+/** How a run of the store fails: before it is applied, after it (only the answer is lost), or it is applied later. */
 type Fault = "request lost" | "answer lost" | "carried out later"
 
 /** So long a gate waits for an answer that is lost. */
@@ -235,7 +235,7 @@ const nothingLeft = Effect.gen(function* () {
   yield* hangUp(again.sessionId)
 })
 
-/** Lives of a gate in which each run of the store may be the one that fails. */
+/** Scenarios in which each run of the store fails once. */
 const stories: Record<string, (world: World) => Effect.Effect<void, never, Gatekeeper>> = {
   "a session that starts and ends": () =>
     Effect.gen(function* () {
@@ -279,7 +279,7 @@ const stories: Record<string, (world: World) => Effect.Effect<void, never, Gatek
 describe("a store that fails once", () => {
   for (const [name, story] of Object.entries(stories)) {
     for (const fault of ["request lost", "answer lost"] as const) {
-      it.effect(`loses no slot for good, at whichever step of ${name} (${fault})`, () =>
+      it.effect(`loses no slot permanently, at any step of ${name} (${fault})`, () =>
         Effect.gen(function* () {
           const life = (failing: number) =>
             withFaults(
@@ -343,7 +343,7 @@ describe("a store that fails once", () => {
     )
   }
 
-  it.effect("keeps a session whose binding was carried out though its answer was lost", () =>
+  it.effect("keeps a session that was bound although the answer was lost", () =>
     withFaults(
       (world, faults) =>
         Effect.gen(function* () {
@@ -360,7 +360,7 @@ describe("a store that fails once", () => {
   )
 })
 
-/** Requests of callers from so many networks at once, each of which the store carries out, and the answer is lost. */
+/** Requests of callers from this many networks at once; the store applies each, and its answer is lost. */
 const unanswered = (faults: Faults, count: number) =>
   Effect.gen(function* () {
     faults.losing = true
@@ -373,8 +373,8 @@ const unanswered = (faults: Faults, count: number) =>
     for (const fiber of asked) expect((yield* Fiber.join(fiber))._tag).toBe("StoreUnavailable")
   })
 
-describe("a request that was answered that the store is away", () => {
-  it.effect("holds no slot and no place when the store is back, and nobody waits behind it", () =>
+describe("a request that was answered 503 because the store is unavailable", () => {
+  it.effect("holds no slot and no place when the store is back, and blocks no other caller", () =>
     withFaults(
       (world, faults) =>
         Effect.gen(function* () {
@@ -388,7 +388,7 @@ describe("a request that was answered that the store is away", () => {
           yield* TestClock.adjust("1 second")
           expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 0 })
           expect(yield* stateOf(known)).toBe("called")
-          // nobody but the one who can hear it is told anything
+          // only the connected caller receives events
           expect(new Set(world.pushed.map(([ticket]) => ticket))).toEqual(new Set([known]))
           expect(yield* remaining("203.1.7.1")).toBe(20)
         }),
@@ -398,7 +398,7 @@ describe("a request that was answered that the store is away", () => {
   )
 
   for (const crossSlot of [true, false]) {
-    it.effect(`takes no slot when its admission is carried out after it was withdrawn (crossSlot ${crossSlot})`, () =>
+    it.effect(`takes no slot if its admission is applied after its withdrawal (crossSlot ${crossSlot})`, () =>
       withFaults(
         (_world, faults) =>
           Effect.gen(function* () {
@@ -419,7 +419,7 @@ describe("a request that was answered that the store is away", () => {
     )
   }
 
-  it.effect("keeps no place when the platform was full and the way back to the queue was not answered", () =>
+  it.effect("keeps no place when the platform was full and requeueing was not answered", () =>
     withFaults(
       (world, faults) =>
         Effect.gen(function* () {
@@ -436,7 +436,7 @@ describe("a request that was answered that the store is away", () => {
     ),
   )
 
-  it.effect("is remembered however many fail of one caller or one network", () =>
+  it.effect("is remembered up to a limit of each caller and network", () =>
     withFaults(
       (_world, faults) =>
         Effect.gen(function* () {
@@ -454,8 +454,8 @@ describe("a request that was answered that the store is away", () => {
   )
 })
 
-describe("a store that is away", () => {
-  it.effect("fails every operation with StoreUnavailable, and all goes on when it is back", () =>
+describe("a store that is unavailable", () => {
+  it.effect("fails every operation with StoreUnavailable, and recovers", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
@@ -484,7 +484,7 @@ describe("a store that is away", () => {
     ),
   )
 
-  it.effect("while a session waits to be bound is waited for", () =>
+  it.effect("during a bind is retried until it is back", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
         const answer = yield* Deferred.make<void>()
@@ -501,7 +501,7 @@ describe("a store that is away", () => {
     ),
   )
 
-  it.effect("gets a refused start's quota back later", () =>
+  it.effect("delays giving back the quota of a refused start", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
         world.initiate = () =>
@@ -521,7 +521,7 @@ describe("a store that is away", () => {
 })
 
 describe("a campaign whose records the store refuses", () => {
-  it.effect("keeps no other campaign from being swept", () => {
+  it.effect("does not stop the sweeps of other campaigns", () => {
     const world = makeWorld()
     let refused = false
     const store = Layer.effect(

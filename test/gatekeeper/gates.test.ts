@@ -1,11 +1,11 @@
-/** Gates that should agree and do not: with other settings, on another database, or known by their webhooks alone. */
+/** Gates in conflict: with different settings, on another database, or visible only through webhooks. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { LASTING_MILLIS } from "../../src/gatekeeper/lasting.ts"
+import { DEBOUNCE_MILLIS } from "../../src/gatekeeper/debounce.ts"
 import { ANNOUNCE_MILLIS } from "../../src/gatekeeper/other-databases.ts"
-import { COUNTED_MILLIS, FEWEST } from "../../src/gatekeeper/unknown-ends.ts"
+import { COUNTED_MILLIS, MIN_UNKNOWN } from "../../src/gatekeeper/unknown-sessions.ts"
 import type { Store } from "../../src/Store.ts"
 import { BEGIN, begin, caller, type Given, hangUp, makeWorld } from "../support/gate.ts"
 import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
@@ -30,12 +30,12 @@ const instances = (gate: RunningGate) =>
     (view) => view?.health.find(({ name }) => name === "Instances"),
   )
 
-/** Longer than a difference may last unsaid, with the beats on either side. */
-const UNTIL_SAID = LASTING_MILLIS + 4_000
+/** Longer than a difference must persist to be logged, with a heartbeat on either side. */
+const UNTIL_SAID = DEBOUNCE_MILLIS + 4_000
 
 describe("instances on one store with different settings", () => {
   test(
-    "each say so once, with the setting, both values and both instances",
+    "are each logged once, with the setting, both values and both instances",
     Effect.gen(function* () {
       const store = yield* makeStore
       const one = yield* open(store, slots(3))
@@ -43,12 +43,12 @@ describe("instances on one store with different settings", () => {
       yield* TestClock.adjust(UNTIL_SAID)
       const line = /^This instance, \S+ \(\S+\), and \S+ \(\S+\) on the same store have different settings: (.*)$/
       expect(one.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
-        "Queue.StartWindowSeconds is 30 here and 60 there; VoiceAiPlatform.MaxConcurrency is 3 here and 5 there. Each keeps to " +
-          "its own until they are alike.",
+        "Queue.StartWindowSeconds is 30 here and 60 there; VoiceAiPlatform.MaxConcurrency is 3 here and 5 there. Each instance " +
+          "uses its own until they are the same.",
       ])
       expect(other.warnings.map((warning) => line.exec(warning)?.[1])).toEqual([
-        "Queue.StartWindowSeconds is 60 here and 30 there; VoiceAiPlatform.MaxConcurrency is 5 here and 3 there. Each keeps to " +
-          "its own until they are alike.",
+        "Queue.StartWindowSeconds is 60 here and 30 there; VoiceAiPlatform.MaxConcurrency is 5 here and 3 there. Each instance " +
+          "uses its own until they are the same.",
       ])
       const idOf = (warning = "") => [...warning.matchAll(/\((\S+)\)/g)].slice(0, 2).map(([, id]) => id)
       expect(idOf(one.warnings[0])).toEqual(idOf(other.warnings[0]).reverse())
@@ -58,7 +58,7 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
-    "are shown to the operator until they are alike",
+    "are shown to the operator until they are the same",
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
@@ -67,7 +67,7 @@ describe("instances on one store with different settings", () => {
       yield* TestClock.adjust(UNTIL_SAID)
       expect(yield* instances(gate)).toMatchObject({
         state: "failed",
-        says: "Other instances have other settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
+        says: "Other instances have different settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
       })
       yield* other.stop
       yield* open(store, slots(3))
@@ -77,7 +77,7 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
-    "are nobody's mistake during a rolling restart",
+    "are not logged during a rolling restart",
     Effect.gen(function* () {
       const store = yield* makeStore
       const [a, b] = [yield* open(store, slots(3)), yield* open(store, slots(3))]
@@ -93,7 +93,7 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
-    "say so anew when they differ in something else",
+    "are logged again when another setting differs",
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
@@ -110,7 +110,7 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
-    "have other campaigns, whichever of them has more",
+    "are logged when their campaigns differ, whichever has more",
     Effect.gen(function* () {
       const store = yield* makeStore
       const more = yield* open(
@@ -126,7 +126,7 @@ describe("instances on one store with different settings", () => {
   )
 
   test(
-    "are compared by what their campaign is, not by its name or their order",
+    "compare campaigns by identity, not by name or order",
     Effect.gen(function* () {
       const store = yield* makeStore
       const campaigns = (...names: ReadonlyArray<readonly [string, string]>) =>
@@ -168,7 +168,7 @@ describe("instances on one store with different settings", () => {
   )
 })
 
-/** Two databases of one server: their keys are their own, and what is published on either is heard on both. */
+/** Two databases of one server: their keys are separate, and messages published on either are received on both. */
 const twoDatabases = Effect.gen(function* () {
   const [one, two] = [yield* makeStore, yield* makeStore]
   const listening = (store: Store["Service"]): Store["Service"] => ({
@@ -181,11 +181,11 @@ const twoDatabases = Effect.gen(function* () {
 
 describe("gates for one campaign on two databases of a server", () => {
   test(
-    "notice each other, and each says so once",
+    "detect each other, and each is logged once",
     Effect.gen(function* () {
       const [one, two] = yield* twoDatabases
       const [a, b] = [yield* open(one, slots(3)), yield* open(two, slots(3))]
-      yield* TestClock.adjust(LASTING_MILLIS + 2 * ANNOUNCE_MILLIS)
+      yield* TestClock.adjust(DEBOUNCE_MILLIS + 2 * ANNOUNCE_MILLIS)
       for (const gate of [a, b]) {
         expect(gate.warnings).toHaveLength(1)
         expect(gate.warnings[0]).toMatch(
@@ -202,7 +202,7 @@ describe("gates for one campaign on two databases of a server", () => {
   )
 
   test(
-    "have nothing to say where their campaigns are different ones, or another platform's",
+    "log nothing if their campaigns or platforms differ",
     Effect.gen(function* () {
       const [one, two] = yield* twoDatabases
       const a = yield* open(one, slots(3))
@@ -215,7 +215,7 @@ describe("gates for one campaign on two databases of a server", () => {
   )
 
   test(
-    "do not mind what nobody of them has written",
+    "ignore messages that no gate has written",
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
@@ -234,9 +234,9 @@ describe("gates for one campaign on two databases of a server", () => {
   )
 })
 
-describe("webhooks of sessions that nobody here knows", () => {
+describe("webhooks of unknown sessions", () => {
   test(
-    "are spoken of once an hour, when they are the most",
+    "are logged once an hour, if they are the majority",
     Effect.gen(function* () {
       const gate = yield* open(yield* makeStore, slots(100))
       const unknown = (from: number, count: number) =>
@@ -244,19 +244,19 @@ describe("webhooks of sessions that nobody here knows", () => {
           Array.from({ length: count }, (_, n) => n),
           (n) => gate.on(hangUp(`strange-${from + n}`)),
         )
-      for (let n = 1; n <= FEWEST; n++) {
+      for (let n = 1; n <= MIN_UNKNOWN; n++) {
         yield* gate.on(begin(caller(n)))
         yield* gate.on(hangUp(`web-${n}`))
       }
-      yield* unknown(0, FEWEST)
+      yield* unknown(0, MIN_UNKNOWN)
       // told again, they are no more
-      yield* unknown(0, FEWEST)
+      yield* unknown(0, MIN_UNKNOWN)
       expect(gate.warnings).toEqual([])
       yield* unknown(100, 5)
       expect(gate.warnings).toHaveLength(1)
-      expect(gate.warnings[0]).toContain(`${FEWEST + 1} of the last ${2 * FEWEST + 1} session-ended webhooks`)
+      expect(gate.warnings[0]).toContain(`${MIN_UNKNOWN + 1} of the last ${2 * MIN_UNKNOWN + 1} session-ended webhooks`)
       yield* TestClock.adjust(COUNTED_MILLIS)
-      yield* unknown(200, FEWEST - 1)
+      yield* unknown(200, MIN_UNKNOWN - 1)
       expect(gate.warnings).toHaveLength(1)
       yield* unknown(300, 3)
       expect(gate.warnings).toHaveLength(2)

@@ -1,4 +1,4 @@
-/** A host's own layers that die or hang: a failure of that request alone, and soon. */
+/** A host's layers that fail with a defect or hang: only that request fails, within a time limit. */
 import { describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -44,7 +44,7 @@ describe("a host's platform", () => {
       }),
   )
 
-  gateTest("whose figures and history hang does not stop the loops", {}, (world) =>
+  gateTest("whose concurrency and history hang does not stop the background tasks", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       world.sessionStatus = () => stuck
@@ -81,7 +81,7 @@ describe("a host's IP provider", () => {
 })
 
 describe("a host's push channel", () => {
-  gateTest("that dies or hangs does not fail the step that calls the next one", {}, (world) =>
+  gateTest("that fails or hangs does not fail the step that calls the next one", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       for (const send of [broken, () => stuck]) {

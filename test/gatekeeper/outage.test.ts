@@ -1,10 +1,10 @@
-/** A platform that cannot be reached, or does not say whether it did what it was asked: nobody loses a place, no slot is given twice. */
+/** A platform that cannot be reached, or whose answer to a start is lost: no caller loses a place, and no slot is given twice. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { DOUBT_AGE_MILLIS, DOUBT_LOOK_MILLIS } from "../../src/gatekeeper/doubts.ts"
-import { identifierOf } from "../../src/gatekeeper/launch.ts"
+import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../src/gatekeeper/doubts.ts"
+import { identifierOf } from "../../src/gatekeeper/start-session.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DISRUPTED_FIRST_MILLIS } from "../../src/rules/queue/fail.ts"
@@ -28,7 +28,7 @@ import {
 const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const mayRun = unavailable("timeout", true, "no answer within 15 s")
 
-/** A platform that does not say whether it has started a session: the ticket in line, its slot held. */
+/** A start with an unknown outcome: the ticket waits again, and its slot is held. */
 const inDoubt = Effect.fnUntraced(function* (world: World, who = caller(1)) {
   world.initiate = () => Effect.fail(mayRun)
   const ticket = yield* enqueue(who)
@@ -50,7 +50,7 @@ const accountTest = (
 
 describe("a platform that cannot be reached", () => {
   gateTest(
-    "leaves everybody in line, tells them so, and is asked by one at a time",
+    "leaves all callers in the queue, informs them, and is tested by one at a time",
     { VoiceAiPlatform: { MaxConcurrency: 3 } },
     (world) =>
       Effect.gen(function* () {
@@ -76,26 +76,23 @@ describe("a platform that cannot be reached", () => {
       }),
   )
 
-  gateTest(
-    "is not asked sooner than its circuit lets anybody through",
-    { VoiceAiPlatform: { MaxConcurrency: 1 } },
-    (world) =>
-      Effect.gen(function* () {
-        const open = unavailable("circuit_open", false, "not asked", 7_000)
-        world.initiate = () => Effect.fail(open)
-        const ticket = yield* enqueue(caller(1))
-        world.connected.add(ticket)
-        yield* TestClock.adjust("6 seconds")
-        expect(yield* stateOf(ticket)).toBe("waiting")
-        yield* TestClock.adjust("2 seconds")
-        expect(yield* stateOf(ticket)).toBe("called")
-      }),
+  gateTest("is not asked before its circuit allows a call", { VoiceAiPlatform: { MaxConcurrency: 1 } }, (world) =>
+    Effect.gen(function* () {
+      const open = unavailable("circuit_open", false, "not asked", 7_000)
+      world.initiate = () => Effect.fail(open)
+      const ticket = yield* enqueue(caller(1))
+      world.connected.add(ticket)
+      yield* TestClock.adjust("6 seconds")
+      expect(yield* stateOf(ticket)).toBe("waiting")
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* stateOf(ticket)).toBe("called")
+    }),
   )
 })
 
 describe("a platform that fails with one caller's request", () => {
   gateTest(
-    "ends that ticket alone, when others have begun their calls meanwhile",
+    "ends only that ticket, if others have started meanwhile",
     { VoiceAiPlatform: { MaxConcurrency: 2 } },
     (world) =>
       Effect.gen(function* () {
@@ -107,7 +104,7 @@ describe("a platform that fails with one caller's request", () => {
         const ticket = yield* enqueue(caller(1), { metadata: { is: poison } })
         world.connected.add(ticket)
         for (const n of [2, 3]) {
-          // nobody else notices
+          // no other caller is affected
           const other = yield* enqueue(caller(n))
           yield* TestClock.adjust("1 second")
           expect((yield* start(other))._tag).toBe("Started")
@@ -133,11 +130,11 @@ describe("a start that may have happened", () => {
       expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
       yield* TestClock.adjust(`${DOUBT_AGE_MILLIS} millis`)
       expect(yield* stateOf(ticket)).toBe("waiting")
-      yield* TestClock.adjust(`${2 * DOUBT_LOOK_MILLIS + 1_000} millis`)
+      yield* TestClock.adjust(`${2 * DOUBT_CHECK_MILLIS + 1_000} millis`)
       expect(yield* stateOf(ticket)).toBe("called")
       const [first = ""] = asked
       expect(asked).toEqual([first, first])
-      // whom it was started for, as the platform was told, which learns nothing of the ticket
+      // the client identifier of the start, which does not reveal the ticket
       expect([first, first]).toEqual([world.initiated[0]?.clientIdentifier, identifierOf(ticket, {})])
       expect(first).not.toContain(ticket)
     }),
@@ -155,7 +152,7 @@ describe("a start that may have happened", () => {
     }),
   )
 
-  gateTest("is not decided by a platform that cannot be asked", {}, (world) =>
+  gateTest("is not resolved while the platform cannot be asked", {}, (world) =>
     Effect.gen(function* () {
       world.sessionsOf = () => Effect.fail(platformIsAway)
       const ticket = yield* inDoubt(world)
@@ -167,7 +164,7 @@ describe("a start that may have happened", () => {
     }),
   )
 
-  accountTest("is free where all running calls are known to be ours", 1, (world) =>
+  accountTest("frees its slot if all running calls are known", 1, (world) =>
     Effect.gen(function* () {
       let inUse = 1
       world.concurrency = () => Effect.succeed({ limit: 1, inUse })
@@ -182,21 +179,18 @@ describe("a start that may have happened", () => {
     }),
   )
 
-  gateTest(
-    "is not decided by an end that belongs to nobody, which may be another name of a known session",
-    {},
-    (world) =>
-      Effect.gen(function* () {
-        world.sessionsOf = () => Effect.succeed(undefined)
-        const ticket = yield* inDoubt(world)
-        world.connected.add(ticket)
-        yield* TestClock.adjust(`${DOUBT_AGE_MILLIS + DOUBT_LOOK_MILLIS} millis`)
-        expect(yield* Gatekeeper.use((gate) => gate.sessionEnded(["never heard of"]))).toBe(false)
-        expect(yield* stateOf(ticket)).toBe("waiting")
-      }),
+  gateTest("is not resolved by an end of an unknown session, which may be another id of a known one", {}, (world) =>
+    Effect.gen(function* () {
+      world.sessionsOf = () => Effect.succeed(undefined)
+      const ticket = yield* inDoubt(world)
+      world.connected.add(ticket)
+      yield* TestClock.adjust(`${DOUBT_AGE_MILLIS + DOUBT_CHECK_MILLIS} millis`)
+      expect(yield* Gatekeeper.use((gate) => gate.sessionEnded(["never heard of"]))).toBe(false)
+      expect(yield* stateOf(ticket)).toBe("waiting")
+    }),
   )
 
-  accountTest("does not make the slots fewer besides", 2, (world) =>
+  accountTest("does not reduce the number of slots twice", 2, (world) =>
     Effect.gen(function* () {
       world.concurrency = () => Effect.succeed({ limit: 2, inUse: 1 })
       const ticket = yield* inDoubt(world)
@@ -210,7 +204,7 @@ describe("a start that may have happened", () => {
     }),
   )
 
-  gateTest("and whose request was refused by a changed key meanwhile ends as any refused one", {}, (world) =>
+  gateTest("is resolved although the key was changed and refused meanwhile", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))

@@ -3,9 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
+import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
-import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
@@ -52,10 +52,10 @@ const test = (name: string, body: (bench: Bench) => Effect.Effect<void, unknown,
   )
 }
 
-/** How long it takes until nobody serves the campaign for sure, and another gate has noticed. */
-const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * GATE_BEAT_MILLIS
+/** The time after which no gate serves the campaign and another gate has noticed. */
+const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS
 
-/** One call runs in the campaign, and two callers wait; then no gate has it any more, but one that never had it. */
+/** One call runs in the campaign and two callers wait; then only a gate runs that has never served it. */
 const removedUnder = ({ start }: Bench, waiting = 2) =>
   Effect.gen(function* () {
     const old = yield* start(withSales)
@@ -66,7 +66,7 @@ const removedUnder = ({ start }: Bench, waiting = 2) =>
     return { call, line, gate: yield* start(without) }
   })
 
-/** A store in which beats can be lost: on a Cluster the node that keeps them may be away while others serve. */
+/** A store that can lose heartbeats: on a Cluster the node that keeps them may be down while others serve. */
 const losing = (store: Store["Service"]) => {
   let lost = false
   return {
@@ -88,7 +88,7 @@ const attach = (ticket: string) => Gatekeeper.use((gate) => gate.attach(ticket))
 const leave = (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))
 
 describe("a removed campaign", () => {
-  test("has its webhooks taken from the first moment on: they free their slots", (bench) =>
+  test("still accepts webhooks, which free their slots", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench)
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
@@ -96,37 +96,41 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(stateOf(call.uniqueRequestId))).toBe("ended")
     }))
 
-  test("keeps its tickets until no gate has had it for a minute", (bench) =>
+  test("keeps its tickets until no gate has served it for a minute", (bench) =>
     Effect.gen(function* () {
       const { gate, line } = yield* removedUnder(bench)
       const [first = "", second = ""] = line
       bench.world.connected.add(first)
-      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(UNSERVED_MILLIS - 2 * HEARTBEAT_MILLIS)
       expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1, queueLength: 2 })
       expect(yield* gate.on(attach(second))).toMatchObject({ type: "position", position: 2 })
       expect(eventsOf(bench.world, first).at(-1)).toMatchObject({ type: "position", position: 1 })
       expect(yield* gate.on(start(first))).toMatchObject({ _tag: "NotYourTurn", code: "not_your_turn" })
     }))
 
-  test("sends away who waits after that, tells them why, and gives their quota back", (bench) =>
+  test("then ends waiting tickets with the reason and gives their quota back", (bench) =>
     Effect.gen(function* () {
       const { gate, line } = yield* removedUnder(bench)
       yield* TestClock.adjust(UNTIL_REMOVED)
       for (const [n, ticket] of line.entries()) {
         expect(eventsOf(bench.world, ticket)).toEqual([
-          { type: "ended", reason: "removed", message: "This service has ended your request. You may ask again." },
+          { type: "ended", reason: "removed", message: "This service has ended your request. You may try again." },
         ])
         expect(yield* gate.on(status(ticket))).toEqual({ uniqueRequestId: ticket, state: "removed" })
         expect(yield* gate.on(start(ticket))).toMatchObject({ _tag: "TicketOver", state: "removed" })
         expect(yield* gate.on(remaining(caller(2 + n)))).toBe(20)
       }
       expect(gate.warnings.filter((line) => line.includes("sales (business/sales-1)"))).toEqual([
-        "Campaign sales (business/sales-1) is in no gate's settings any more. Waiting callers sent away by this instance: 2. " +
-          "Calls that go on until they end: 1.",
+        "Campaign sales (business/sales-1) is no longer in any gate's settings. Waiting tickets ended by this instance: 2. " +
+          "Calls still running: 1.",
       ])
     }))
 
-  test("is no campaign of a gate that comes back from an outage of all later than another", ({ start, store, world }) =>
+  test("is not drained by a gate that recovers from a common outage later than the gate that serves it", ({
+    start,
+    store,
+    world,
+  }) =>
     Effect.gen(function* () {
       const away = { theirs: false, others: false }
       const path = (which: keyof typeof away): Store["Service"] => ({
@@ -152,7 +156,7 @@ describe("a removed campaign", () => {
       expect(yield* (yield* start(without)).on(stateOf(waits))).toBe("waiting")
     }))
 
-  test("tells a caller whose connection is here though the message was lost", (bench) =>
+  test("informs a connected caller although the message was lost", (bench) =>
     Effect.gen(function* () {
       const { line } = yield* removedUnder(bench)
       const [ticket = ""] = line
@@ -163,13 +167,13 @@ describe("a removed campaign", () => {
       expect(eventsOf(bench.world, ticket)).toMatchObject([{ type: "ended", reason: "removed" }])
     }))
 
-  test("takes no newcomers", (bench) =>
+  test("admits no new requests", (bench) =>
     Effect.gen(function* () {
       const { gate } = yield* removedUnder(bench)
       expect(yield* gate.on(ask(caller(9), SALES))).toMatchObject({ _tag: "InvalidRequest", code: "unknown_campaign" })
     }))
 
-  test("sends away who was called, whose quota a missed turn does not cost", (bench) =>
+  test("ends called tickets without charging a missed turn", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start(withSales)
       const call = yield* old.on(begin(caller(1), SALES))
@@ -186,7 +190,7 @@ describe("a removed campaign", () => {
       expect((yield* (yield* bench.start(withSales)).on(ask(caller(3), SALES)))._tag).toBe("Started")
     }))
 
-  test("lets a call run on until its webhook, long after its line is gone", (bench) =>
+  test("lets a call run until its webhook, long after its queue is empty", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench)
       yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS)
@@ -194,7 +198,7 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
     }))
 
-  test("reclaims the slot of a call that reaches the longest call", (bench) =>
+  test("reclaims the slot of a call that reaches the maximum length", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start({ ...withSales, Queue: { MaxCallMinutes: 3 } })
       const call = yield* old.on(begin(caller(1), SALES))
@@ -207,7 +211,7 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(false)
     }))
 
-  test("has its slots right when it comes back", (bench) =>
+  test("has the right number of slots when it is configured again", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench)
       yield* TestClock.adjust(UNTIL_REMOVED)
@@ -222,7 +226,7 @@ describe("a removed campaign", () => {
       expect((yield* back.on(ask(caller(6), SALES)))._tag).toBe("Started")
     }))
 
-  test("is shown to the operator until nothing of it is left, and then known no more", (bench) =>
+  test("is shown to the operator until nothing of it is left, and is then forgotten", (bench) =>
     Effect.gen(function* () {
       const { call, gate, line } = yield* removedUnder(bench)
       const shown = Effect.map(
@@ -235,12 +239,12 @@ describe("a removed campaign", () => {
       )
       expect(yield* shown).toBe("Not in the settings here: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
-      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * HEARTBEAT_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")
       expect(yield* shown).toBeUndefined()
     }))
 
-  test("may be left by who waits, with the quota back", (bench) =>
+  test("lets waiting callers leave, and gives their quota back", (bench) =>
     Effect.gen(function* () {
       const { gate, line } = yield* removedUnder(bench)
       const [ticket = ""] = line
@@ -249,7 +253,7 @@ describe("a removed campaign", () => {
       expect(yield* gate.on(remaining(caller(2)))).toBe(20)
     }))
 
-  test("sends away more than one step can", (bench) =>
+  test("ends more tickets than one step can", (bench) =>
     Effect.gen(function* () {
       const { gate, line } = yield* removedUnder(bench, 450)
       yield* TestClock.adjust(UNTIL_REMOVED)
@@ -259,8 +263,8 @@ describe("a removed campaign", () => {
     }))
 })
 
-describe("a campaign that one gate has and another has not, as in a rolling restart,", () => {
-  test("is left alone by the one that has it not, and both take its webhooks", (bench) =>
+describe("a campaign that only one of two gates serves, as in a rolling restart,", () => {
+  test("is not drained by the gate that does not serve it, and both accept its webhooks", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start(withSales)
       const gate = yield* bench.start(without)
@@ -278,7 +282,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       expect(yield* gate.on(stateOf(second))).toBe("called")
     }))
 
-  test("is left alone also when the beats of the gate that serves it do not reach the store", (bench) =>
+  test("is not drained when the heartbeats of the gate that serves it do not reach the store", (bench) =>
     Effect.gen(function* () {
       const { beatsLost, store } = losing(bench.store)
       const old = yield* startGate(bench.world, store, withSales)
@@ -291,13 +295,13 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
     }))
 
-  test("has a caller back in line who was called and comes to the one that cannot start it, and calls again", (bench) =>
+  test("requeues a called caller who starts at the gate that cannot serve it, and calls again", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start(withSales)
       const gate = yield* bench.start(without)
       const call = yield* old.on(begin(caller(1), SALES))
       const ticket = yield* old.on(enqueue(caller(2), SALES))
-      yield* TestClock.adjust(GATE_BEAT_MILLIS)
+      yield* TestClock.adjust(HEARTBEAT_MILLIS)
       yield* old.on(hangUp(call.sessionId))
       expect(yield* gate.on(start(ticket))).toMatchObject({
         _tag: "NotYourTurn",
@@ -309,10 +313,10 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
       expect(yield* old.on(start(ticket))).toMatchObject({ _tag: "Started", sessionId: "web-2" })
     }))
 
-  test("loses nobody who came since it is served again, though the beats of the gate that serves it are lost", (bench) =>
+  test("loses no caller after it is served again, although the heartbeats of that gate are lost", (bench) =>
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench, 0)
-      yield* TestClock.adjust(UNSERVED_MILLIS + GATE_BEAT_MILLIS - 300)
+      yield* TestClock.adjust(UNSERVED_MILLIS + HEARTBEAT_MILLIS - 300)
       const { beatsLost, store } = losing(bench.store)
       beatsLost(true)
       const back = yield* startGate(bench.world, store, withSales)
@@ -327,7 +331,7 @@ describe("a campaign that one gate has and another has not, as in a rolling rest
 })
 
 describe("the registry of campaigns", () => {
-  test("is read when a webhook needs it, where the store was away at the start", (bench) =>
+  test("is read when a webhook needs it, if the store was unavailable at the start", (bench) =>
     Effect.gen(function* () {
       const old = yield* bench.start(withSales)
       const call = yield* old.on(begin(caller(1), SALES))
@@ -360,12 +364,12 @@ describe("the registry of campaigns", () => {
       steps.length = 0
       yield* gate.on(hangUp("nobody's"))
       expect(steps.filter((name) => name === "queue.end")).toHaveLength(REMOVED_MAX + 1)
-      // a webhook of a campaign that is served costs what it did
+      // a webhook of a served campaign costs the same as before
       yield* gate.on(begin(caller(100)))
       steps.length = 0
       expect(yield* gate.on(hangUp(`web-${names.length + 1}`))).toBe(true)
       expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
-      // all come to their end by the longest call, one after the other
+      // all end by the maximum call length, one after the other
       yield* TestClock.adjust("25 minutes")
       steps.length = 0
       yield* gate.on(hangUp("nobody's"))

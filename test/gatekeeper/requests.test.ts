@@ -1,4 +1,4 @@
-/** What can come of a session request, check by check. */
+/** The outcomes of a session request, check by check. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -26,7 +26,7 @@ import {
 } from "../support/gate.ts"
 
 describe("a free slot", () => {
-  gateTest("starts a session and answers where it is", {}, (world) =>
+  gateTest("starts a session and returns its URL", {}, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(CALLER, { regionId: "us", dynamicVariables: { name: "Ada" } })
       expect(started).toMatchObject({
@@ -42,7 +42,7 @@ describe("a free slot", () => {
     }),
   )
 
-  gateTest("gives every request a ticket of its own", { VoiceAiPlatform: { MaxConcurrency: 50 } }, () =>
+  gateTest("gives every request its own ticket", { VoiceAiPlatform: { MaxConcurrency: 50 } }, () =>
     Effect.gen(function* () {
       const started = yield* Effect.forEach(Array.from({ length: 50 }), (_, n) => begin(caller(n)))
       expect(new Set(started.map(({ uniqueRequestId }) => uniqueRequestId)).size).toBe(50)
@@ -64,7 +64,7 @@ describe("a free slot", () => {
 })
 
 describe("no free slot", () => {
-  gateTest("queues with positions in order, and with an expected wait once a call was measured", {}, (world) =>
+  gateTest("queues in order, with an estimated wait once a call was measured", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const first = yield* ask(caller(1))
@@ -96,7 +96,7 @@ describe("no free slot", () => {
   )
 
   gateTest(
-    "lets no newcomer pass one who waits, though a slot is free",
+    "lets no new request overtake a waiting one, although a slot is free",
     { VoiceAiPlatform: { MaxConcurrency: 2 } },
     (world) =>
       Effect.gen(function* () {
@@ -155,7 +155,7 @@ describe("the address", () => {
     }),
   )
 
-  describe("of which a fact is not known", () => {
+  describe("with an unknown fact", () => {
     for (const [fact, setting] of [
       ["vpn", "BlockVpn"],
       ["proxy", "BlockProxy"],
@@ -164,7 +164,7 @@ describe("the address", () => {
     ] as const) {
       for (const OnError of ["block", "allow"] as const) {
         gateTest(
-          `is OnError's to decide where that fact is blocked: ${fact}, ${OnError}`,
+          `is decided by OnError if that fact is blocked: ${fact}, ${OnError}`,
           { Security: { [setting]: true }, IpIntel: { OnError } },
           (world) =>
             Effect.gen(function* () {
@@ -176,7 +176,7 @@ describe("the address", () => {
         )
       }
       gateTest(
-        `is let through where that fact is not blocked: ${fact}`,
+        `is let through if that fact is not blocked: ${fact}`,
         { Security: { [setting]: false }, IpIntel: { OnError: "block" } },
         (world) =>
           Effect.gen(function* () {
@@ -186,7 +186,7 @@ describe("the address", () => {
       )
     }
 
-    gateTest("is blocked for a fact that is known, whatever is not known", { IpIntel: { OnError: "allow" } }, (world) =>
+    gateTest("is blocked for a known fact, even if others are unknown", { IpIntel: { OnError: "allow" } }, (world) =>
       Effect.gen(function* () {
         world.lookup = () => Effect.succeed({ vpn: null, proxy: true, tor: null, datacenter: null, relay: null })
         expect(yield* ask()).toMatchObject({ _tag: "Blocked", reason: "proxy" })
@@ -253,7 +253,7 @@ describe("the budgets", () => {
   )
 
   gateTest(
-    "of calls at once free when the call is over, or the place is given up",
+    "of concurrent calls are given back when the call ends or the place is given up",
     { Security: { RateLimitConcurrency: 1 } },
     () =>
       Effect.gen(function* () {
@@ -295,7 +295,7 @@ describe("the platform", () => {
       }),
   )
 
-  gateTest("refuses what a caller sent: that caller alone fails, and pays for it", {}, (world) =>
+  gateTest("refuses a caller's request: only that caller fails, and keeps being charged", {}, (world) =>
     Effect.gen(function* () {
       world.initiate = () => Effect.fail(platformRefusesRequest)
       const outcome = yield* ask(caller(1))
@@ -308,7 +308,7 @@ describe("the platform", () => {
     }),
   )
 
-  gateTest("limits the key's requests: the ticket keeps its place, and free slots do not rest for long", {}, (world) =>
+  gateTest("limits the key's requests: the ticket keeps its place, and starts resume soon", {}, (world) =>
     Effect.gen(function* () {
       world.initiate = () => Effect.fail(keyIsLimited(60_000))
       const first = yield* enqueue(caller(1))
@@ -329,7 +329,7 @@ describe("the platform", () => {
     }),
   )
 
-  gateTest("hears which group of callers asks, at once and when a ticket starts later", {}, (world) =>
+  gateTest("receives the group of the caller, for an immediate and for a later start", {}, (world) =>
     Effect.gen(function* () {
       yield* begin("8.8.8.7")
       const sameNetwork = yield* enqueue("8.8.8.200")
@@ -341,12 +341,12 @@ describe("the platform", () => {
       const [first, second, third] = world.groups
       expect(second).toBe(first)
       expect(third).not.toBe(first)
-      // it does not tell the address
+      // it does not reveal the address
       expect(first).toMatch(/^[0-9a-z]{1,4}$/)
     }),
   )
 
-  gateTest("is at capacity: the ticket keeps its own place, and the campaign rests and tries again", {}, (world) =>
+  gateTest("is at capacity: the ticket keeps its place, and the campaign backs off and retries", {}, (world) =>
     Effect.gen(function* () {
       world.initiate = () => Effect.fail(atCapacity)
       const first = yield* enqueue(caller(1))
@@ -357,7 +357,7 @@ describe("the platform", () => {
       expect(yield* stateOf(first)).toBe("waiting")
       yield* TestClock.adjust("2 seconds")
       expect(yield* stateOf(first)).toBe("called")
-      // refused again: back to the head, resting longer
+      // refused again: back to the head, with a longer backoff
       expect(yield* start(first)).toMatchObject({ _tag: "NotYourTurn", code: "agent_busy", queuePosition: 1 })
       yield* TestClock.adjust("3 seconds")
       expect(yield* stateOf(first)).toBe("waiting")
@@ -392,7 +392,7 @@ describe("several campaigns", () => {
       },
     },
   }
-  gateTest("have slots, queues and positions of their own", two, (world) =>
+  gateTest("have separate slots, queues and positions", two, (world) =>
     Effect.gen(function* () {
       yield* begin(caller(1))
       const waits = yield* enqueue(caller(2))
@@ -409,7 +409,7 @@ describe("several campaigns", () => {
     }),
   )
 
-  gateTest("answer that an end freed a slot, though another of them was told it before by another gate", two, () =>
+  gateTest("report that an end freed a slot, although another campaign got it earlier at another gate", two, () =>
     Effect.gen(function* () {
       const sales = yield* begin(caller(1), { campaignId: "sales" })
       const elsewhere = { campaign: "business/campaign", slots: 1, instance: "" }

@@ -1,4 +1,4 @@
-/** What a step leaves to do is done for each caller on its own. */
+/** The settlements of a step are carried out independently for each caller. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -14,7 +14,7 @@ import { BEGIN, gateLayer, makeWorld } from "../support/gate.ts"
 const settlement = (n: number): Settlement => ({ kind: "release", ticket: `t${n}`, caller: `c${n}` })
 
 describe("settlements", () => {
-  it.effect("that cannot be carried out keep no other's from being", () =>
+  it.effect("that fail do not stop others", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(BEGIN)
       const released: Array<string> = []

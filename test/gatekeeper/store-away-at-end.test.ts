@@ -1,4 +1,4 @@
-/** What a store that is away for a moment must not undo when a start ends. */
+/** A short outage of the store at the end of a start must lose nothing. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,8 +17,8 @@ const failing = (fails: () => boolean) => (store: Store["Service"]) =>
     run: (...asked) => Effect.suspend(() => (fails() ? Effect.fail(away) : store.run(...asked))),
   })
 
-describe("a store that is away", () => {
-  it.effect("when the platform did not answer a start frees no slot whose session may run", () =>
+describe("a store that is unavailable", () => {
+  it.effect("frees no slot whose session may run, when the platform did not answer a start", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(BEGIN)
       const world = makeWorld()
@@ -42,7 +42,7 @@ describe("a store that is away", () => {
         state.away = false
         yield* TestClock.adjust(3_000)
         assert.strictEqual((yield* Fiber.join(asked))._tag, "StoreUnavailable")
-        // nobody knows of the ticket, and the slot stays held
+        // the ticket is unknown to any caller, and the slot stays held
         assert.deepInclude(yield* figures(), { leases: 1, waiting: 0 })
         world.initiate = (n) => Effect.succeed(session(n))
         assert.strictEqual((yield* ask(caller(2)))._tag, "Queued")

@@ -1,4 +1,4 @@
-/** A Redis that is stopped while requests are on their way to it, and carries them out when it goes on. */
+/** A Redis that is suspended with requests in flight, and applies them when it resumes. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
@@ -14,7 +14,7 @@ import { answering, connectionTo } from "../support/stores.ts"
 const SLOTS = 3
 const REQUESTS = 60
 const STOPPED_MILLIS = 4_000
-/** From when the server goes on until nothing is left: what the client takes to come back, and a try. */
+/** The time after the server resumes until nothing is left: a reconnect and one retry. */
 const MOST_MILLIS = 3_000
 
 const request = (address: string) => Gatekeeper.use((gate) => outcomeOf(gate.request({}, { address })))
@@ -81,7 +81,7 @@ const stopped = (
     ).pipe(Effect.provide(Logger.layer([]))),
   )
 
-describe("of requests that were answered 503 because the store was stopped nothing is left", () => {
+describe("requests that were answered 503 because the store was stopped leave nothing behind", () => {
   stopped(
     "on one Redis",
     REQUESTS,

@@ -4,7 +4,7 @@ import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../src/FifoQueue.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { AWAY_MILLIS, RETURN_MILLIS, strandedAfter } from "../../src/gatekeeper/stranded.ts"
+import { OUTAGE_MILLIS, RETURN_MILLIS, reconnectTimes } from "../../src/gatekeeper/store-outage.ts"
 import { layerShared, PushChannel } from "../../src/PushChannel.ts"
 import { type PushEvent, StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -110,15 +110,15 @@ const gateTest = (
 }
 
 const PAGES = 100
-const WITHIN = strandedAfter(30_000).within
+const WITHIN = reconnectTimes(30_000).within
 
-describe("pages of an instance without store", () => {
-  gateTest("are told to connect again, each once and not all at once", 30, (state) =>
+describe("pages of an instance that has lost the store", () => {
+  gateTest("are told to reconnect, each once and not all at once", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
       // the first sweep that fails comes within a second
-      yield* TestClock.adjust(AWAY_MILLIS)
+      yield* TestClock.adjust(OUTAGE_MILLIS)
       assert.strictEqual(sentAway(peers), 0)
       yield* TestClock.adjust(1_000 + WITHIN / 2)
       assert.isAbove(sentAway(peers), PAGES / 5)
@@ -136,12 +136,12 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("are not while the store is away for a shorter time, as in a failover", 30, (state) =>
+  gateTest("are not told to reconnect in a shorter outage, such as a failover", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(3)
       for (let n = 0; n < 3; n++) {
         state.is = "away"
-        yield* TestClock.adjust(AWAY_MILLIS - 1_000)
+        yield* TestClock.adjust(OUTAGE_MILLIS - 1_000)
         state.is = "there"
         yield* TestClock.adjust(2_000)
       }
@@ -149,11 +149,11 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("stay when it is back before all were told, and are not told again", 30, (state) =>
+  gateTest("stay if the store is back before all were told", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
-      yield* TestClock.adjust(AWAY_MILLIS + 1_000 + WITHIN / 2)
+      yield* TestClock.adjust(OUTAGE_MILLIS + 1_000 + WITHIN / 2)
       state.is = "there"
       yield* TestClock.adjust(1_000)
       const told = sentAway(peers)
@@ -164,7 +164,7 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("stay when this process stood still, and the store failed only once after it", 30, (state) =>
+  gateTest("stay if this process was suspended and the store then failed only once", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(3)
       state.is = "silent"
@@ -178,7 +178,7 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("stay when it only refuses, as it refuses all instances", 30, (state) =>
+  gateTest("stay if the store answers with errors, which all instances would get", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(3)
       state.is = "full"
@@ -187,7 +187,7 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("are told in time where the grace is short", 5, (state) =>
+  gateTest("are told in time if the grace is short", 5, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
@@ -196,7 +196,7 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("keep their places until they had time to come back, and no longer", 5, (state) =>
+  gateTest("keep their places until they had time to return, and no longer", 5, (state) =>
     Effect.gen(function* () {
       const { tickets } = yield* pages(2)
       const [returns = "", stays = ""] = tickets
@@ -213,7 +213,7 @@ describe("pages of an instance without store", () => {
     }),
   )
 
-  gateTest("that come back while it is away are refused, and are not held", 30, (state) =>
+  gateTest("that return during the outage are refused, and are not held", 30, (state) =>
     Effect.gen(function* () {
       const { tickets } = yield* pages(1)
       state.is = "away"
@@ -225,8 +225,8 @@ describe("pages of an instance without store", () => {
   )
 })
 
-describe("an instance that did not hear the others", () => {
-  gateTest("looks at once when it hears them again", 30, (state) =>
+describe("an instance that has lost its subscription", () => {
+  gateTest("sends a heartbeat at once when it is subscribed again", 30, (state) =>
     Effect.gen(function* () {
       const { peers, tickets } = yield* pages(1)
       // just after a tick, so that the next one is far

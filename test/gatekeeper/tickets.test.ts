@@ -22,7 +22,7 @@ import {
   stateOf,
 } from "../support/gate.ts"
 
-/** Holds the platform's answer back until it is let go. */
+/** Delays the platform's answer until it is released. */
 const held = Effect.gen(function* () {
   const gate = yield* Deferred.make<void>()
   return {
@@ -35,7 +35,7 @@ const iso = (millis: number): string => new Date(BEGIN + millis).toISOString()
 
 describe("a start", () => {
   const both: Given = { VoiceAiPlatform: { AllowedTransportTypes: ["websocket", "webrtc"] } }
-  gateTest("by a called ticket begins its own session, with what its request said", both, (world) =>
+  gateTest("by a called ticket begins its own session, with the content of its request", both, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1), {
@@ -63,7 +63,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("asked again while the session lives answers the same session and asks the platform once", {}, (world) =>
+  gateTest("repeated while the session is live returns the same session and asks the platform once", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
@@ -74,7 +74,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("asked again while the first is under way is told so", {}, (world) =>
+  gateTest("repeated while the first is in progress is refused with that reason", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
@@ -91,7 +91,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("too early is told its position", {}, () =>
+  gateTest("too early is refused with its position", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       yield* enqueue(caller(1))
@@ -100,7 +100,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("too late has missed its turn, which went to the next", {}, (world) =>
+  gateTest("too late has missed its turn, which passed to the next", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const late = yield* enqueue(caller(1))
@@ -116,7 +116,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("that finds its window passed before any sweep did calls the next at once", {}, (world) =>
+  gateTest("after the start window but before a sweep calls the next at once", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const late = yield* enqueue(caller(1))
@@ -131,7 +131,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("of a ticket nobody knows, or nobody could, is unknown", {}, () =>
+  gateTest("of an unknown or malformed ticket is answered as unknown", {}, () =>
     Effect.gen(function* () {
       const ticket = (yield* begin()).uniqueRequestId
       const forged = `${ticket.startsWith("A") ? "B" : "A"}${ticket.slice(1)}`
@@ -141,7 +141,7 @@ describe("a start", () => {
     }),
   )
 
-  gateTest("that the platform refuses is over: quota back, and the next is called", {}, (world) =>
+  gateTest("that the platform refuses ends: the quota is given back, and the next is called", {}, (world) =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
@@ -216,7 +216,7 @@ describe("leaving", () => {
 })
 
 describe("joining again", () => {
-  gateTest("with a waiting ticket answers its place and takes no quota", {}, () =>
+  gateTest("with a waiting ticket returns its place and takes no quota", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       yield* enqueue(caller(1))
@@ -256,7 +256,7 @@ describe("joining again", () => {
     }),
   )
 
-  gateTest("with a ticket that is over, forged or malformed asks anew", {}, () =>
+  gateTest("with a ticket that is over, forged or malformed is a new request", {}, () =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
       yield* hangUp("web-1")
@@ -281,7 +281,7 @@ describe("joining again", () => {
 })
 
 describe("attaching", () => {
-  gateTest("tells in each state what was missed", {}, (world) =>
+  gateTest("sends the current state", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       yield* begin()
@@ -314,7 +314,7 @@ describe("attaching", () => {
     }),
   )
 
-  gateTest("says in the status what the state allows, and no more", {}, () =>
+  gateTest("returns a status with only the fields of its state", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
       const live = yield* begin()
@@ -336,7 +336,7 @@ describe("attaching", () => {
     }),
   )
 
-  gateTest("asking for the status keeps a place as long as it goes on", {}, () =>
+  gateTest("polling the status keeps a place", {}, () =>
     Effect.gen(function* () {
       yield* begin()
       const ticket = yield* enqueue(caller(1))

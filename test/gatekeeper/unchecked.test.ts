@@ -11,7 +11,7 @@ const spent = new IpIntelFailed({ provider: "script", reason: "budget", message:
 const ofNetwork = new IpIntelFailed({ provider: "script", reason: "network_budget", message: "script of one network" })
 const counted = (counter: Metric.Counter<number>) => Effect.map(Metric.value(counter), ({ count }) => count)
 
-/** What a part of a test logs as warnings. */
+/** The warnings that an effect logs. */
 const warningsOf = Effect.fnUntraced(function* <R>(part: Effect.Effect<void, unknown, R>) {
   const warnings: Array<string> = []
   const logger = Logger.make(({ logLevel, message }) => {
@@ -27,7 +27,7 @@ describe("callers who are not checked", () => {
     ["block", "blocked", "Blocked unchecked"],
   ] as const) {
     gateTest(
-      `are counted by reason, and logged once and then once a minute with their number: ${OnError}`,
+      `are counted by reason, and logged once and then once a minute as a count: ${OnError}`,
       { IpIntel: { OnError }, Security: { RateLimitHourly: 0, RateLimitDaily: 0 } },
       (world) =>
         Effect.gen(function* () {
@@ -44,7 +44,7 @@ describe("callers who are not checked", () => {
               world.lookup = () => Effect.fail(ofNetwork)
               for (let n = 0; n < 50; n++) yield* ask(caller(n))
               yield* TestClock.adjust("1 minute")
-              // nobody for a minute: the next one is the first of a new episode
+              // after a minute without such callers, the next one is logged at once
               yield* TestClock.adjust("2 minutes")
               yield* ask(caller(0))
               yield* TestClock.adjust("2 minutes")
@@ -67,7 +67,7 @@ describe("callers who are not checked", () => {
     )
   }
 
-  gateTest("are those of a fact that is blocked and not known", {}, (world) =>
+  gateTest("include those for whom a blocked fact is unknown", {}, (world) =>
     Effect.gen(function* () {
       const before = yield* counted(metrics.unchecked.let_through.unknown_fact)
       world.lookup = () => Effect.succeed({ ...noFacts, vpn: null })

@@ -1,4 +1,4 @@
-/** What a request's body may say, field by field. */
+/** The validation of a request's body, field by field. */
 import { describe, expect, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import { makeCampaigns } from "../../src/gatekeeper/campaigns.ts"
@@ -47,12 +47,12 @@ const many = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]))
 
 describe("an accepted body", () => {
-  it("may say nothing at all", () => {
+  it("may be empty", () => {
     expect(accepted({}).config).toEqual(defaults)
     expect(accepted({}).ticket).toBeUndefined()
   })
 
-  it("means the same with null as without a field", () => {
+  it("treats null like an absent field", () => {
     const fields = ["campaignId", "regionId", "transportType", "clientIdentifier", "dynamicVariables", "metadata"]
     const body = Object.fromEntries([...fields, "audioConfiguration", "uniqueRequestId"].map((name) => [name, null]))
     expect(accepted(body)).toEqual(accepted({}))
@@ -61,7 +61,7 @@ describe("an accepted body", () => {
     expect(audio.outputSampleRate).toBe(8000)
   })
 
-  it("is kept as it was said", () => {
+  it("is kept unchanged", () => {
     const audioConfiguration = {
       inputEncodingType: 1,
       inputSampleRate: 48_000,
@@ -94,13 +94,13 @@ describe("an accepted body", () => {
     })
   })
 
-  it("names its campaign by name or web campaign id, and means the default with an empty name", () => {
+  it("selects its campaign by name or web campaign id, or the default with an empty name", () => {
     expect(accepted({ campaignId: "web-2" }).campaign.name).toBe("sales")
     expect(accepted({ campaignId: "sales" }).config.regionId).toBe("asia")
     expect(accepted({ campaignId: "", regionId: "" }).config).toEqual(defaults)
   })
 
-  it("may fill every bound", () => {
+  it("may reach every limit", () => {
     const variables = { ...many(63, "v".repeat(4096)), ["n".repeat(128)]: "" }
     const body = { clientIdentifier: "x".repeat(256), dynamicVariables: variables, metadata: variables }
     const { config } = accepted(body, { MaxTicketBytes: 1_000_000 })
@@ -108,7 +108,7 @@ describe("an accepted body", () => {
     expect(config.metadata).toEqual(variables)
   })
 
-  it("may have keys that are special elsewhere, which are kept as plain names", () => {
+  it("may have keys that are special in JavaScript, which are kept as plain names", () => {
     const metadata: unknown = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}')
     const { config } = accepted({ metadata })
     expect(JSON.parse(JSON.stringify(config.metadata))).toEqual(metadata)
@@ -167,13 +167,13 @@ describe("a refused body", () => {
     expect(refused(body).issues.map((issue) => issue.field)).toEqual([field])
   })
 
-  it("says so of a variable whose name is too long, instead of dropping it", () => {
+  it("reports a variable whose name is too long, instead of dropping it", () => {
     const { issues } = refused({ metadata: { ["n".repeat(129)]: "v" } })
     expect(issues).toHaveLength(1)
     expect(issues[0]?.field).toMatch(/^metadata\.n+…$/)
   })
 
-  it("names all its problems at once", () => {
+  it("reports all its problems at once", () => {
     const { issues } = refused({ transportType: 7, clientIdentifier: "/", audioConfiguration: { inputSampleRate: 1 } })
     expect(issues.map(({ field }) => field)).toEqual([
       "transportType",
@@ -182,7 +182,7 @@ describe("a refused body", () => {
     ])
   })
 
-  it("is answered with twenty problems at most, and never at length", () => {
+  it("is answered with at most twenty problems, and briefly", () => {
     const body = {
       metadata: many(5000, 1),
       campaignId: "x".repeat(60_000),
@@ -193,7 +193,7 @@ describe("a refused body", () => {
     expect(message.length).toBeLessThan(4096)
   })
 
-  it("may be nested as deep as it likes", () => {
+  it("may be nested deeply", () => {
     expect(refused(nested(30_000)).message).toBe("Expected object")
     expect(refused({ metadata: { a: nested(30_000) } }).issues[0]?.field).toBe("metadata.a")
     expect(accepted({ unknown: nested(30_000) }).config).toEqual(defaults)
@@ -203,7 +203,7 @@ describe("a refused body", () => {
     expect(refused({ campaignId })).toMatchObject({ code: "unknown_campaign", issues: [{ field: "campaignId" }] })
   })
 
-  it("asks for a region that its campaign does not allow", () => {
+  it("names a region that its campaign does not allow", () => {
     expect(refused({ regionId: "asia" })).toMatchObject({
       code: "region_not_allowed",
       message: "regionId: Expected one of eu, us",
@@ -245,7 +245,7 @@ describe("text in a body", () => {
     })
   })
 
-  it("is bounded together, in bytes", () => {
+  it("is limited in total, in bytes", () => {
     // 6 of the identifier, 4 of the names, 8 of the values
     const body = { clientIdentifier: "visit1", dynamicVariables: { é: "日x" }, metadata: { ab: "1234" } }
     expect(accepted(body, { MaxTicketBytes: 18 }).config.metadata).toEqual({ ab: "1234" })
@@ -257,7 +257,7 @@ describe("text in a body", () => {
     )
   })
 
-  it("is bounded to 8 KiB by default", () => {
+  it("is limited to 8 KiB by default", () => {
     const body = (bytes: number) => ({
       metadata: { k: "v".repeat(4000), l: "v".repeat(4000), m: "v".repeat(bytes - 8003) },
     })
@@ -288,7 +288,7 @@ describe("a transport", () => {
 })
 
 describe("a ticket's id", () => {
-  it("names its campaign, alike on every instance whatever the settings call it", () => {
+  it("identifies its campaign on every instance, even if their settings name it differently", () => {
     const elsewhere = makeCampaigns({ Campaigns: [campaign("b", "web-2", ["x"]), campaign("a", "web-1", ["x"])] })
     for (const each of campaigns.all) {
       const ticket = campaigns.newTicket(each, "s".repeat(22))
@@ -297,7 +297,7 @@ describe("a ticket's id", () => {
     }
   })
 
-  it("of no campaign is nobody's", () => {
+  it("of no campaign is unknown", () => {
     for (const ticket of ["", "x", "s".repeat(26), "é".repeat(30)]) expect(campaigns.ofTicket(ticket)).toBeUndefined()
   })
 })

@@ -1,11 +1,11 @@
-/** What the access log writes of a path: no ticket's id, however the path is written. */
+/** Paths in the access log contain no ticket's id, in any spelling. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { rawCall, servedTest } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
 const TICKET = "7vQkT2mXq9ZbR4wYcL8sHd"
-/** As the router reads it, the same path as that of `TICKET`. */
+/** To the router, the same path as that of `TICKET`. */
 const PATHS = [
   `/api/session/${TICKET}`,
   `/API/session/${TICKET}/start`,
@@ -15,7 +15,7 @@ const PATHS = [
 ]
 
 describe("the access log", () => {
-  servedTest("writes no ticket's id, however its path is written", {}, ({ log, port }) =>
+  servedTest("writes no ticket's id, in any spelling of the path", {}, ({ log, port }) =>
     Effect.gen(function* () {
       for (const path of PATHS) yield* rawCall(port, { path })
       yield* Effect.promise(() => eventually("all are logged", () => log().split("\n").length > PATHS.length))

@@ -15,7 +15,7 @@ const limited = (limit: RateLimited["limit"], retryAfterSeconds: number, limits:
   failed(new RateLimited({ limit, retryAfterSeconds, limits, message: "too many" }), "")
 
 describe("a rate-limited answer", () => {
-  it("carries Retry-After, every policy, and the budget that is used up", () => {
+  it("carries Retry-After, every policy, and the exhausted limit", () => {
     const { body, headers, status } = limited("hour", 1200, [hour, day])
     expect(status).toBe(429)
     expect(headers).toEqual({
@@ -35,7 +35,7 @@ describe("a rate-limited answer", () => {
     })
   })
 
-  it("counts calls at once in a unit of their own", () => {
+  it("counts concurrent calls in their own unit", () => {
     const concurrent: LimitState = { name: "concurrent", quota: 2, windowSeconds: 0, remaining: 0, resetSeconds: 30 }
     expect(limited("concurrent", 30, [hour, concurrent]).headers).toMatchObject({
       "ratelimit-policy": '"hour";q=20;w=3600, "concurrent";q=2;qu="concurrent-requests"',
@@ -74,7 +74,7 @@ describe("an answer", () => {
     expect(answer.body).not.toMatch(/"stack"|"cause"|secret|10\.0\.0\.1/)
   })
 
-  it("to a queued request says where its events are, below the path of the gate", () => {
+  it("to a queued request has the URL of its events, below the path of the gate", () => {
     const place = { position: 2, length: 5, averageMillis: 60_000, disrupted: false }
     const answer = failed(outcomes.queued("ticket", place, 2), "/voice")
     expect(answer.status).toBe(202)
@@ -112,7 +112,7 @@ describe("an origin", () => {
     expect(judge(origin, host)).toBe(verdict)
   })
 
-  it("that is listed is named exactly because of the credentials; one that only an asterisk lets in has none", () => {
+  it("that is listed is named exactly and may send credentials; one that only an asterisk allows may not", () => {
     expect(makeOriginCheck(["*"])("https://any.example", "gate.example")).toBe("anyone")
     expect(makeOriginCheck(["*", "https://shop.example"])("https://shop.example", "gate.example")).toBe("cross")
     const both = (verdict: "cross" | "anyone") => [
@@ -145,7 +145,7 @@ describe("the access log", () => {
       return lines.join("").trimEnd().split("\n")
     })
 
-  it.effect("writes a line of JSON for every request, gathered", () =>
+  it.effect("writes a line of JSON for every request, in batches", () =>
     Effect.gen(function* () {
       const [line = "", ...more] = yield* written(["/api/session/request", "/health/live"])
       expect(more).toHaveLength(1)
@@ -159,7 +159,7 @@ describe("the access log", () => {
     }),
   )
 
-  it.effect("says when each was answered, to the millisecond", () =>
+  it.effect("has the time of each answer, to the millisecond", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 11, 31, 23, 59, 58, 999))
       const lines: Array<string> = []
@@ -180,7 +180,7 @@ describe("the access log", () => {
     }),
   )
 
-  it.effect("never writes a ticket's id, wherever it stands in a path", () =>
+  it.effect("never writes a ticket's id, anywhere in a path", () =>
     Effect.gen(function* () {
       const paths = [
         "/api/session/ID",
@@ -201,7 +201,7 @@ describe("the access log", () => {
     }),
   )
 
-  it.effect("keeps a line to itself whatever a path holds, and short", () =>
+  it.effect("keeps each line single and short, whatever the path", () =>
     Effect.gen(function* () {
       const lines = yield* written(['/a"\n{"forged":true}', `/${"a/".repeat(4000)}`])
       expect(lines).toHaveLength(2)

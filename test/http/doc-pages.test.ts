@@ -53,7 +53,7 @@ const live = <E>(name: string, body: Effect.Effect<void, E, Scope.Scope>): void 
 
 describe("a document's page", () => {
   live(
-    "is served as it was rendered, in English, with a policy that allows its stylesheet alone",
+    "is served as rendered, in English, with a policy that allows only its stylesheet",
     Effect.gen(function* () {
       const { port } = yield* running()
       for (const name of DOCUMENTS) {
@@ -76,7 +76,7 @@ describe("a document's page", () => {
   )
 
   live(
-    "has one ETag, no body for HEAD and 304 for who has it, and a line in the access log",
+    "has one ETag, no body for HEAD, 304 with its ETag, and a line in the access log",
     Effect.gen(function* () {
       const { log, port } = yield* running()
       for (const path of PATHS) {
@@ -98,7 +98,7 @@ describe("a document's page", () => {
   )
 
   live(
-    "is the only thing there: other names and methods are 404, as is the folder",
+    "is the only path there: other names and methods are 404, as is the folder",
     Effect.gen(function* () {
       const { port } = yield* running()
       const others = ["/docs/", "/docs/nothing", "/docs/wire/", "/docs/wire.html", "/docs/wire.md", "/docs/..%2fwire"]
@@ -139,7 +139,7 @@ describe("a document's page", () => {
   }
 
   live(
-    "is not there in a gate that was never built, which serves the API reference all the same",
+    "is absent without a build, which still serves the API reference",
     Effect.gen(function* () {
       const { port } = yield* running("public", [new URL("file:///nowhere/")])
       assert.strictEqual((yield* rawCall(port, { path: "/docs/wire" })).status, 404)

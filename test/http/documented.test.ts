@@ -1,6 +1,6 @@
 /**
- * Every kind of answer that `/openapi.json` lists, provoked at a running gate and judged by that document: an answer of which
- * it does not say status, headers and body fails, and so does a kind that it lists and nobody can provoke.
+ * Provokes every kind of answer that `/openapi.json` lists at a running gate, and validates it against that document: an answer whose
+ * status, headers or body are not described fails, and so does a listed kind that cannot be provoked.
  */
 
 import { mkdtempSync } from "node:fs"
@@ -42,7 +42,7 @@ const ENDPOINTS = [
   ["GET", "/health/ready"],
 ] as const
 
-/** What was seen of the document, by all tests. */
+/** The parts of the document that all tests have covered. */
 const seen = new Set<string>()
 const documents: Array<WireDocument> = []
 
@@ -150,7 +150,7 @@ describe("the document says all of", () => {
       judge("GET", path, { status: 200, headers: Object.fromEntries(stream.headers), text: stream.text() })
       for (const event of socket.events) assert.isUndefined(document.eventObjection(event), JSON.stringify(event))
       assert.isDefined(document.eventObjection({ type: "position" }))
-      // where an upgrade is refused the answer is written by hand
+      // a refused upgrade is answered by hand
       judge("GET", path, yield* refusedUpgrade(port, path, foreign))
       const unknown = `/api/session/${NOBODY}/events`
       judge("GET", unknown, yield* refusedUpgrade(port, unknown))
@@ -197,7 +197,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a blocked address and a platform that says no", secured, ({ port, world }) =>
+  servedTest("a blocked address and a platform that refuses", secured, ({ port, world }) =>
     Effect.gen(function* () {
       const { hangUp, request } = yield* witness(port)
       world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
@@ -231,7 +231,7 @@ describe("the document says all of", () => {
     )
   }
 
-  servedTest("a start that is under way, and a gate that drains", secured, ({ drain, port, world }) =>
+  servedTest("a start in progress, and a gate that drains", secured, ({ drain, port, world }) =>
     Effect.gen(function* () {
       const { ask, called, request, start } = yield* witness(port)
       const ticket = yield* called()
@@ -268,7 +268,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("an address that asks too often", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
+  servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { ask, request } = yield* witness(port)
       for (const [method, path] of ENDPOINTS.slice(1, 5)) {
@@ -282,7 +282,7 @@ describe("the document says all of", () => {
     }),
   )
 
-  /** A store that goes away, or has a fault, as soon as it is told to. */
+  /** A store that becomes unavailable, or fails, on demand. */
   const failing: { as: Effect.Effect<void, StoreUnavailable> } = { as: Effect.void }
   const store = Layer.effect(
     Store,
@@ -363,7 +363,7 @@ describe("the document says all of", () => {
   )
 })
 
-it("an answer of which the document does not say all is told apart", () => {
+it("an answer that the document does not describe completely is detected", () => {
   const [document] = documents
   const json = "application/json; charset=utf-8"
   const body = { uniqueRequestId: NOBODY, state: "live" }

@@ -1,10 +1,10 @@
-/** Answers are written by hand, and come out as the schemas of the wire would write them. */
+/** Answers are encoded by hand, and equal what the schemas of the wire would encode. */
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
 import { notStarted, startRefused } from "../../src/embedded/results.ts"
 import * as outcomes from "../../src/gatekeeper/outcomes.ts"
 import { failed, started } from "../../src/http/answer.ts"
-import { type Failure, tell } from "../../src/http/failures.ts"
+import { type Failure, toProblem } from "../../src/http/failures.ts"
 import { type Problem, problems } from "../../src/http/problems.ts"
 import { eventsUrl, QueuedAnswer, StartedAnswer } from "../../src/http/successes.ts"
 import { TooManyConnections } from "../../src/PushChannel.ts"
@@ -68,7 +68,7 @@ describe("an answer is written as its schema writes it:", () => {
   }
 
   for (const error of all) {
-    const { code, headers, status } = tell(error)
+    const { code, headers, status } = toProblem(error)
     it(`${status} ${code}`, () => {
       const answer = failed(error, "")
       const body: unknown = JSON.parse(answer.body)
@@ -82,13 +82,13 @@ describe("an answer is written as its schema writes it:", () => {
   }
 })
 
-describe("the promise facade says what HTTP says:", () => {
+describe("the promise facade returns the same as HTTP:", () => {
   const facts = [
     ...request.map((error) => ({ error, result: notStarted(error, "") })),
     ...start.map((error) => ({ error, result: startRefused(error) })),
   ]
   for (const { error, result } of facts) {
-    const { code, detail, members } = tell(error)
+    const { code, detail, members } = toProblem(error)
     it(code, () => {
       const renamed = Object.entries(members).map(([name, value]) => [name === "errors" ? "issues" : name, value])
       const expected: object = { status: "refused", code, message: detail, ...Object.fromEntries(renamed) }

@@ -1,9 +1,9 @@
-/** What one caller can spend of the gate through the hub: messages, and what is kept in the store; and what the log says of it. */
+/** Limits of one caller on the hub: messages and stored data; and how refusals are logged. */
 import { once } from "node:events"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
-import { MESSAGES } from "../../src/http/hub/hub.ts"
+import { MAX_MESSAGES } from "../../src/http/hub/hub.ts"
 import { post, refusedUpgrade, servedTest } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
@@ -27,10 +27,10 @@ const hub = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   )
 
 describe("the hub", () => {
-  servedTest("ends a connection that sends more messages than a client has to", {}, ({ log, url }) =>
+  servedTest("closes a connection that sends more messages than a client needs", {}, ({ log, url }) =>
     Effect.gen(function* () {
       const { closed, ws } = yield* hub(url)
-      ws.send(PING.repeat(MESSAGES - 2))
+      ws.send(PING.repeat(MAX_MESSAGES - 2))
       ws.ping()
       yield* Effect.promise(() => once(ws, "pong"))
       assert.deepStrictEqual(closed, [])
@@ -44,7 +44,7 @@ describe("the hub", () => {
   servedTest("counts pings as messages", {}, ({ url }) =>
     Effect.gen(function* () {
       const { closed, ws } = yield* hub(url)
-      for (let n = 0; n < MESSAGES + 1; n++) {
+      for (let n = 0; n < MAX_MESSAGES + 1; n++) {
         ws.ping()
         // not more at once than may wait for their pongs
         if (n % 20 === 0) yield* Effect.sleep(5)
@@ -54,7 +54,7 @@ describe("the hub", () => {
     }),
   )
 
-  servedTest("bounds how often one address negotiates and connects", { Security: { StatusPerMinute: 3 } }, (served) =>
+  servedTest("limits how often one address negotiates and connects", { Security: { StatusPerMinute: 3 } }, (served) =>
     Effect.gen(function* () {
       const negotiate = () => post(`${served.url}/sessionHub/negotiate?negotiateVersion=1`)
       for (let n = 0; n < 3; n++) assert.strictEqual((yield* negotiate()).status, 200)

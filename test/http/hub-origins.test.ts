@@ -1,4 +1,4 @@
-/** Whose tickets the hub remembers: a browser's at one origin, or, without cookies, a page's. */
+/** The hub stores tickets by browser and origin, or, without cookies, by page. */
 import { once } from "node:events"
 import { assert, describe } from "@effect/vitest"
 import { DefaultHttpClient, type HubConnection, HubConnectionBuilder, LogLevel, NullLogger } from "@microsoft/signalr"
@@ -10,7 +10,7 @@ import { eventually } from "../support/process.ts"
 
 const SHOP = "https://shop.example"
 const OTHER = "https://other.example"
-/** Longer than the hub waits for a registration before it takes a connection for one that came back. */
+/** Longer than the hub waits for a registration before it treats a connection as a reconnect. */
 const RESTORED_MILLIS = 3_800
 
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
@@ -47,7 +47,7 @@ const holders = ({ connected }: Served, many: number) =>
     eventually("so many tickets have a connection", async () => (await Effect.runPromise(connected)).length === many),
   )
 
-/** A ticket that waits, registered by a page of the shop, which is gone again. */
+/** A waiting ticket, registered by a page of the shop that has disconnected. */
 const registered = (served: Served, headers: Readonly<Record<string, string>>, id?: string) =>
   Effect.gen(function* () {
     yield* begin()
@@ -63,9 +63,9 @@ const cookieFrom = (answer: {
   readonly headers: { readonly "set-cookie"?: ReadonlyArray<string> | undefined }
 }): string => answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? ""
 
-describe("what the hub remembers of a browser", { timeout: 30_000 }, () => {
+describe("what the hub stores about a browser", { timeout: 30_000 }, () => {
   servedTest(
-    "is for pages of the origin that registered: another allowed page with its cookie gets nothing",
+    "is only for pages of the origin that registered: another allowed page with its cookie gets nothing",
     { Security: { AllowedOrigins: [SHOP, OTHER] } },
     (served) =>
       Effect.gen(function* () {
@@ -91,30 +91,33 @@ describe("what the hub remembers of a browser", { timeout: 30_000 }, () => {
       }),
   )
 
-  servedTest("takes no credentials from pages that only * lets in", { Security: { AllowedOrigins: ["*"] } }, (served) =>
-    Effect.gen(function* () {
-      const { port } = served
-      const own = { origin: `http://127.0.0.1:${port}` }
-      const cookie = cookieFrom(yield* negotiate(port, { ...own, host: `127.0.0.1:${port}` }))
-      assert.notStrictEqual(cookie, "")
-      const foreign = yield* negotiate(port, { origin: OTHER, cookie })
-      assert.strictEqual(foreign.status, 200)
-      assert.isUndefined(foreign.headers["set-cookie"])
-      assert.notInclude(cookie, String(foreign.body.accessToken))
-      const preflight = yield* rawCall(port, {
-        method: "OPTIONS",
-        path: "/api/session/request",
-        headers: { origin: OTHER, "access-control-request-method": "POST" },
-      })
-      for (const { headers } of [foreign, preflight]) {
-        assert.strictEqual(headers["access-control-allow-origin"], "*")
-        assert.isUndefined(headers["access-control-allow-credentials"])
-      }
-      yield* registered(served, { origin: OTHER, cookie })
-      yield* page(port, { origin: OTHER, cookie })
-      yield* Effect.sleep(RESTORED_MILLIS)
-      assert.deepStrictEqual(yield* served.connected, [])
-    }),
+  servedTest(
+    "accepts no credentials from pages that only * allows",
+    { Security: { AllowedOrigins: ["*"] } },
+    (served) =>
+      Effect.gen(function* () {
+        const { port } = served
+        const own = { origin: `http://127.0.0.1:${port}` }
+        const cookie = cookieFrom(yield* negotiate(port, { ...own, host: `127.0.0.1:${port}` }))
+        assert.notStrictEqual(cookie, "")
+        const foreign = yield* negotiate(port, { origin: OTHER, cookie })
+        assert.strictEqual(foreign.status, 200)
+        assert.isUndefined(foreign.headers["set-cookie"])
+        assert.notInclude(cookie, String(foreign.body.accessToken))
+        const preflight = yield* rawCall(port, {
+          method: "OPTIONS",
+          path: "/api/session/request",
+          headers: { origin: OTHER, "access-control-request-method": "POST" },
+        })
+        for (const { headers } of [foreign, preflight]) {
+          assert.strictEqual(headers["access-control-allow-origin"], "*")
+          assert.isUndefined(headers["access-control-allow-credentials"])
+        }
+        yield* registered(served, { origin: OTHER, cookie })
+        yield* page(port, { origin: OTHER, cookie })
+        yield* Effect.sleep(RESTORED_MILLIS)
+        assert.deepStrictEqual(yield* served.connected, [])
+      }),
   )
 })
 
@@ -168,7 +171,7 @@ describe("the stock client without cookies", { timeout: 30_000 }, () => {
   )
 
   servedTest(
-    "may send its token from an allowed page: negotiation alone takes the header",
+    "may send its token from an allowed page: only negotiation accepts the header",
     { Security: { AllowedOrigins: [SHOP] } },
     ({ port }) =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** A widget that is gone before the hub has remembered whose it was. */
+/** A widget that disconnects before the hub has restored its ticket. */
 import { once } from "node:events"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -14,14 +14,14 @@ import { eventually } from "../support/process.ts"
 const COOKIE = { cookie: `voicegate_hub=${"c".repeat(22)}` }
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
 
-it.live("a ticket is held by no connection that closed while it was looked for", () =>
+it.live("a ticket is not held by a connection that closed during its lookup", () =>
   Effect.gen(function* () {
     let recalls = 0
     let letGo = (): void => {}
     const held = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    /** As over a network, the answer to `hub.recall` takes its time: until the test lets it go. */
+    /** Delays the answer to `hub.recall` until the test releases it. */
     const store = Layer.effect(
       Store,
       Effect.map(Store, (inner) => ({

@@ -96,7 +96,7 @@ const gate = Effect.gen(function* () {
   }
 })
 
-/** How many starts find the store away. */
+/** How many starts fail because the store is unavailable. */
 const away = { starts: 0 }
 const store = Layer.effect(
   Store,
@@ -241,7 +241,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.live("a turn that comes while the store is away is taken when it is back", () =>
+  it.live("a ticket called while the store is unavailable starts when it is back", () =>
     running((url) =>
       Effect.gen(function* () {
         const { next } = yield* registered(url)
@@ -253,7 +253,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.live("a widget that comes back without registering again is known by its browser's cookie", () =>
+  it.live("a widget that reconnects without registering is identified by its browser's cookie", () =>
     running((url, cut) =>
       Effect.gen(function* () {
         yield* request(url)
@@ -269,7 +269,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.live("a widget that is sent away comes back by itself and is known", () =>
+  it.live("a widget that is told to reconnect does so and is identified", () =>
     running((url, _, channel) =>
       Effect.gen(function* () {
         yield* request(url)
@@ -285,7 +285,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.live("a widget that comes back while its call is being started gets SessionReady as well", () =>
+  it.live("a widget that reconnects during its start gets SessionReady", () =>
     running((url) =>
       Effect.gen(function* () {
         yield* request(url)
@@ -308,7 +308,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.live("a gate that drains answers the start of a registered ticket, and lets its client come back then", () =>
+  it.live("a gate that drains answers the start of a registered ticket, and then lets its client reconnect", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const context = yield* Layer.build(layer)
@@ -329,7 +329,7 @@ describe("the SignalR hub, by the stock client", () => {
           }),
         )
         const draining = yield* Effect.forkChild(drain)
-        // nothing keeps this one here
+        // this one has no start in progress
         yield* Effect.promise(() => idles)
         assert.strictEqual(connection.state, HubConnectionState.Connected)
         assert.deepStrictEqual(yield* Effect.promise(next), [
@@ -395,7 +395,7 @@ describe("the SignalR hub, by the stock client", () => {
     ),
   )
 
-  it.effect("the heartbeat begins after the handshake: the stock client takes nothing else for its first word", () =>
+  it.effect("pings begin after the handshake, which the stock client requires to come first", () =>
     running((url) =>
       Effect.gen(function* () {
         const ws = yield* Effect.acquireRelease(

@@ -96,7 +96,7 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("is answered in UTF-8, whatever letters the answer has", {}, ({ url }) =>
+  servedTest("is answered in UTF-8, with any letters", {}, ({ url }) =>
     Effect.gen(function* () {
       for (const name of ["page", "größe", "名前", "😀", "\u00a0"]) {
         const reply = yield* post(`${url}/api/session/request`, { dynamicVariables: { [name]: 1 } })
@@ -106,7 +106,7 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("beyond the budget is told when to come back", { Security: { RateLimitHourly: 1 } }, ({ url }) =>
+  servedTest("beyond the rate limit is told when to retry", { Security: { RateLimitHourly: 1 } }, ({ url }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST)
       const limited = yield* post(url + REQUEST)
@@ -120,7 +120,7 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("beyond the queue is told when to come back", { Queue: { MaxLength: 1 } }, ({ url }) =>
+  servedTest("beyond the queue's length is told when to retry", { Queue: { MaxLength: 1 } }, ({ url }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST)
       yield* post(url + REQUEST)
@@ -129,7 +129,7 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("must be JSON, well-formed and of a bounded size", {}, ({ port, url, world }) =>
+  servedTest("must be well-formed JSON of a limited size", {}, ({ port, url, world }) =>
     Effect.gen(function* () {
       const send = (body: string, type: string) =>
         call(url + REQUEST, { method: "POST", body, headers: { "content-type": type } })
@@ -171,7 +171,7 @@ describe("a session request", () => {
   )
 
   servedTest(
-    "that never ends holds nobody up, and leaves nothing when its sender goes",
+    "that never ends blocks no other request, and leaves nothing when its sender disconnects",
     {},
     ({ log, port, url, world }) =>
       Effect.gen(function* () {
@@ -243,7 +243,7 @@ describe("a session request", () => {
     }),
   )
 
-  servedTest("is taken also from clients that offer HTTP/2 with it", {}, ({ port }) =>
+  servedTest("is also accepted from clients that offer HTTP/2", {}, ({ port }) =>
     Effect.gen(function* () {
       const headers = {
         "content-type": "application/json",
@@ -256,7 +256,7 @@ describe("a session request", () => {
   )
 
   servedTest(
-    "counts for the address that a trusted proxy names, and for the socket's otherwise",
+    "counts for the address that a trusted proxy reports, otherwise for the socket's",
     { Security: { RateLimitHourly: 1, TrustedProxies: ["127.0.0.1"] } },
     ({ url, world }) =>
       Effect.gen(function* () {
@@ -270,7 +270,7 @@ describe("a session request", () => {
       }),
   )
 
-  servedTest("does not believe a forwarded address where no proxy is trusted", {}, ({ url, world }) =>
+  servedTest("ignores a forwarded address if no proxy is trusted", {}, ({ url, world }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST, {}, { "x-forwarded-for": "198.51.100.1" })
       expect(world.looked).toEqual(["127.0.0.1"])
@@ -279,36 +279,39 @@ describe("a session request", () => {
 })
 
 describe("a page of another origin", () => {
-  servedTest("that is allowed may ask first, ask and read, with credentials", shop, ({ url }) =>
-    Effect.gen(function* () {
-      const preflight = yield* call(url + REQUEST, {
-        method: "OPTIONS",
-        headers: {
-          ...origin("https://shop.example"),
-          "access-control-request-method": "POST",
-          "access-control-request-headers": "content-type, x-requested-with, x-signalr-user-agent",
-        },
-      })
-      expect(preflight.status).toBe(204)
-      expect(preflight.headers.get("access-control-allow-origin")).toBe("https://shop.example")
-      expect(preflight.headers.get("access-control-allow-credentials")).toBe("true")
-      expect(preflight.headers.get("access-control-allow-methods")).toContain("DELETE")
-      for (const name of ["content-type", "x-requested-with", "x-signalr-user-agent"]) {
-        expect(preflight.headers.get("access-control-allow-headers")).toContain(name)
-      }
-      expect(preflight.headers.get("vary")).toBe("Origin")
+  servedTest(
+    "that is allowed may send a preflight and a request and read the answer, with credentials",
+    shop,
+    ({ url }) =>
+      Effect.gen(function* () {
+        const preflight = yield* call(url + REQUEST, {
+          method: "OPTIONS",
+          headers: {
+            ...origin("https://shop.example"),
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "content-type, x-requested-with, x-signalr-user-agent",
+          },
+        })
+        expect(preflight.status).toBe(204)
+        expect(preflight.headers.get("access-control-allow-origin")).toBe("https://shop.example")
+        expect(preflight.headers.get("access-control-allow-credentials")).toBe("true")
+        expect(preflight.headers.get("access-control-allow-methods")).toContain("DELETE")
+        for (const name of ["content-type", "x-requested-with", "x-signalr-user-agent"]) {
+          expect(preflight.headers.get("access-control-allow-headers")).toContain(name)
+        }
+        expect(preflight.headers.get("vary")).toBe("Origin")
 
-      const started = yield* post(url + REQUEST, {}, origin("https://shop.example"))
-      const ticket = textField(started, "uniqueRequestId")
-      const status = yield* call(`${url}/api/session/${ticket}`, { headers: origin("https://shop.example") })
-      const refused = yield* post(url + REQUEST, [], origin("https://shop.example"))
-      expect([started.status, status.status, refused.status]).toEqual([200, 200, 400])
-      for (const { headers } of [started, status, refused]) {
-        expect(headers.get("access-control-allow-origin")).toBe("https://shop.example")
-        expect(headers.get("access-control-allow-credentials")).toBe("true")
-        expect(headers.get("access-control-expose-headers")).toContain("retry-after")
-      }
-    }),
+        const started = yield* post(url + REQUEST, {}, origin("https://shop.example"))
+        const ticket = textField(started, "uniqueRequestId")
+        const status = yield* call(`${url}/api/session/${ticket}`, { headers: origin("https://shop.example") })
+        const refused = yield* post(url + REQUEST, [], origin("https://shop.example"))
+        expect([started.status, status.status, refused.status]).toEqual([200, 200, 400])
+        for (const { headers } of [started, status, refused]) {
+          expect(headers.get("access-control-allow-origin")).toBe("https://shop.example")
+          expect(headers.get("access-control-allow-credentials")).toBe("true")
+          expect(headers.get("access-control-expose-headers")).toContain("retry-after")
+        }
+      }),
   )
 
   servedTest("that is not allowed is refused before anything happens", shop, ({ port, url, world }) =>
@@ -382,7 +385,7 @@ describe("a path or method that is not served", () => {
 })
 
 describe("a webhook", () => {
-  servedTest("needs its token, and names a session in either way", shop, ({ url }) =>
+  servedTest("needs its token, and names a session by either id", shop, ({ url }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST)
       const hook = (body: unknown, headers: Readonly<Record<string, string>> = token) =>
@@ -431,30 +434,27 @@ describe("a webhook", () => {
 describe("a request's id", () => {
   const idOf = (reply: { readonly headers: Headers }) => reply.headers.get("x-request-id")
 
-  servedTest(
-    "is taken over when it is plain and short, else made, echoed on every route, and in the log",
-    {},
-    ({ log, url }) =>
-      Effect.gen(function* () {
-        const own = [idOf(yield* post(url + REQUEST)), idOf(yield* post(url + REQUEST, { regionId: 5 }))]
-        for (const id of own) expect(id).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/)
-        expect(new Set(own).size).toBe(2)
-        const given = { "x-request-id": "trace:4bf92f35/00f0-67aa" }
-        expect(idOf(yield* post(url + REQUEST, {}, given))).toBe(given["x-request-id"])
-        for (const path of ["/api/session/unknown", "/docs", "/widget.js", "/health/live", "/nothing"]) {
-          expect([path, idOf(yield* call(url + path, { headers: given }))]).toEqual([path, given["x-request-id"]])
-        }
-        for (const wrong of ["a b", 'a"b', "x".repeat(65), "ä", "<script>"]) {
-          const made = idOf(yield* post(url + REQUEST, {}, { "x-request-id": Buffer.from(wrong).toString("latin1") }))
-          expect(made).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/)
-        }
-        yield* Effect.promise(() => eventually("all is logged", () => log().includes("/nothing")))
-        const ids = log()
-          .trimEnd()
-          .split("\n")
-          .map((line) => JSON.parse(line).id)
-        for (const id of [...own, given["x-request-id"]]) expect(ids).toContain(id)
-      }),
+  servedTest("is kept if it is valid, otherwise generated, echoed on every route, and in the log", {}, ({ log, url }) =>
+    Effect.gen(function* () {
+      const own = [idOf(yield* post(url + REQUEST)), idOf(yield* post(url + REQUEST, { regionId: 5 }))]
+      for (const id of own) expect(id).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/)
+      expect(new Set(own).size).toBe(2)
+      const given = { "x-request-id": "trace:4bf92f35/00f0-67aa" }
+      expect(idOf(yield* post(url + REQUEST, {}, given))).toBe(given["x-request-id"])
+      for (const path of ["/api/session/unknown", "/docs", "/widget.js", "/health/live", "/nothing"]) {
+        expect([path, idOf(yield* call(url + path, { headers: given }))]).toEqual([path, given["x-request-id"]])
+      }
+      for (const wrong of ["a b", 'a"b', "x".repeat(65), "ä", "<script>"]) {
+        const made = idOf(yield* post(url + REQUEST, {}, { "x-request-id": Buffer.from(wrong).toString("latin1") }))
+        expect(made).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/)
+      }
+      yield* Effect.promise(() => eventually("all is logged", () => log().includes("/nothing")))
+      const ids = log()
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).id)
+      for (const id of [...own, given["x-request-id"]]) expect(ids).toContain(id)
+    }),
   )
 
   servedTest("is not logged for health and metrics, which are not in the access log", {}, ({ log, url }) =>
@@ -470,7 +470,7 @@ describe("a request's id", () => {
 })
 
 describe("operations", () => {
-  servedTest("are there: health, metrics, documents", {}, ({ url }) =>
+  servedTest("are served: health, metrics, documents", {}, ({ url }) =>
     Effect.gen(function* () {
       expect((yield* call(`${url}/health/live`)).body).toEqual({ status: "ok" })
       expect((yield* call(`${url}/health/ready`)).body).toEqual({ status: "ready" })
@@ -496,7 +496,7 @@ describe("operations", () => {
   )
 
   servedTest(
-    "say that the gate is not ready before it stops accepting, while requests are answered and kept connections are given up",
+    "report that the gate is not ready before it stops accepting, while requests are answered and keep-alive connections closed",
     {},
     ({ port, unready, url }) =>
       Effect.gen(function* () {
@@ -517,7 +517,7 @@ describe("operations", () => {
   )
 
   servedTest(
-    "refuse newcomers and starts once the gate drains, and answer for tickets that wait",
+    "refuse new requests and starts once the gate drains, and still answer for waiting tickets",
     {},
     ({ drain, url }) =>
       Effect.gen(function* () {
@@ -533,7 +533,7 @@ describe("operations", () => {
             "1",
           ])
         }
-        // whoever asks another gate has the turn still
+        // the turn is still open at another gate
         expect((yield* call(`${url}/api/session/${called}`)).body.state).toBe("called")
         const again = yield* post(url + REQUEST, { uniqueRequestId: waiting })
         expect([again.status, again.body.queuePosition]).toEqual([202, 1])
@@ -543,7 +543,7 @@ describe("operations", () => {
       }),
   )
 
-  servedTest("write one line a request to the access log, and no ticket", {}, ({ log, url }) =>
+  servedTest("write one line for each request to the access log, without tickets", {}, ({ log, url }) =>
     Effect.gen(function* () {
       const ticket = textField(yield* post(url + REQUEST), "uniqueRequestId")
       yield* call(`${url}/api/session/${ticket}`)
@@ -563,7 +563,7 @@ describe("operations", () => {
 })
 
 servedTest(
-  "mounted below a path, the gate answers there and says so",
+  "mounted below a path, the gate serves that path and returns URLs below it",
   {},
   ({ url }) =>
     Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** One caller who pipelines and never reads: nobody else waits for it. And the documents that such a caller asks for. */
+/** A client that pipelines and never reads does not delay others. Also the documents that such a client requests. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { gunzipSync } from "node:zlib"
@@ -60,7 +60,7 @@ describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30
     )
   }
 
-  servedTest("that are few are all answered, in their order", {}, ({ port }) =>
+  servedTest("if few, are all answered in order", {}, ({ port }) =>
     Effect.gen(function* () {
       const paths = ["/health/live", "/nothing", "/metrics", "/openapi.json", "/health/ready"]
       const asked = `${paths.map(get).join("")}${REQUEST}GET /health/live HTTP/1.1\r\nhost: gate\r\nconnection: close\r\n\r\n`
@@ -69,7 +69,7 @@ describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30
     }),
   )
 
-  servedTest("after the other, each read, are all answered", {}, ({ url }) =>
+  servedTest("sent one after the other are all answered", {}, ({ url }) =>
     Effect.gen(function* () {
       for (let n = 0; n < 4 * MOST_BEHIND; n++) assert.strictEqual((yield* call(`${url}/health/live`)).status, 200)
     }),
@@ -81,7 +81,7 @@ describe("a document", { timeout: 30_000 }, () => {
     ["/docs", "text/html; charset=utf-8"],
     ["/openapi.json", "application/json; charset=utf-8"],
   ] as const) {
-    servedTest(`is the same bytes each time, compressed or not, and 304 for who has it: ${path}`, {}, ({ port }) =>
+    servedTest(`is the same bytes each time, compressed or not, and 304 with its ETag: ${path}`, {}, ({ port }) =>
       Effect.gen(function* () {
         const [plain, again] = yield* Effect.all([rawCall(port, { path }), rawCall(port, { path })], { concurrency: 2 })
         const { etag, vary } = plain.headers
@@ -102,7 +102,7 @@ describe("a document", { timeout: 30_000 }, () => {
     )
   }
 
-  servedTest("is not there when it is off", { Server: { Docs: "off", Metrics: "off" } }, ({ url }) =>
+  servedTest("is absent if it is off", { Server: { Docs: "off", Metrics: "off" } }, ({ url }) =>
     Effect.gen(function* () {
       for (const path of ["/docs", "/docs/", "/openapi.json", "/metrics"]) {
         const answer = yield* call(url + path)
@@ -111,7 +111,7 @@ describe("a document", { timeout: 30_000 }, () => {
     }),
   )
 
-  servedTest("of metrics is written once a second, whoever asks", {}, ({ url }) =>
+  servedTest("of metrics is rendered at most once a second", {}, ({ url }) =>
     Effect.gen(function* () {
       const first = yield* call(`${url}/metrics`)
       assert.include(first.headers.get("content-type") ?? "", "text/plain; version=0.0.4")

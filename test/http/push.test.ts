@@ -21,7 +21,7 @@ const START = JSON.stringify({ type: "start" })
 const LEAVE = JSON.stringify({ type: "leave" })
 
 describe("a stream of Server-Sent Events", () => {
-  servedTest("tells position, start call and end, and is over then", {}, ({ connected, url }) =>
+  servedTest("sends position, start call and end, and then closes", {}, ({ connected, url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const stream = yield* eventStream(eventsOf(url, ticket))
@@ -42,7 +42,7 @@ describe("a stream of Server-Sent Events", () => {
     }),
   )
 
-  servedTest("of a ticket that is called already begins with the start call", {}, ({ url }) =>
+  servedTest("of a called ticket begins with the start call", {}, ({ url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       yield* hangUp("web-1")
@@ -52,7 +52,7 @@ describe("a stream of Server-Sent Events", () => {
     }),
   )
 
-  servedTest("ends its presence when the page goes", {}, ({ connected, url }) =>
+  servedTest("ends its presence when the page closes", {}, ({ connected, url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       yield* Effect.scoped(
@@ -107,7 +107,7 @@ const beingStarted = (url: string, world: World) =>
     return { ticket, answered: Deferred.succeed(answer, undefined) }
   })
 
-describe("a page that comes back while its call is being started", () => {
+describe("a page that returns during its start", () => {
   servedTest("gets the session over its WebSocket", {}, ({ url, world }) =>
     Effect.gen(function* () {
       const { answered, ticket } = yield* beingStarted(url, world)
@@ -120,7 +120,7 @@ describe("a page that comes back while its call is being started", () => {
     }),
   )
 
-  servedTest("gets it in its stream of events as well", {}, ({ url, world }) =>
+  servedTest("gets it in its event stream too", {}, ({ url, world }) =>
     Effect.gen(function* () {
       const { answered, ticket } = yield* beingStarted(url, world)
       const stream = yield* eventStream(eventsOf(url, ticket))
@@ -129,7 +129,7 @@ describe("a page that comes back while its call is being started", () => {
     }),
   )
 
-  servedTest("and goes again is not waited for", {}, ({ connected, url, world }) =>
+  servedTest("and closes again is not waited for", {}, ({ connected, url, world }) =>
     Effect.gen(function* () {
       const { answered, ticket } = yield* beingStarted(url, world)
       const socket = yield* webSocket(eventsOf(url, ticket))
@@ -145,7 +145,7 @@ describe("a page that comes back while its call is being started", () => {
 })
 
 describe("a WebSocket", () => {
-  servedTest("tells what was missed, starts on its turn, and is over with the call", {}, ({ url, world }) =>
+  servedTest("sends the current state, starts on its turn, and closes after the call", {}, ({ url, world }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const socket = yield* webSocket(eventsOf(url, ticket))
@@ -174,7 +174,7 @@ describe("a WebSocket", () => {
     }),
   )
 
-  servedTest("that asks to start too early is told so, each time it asks", {}, ({ url }) =>
+  servedTest("that starts too early is refused each time", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       socket.send(START)
@@ -198,13 +198,13 @@ describe("a WebSocket", () => {
       expect(yield* socket.waitClosed).toBe(1000)
       expect(socket.events.at(-1)).toMatchObject({ type: "ended", reason: "left" })
       expect(yield* gate.status(ticket)).toMatchObject({ state: "left" })
-      // told by the next tick
+      // sent with the next heartbeat
       expect(yield* other.waitClosed).toBe(1000)
       expect(other.events.at(-1)).toMatchObject({ type: "ended", reason: "left" })
     }),
   )
 
-  servedTest("that says something else is answered with an error and stays open", {}, ({ url }) =>
+  servedTest("that sends anything else is answered with an error and stays open", {}, ({ url }) =>
     Effect.gen(function* () {
       const socket = yield* webSocket(eventsOf(url, yield* waiting))
       const messages = [
@@ -242,20 +242,23 @@ describe("a WebSocket", () => {
     }),
   )
 
-  servedTest("that floods the gate and does not answer its close is gone soon, and read no more", {}, ({ port, url }) =>
-    Effect.gen(function* () {
-      const path = new URL(eventsOf(url, yield* waiting)).pathname
-      const socket = connect(port, "127.0.0.1")
-      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
-      socket.on("error", () => {}).resume()
-      socket.write(
-        `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
-      )
-      yield* Effect.promise(() => once(socket, "data"))
-      // a text of one letter, masked with zeros
-      socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]))))
-      yield* Effect.promise(() => eventually("it is gone", () => socket.destroyed, 6_000))
-    }),
+  servedTest(
+    "that floods the gate and does not answer its close is terminated soon, and read no more",
+    {},
+    ({ port, url }) =>
+      Effect.gen(function* () {
+        const path = new URL(eventsOf(url, yield* waiting)).pathname
+        const socket = connect(port, "127.0.0.1")
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+        socket.on("error", () => {}).resume()
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+        )
+        yield* Effect.promise(() => once(socket, "data"))
+        // a text of one letter, masked with zeros
+        socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]))))
+        yield* Effect.promise(() => eventually("it is gone", () => socket.destroyed, 6_000))
+      }),
   )
 
   servedTest("that floods the gate with pings is closed", {}, ({ url }) =>
@@ -283,7 +286,7 @@ describe("a WebSocket", () => {
     }),
   )
 
-  servedTest("beyond the third of a ticket takes the place of the first", {}, ({ url }) =>
+  servedTest("beyond the third of a ticket replaces the first", {}, ({ url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const sockets = yield* Effect.forEach([1, 2, 3, 4], () => webSocket(eventsOf(url, ticket)))
@@ -295,7 +298,7 @@ describe("a WebSocket", () => {
 
 describe("an upgrade", () => {
   const shop = { Security: { AllowedOrigins: ["https://shop.example"] } }
-  servedTest("of a foreign page is refused, of an allowed one taken", shop, ({ port, url }) =>
+  servedTest("of a foreign page is refused, of an allowed one accepted", shop, ({ port, url }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
       const path = `/api/session/${ticket}/events`
@@ -331,7 +334,7 @@ describe("an upgrade", () => {
 })
 
 servedTest(
-  "a gate that drains tells open channels to come back, and says so to those who still come",
+  "a gate that drains tells push connections to reconnect, and also those that still connect",
   {},
   ({ drain, url }) =>
     Effect.gen(function* () {
@@ -346,12 +349,12 @@ servedTest(
       expect(yield* late.waitClosed).toBe(1001)
       for (const { events } of [socket, stream, late])
         expect(events.some(({ type }) => type === "reconnect")).toBe(true)
-      // its place is kept for where it comes back
+      // its place is kept until it reconnects
       expect((yield* call(`${url}/api/session/${ticket}`)).body.state).toBe("waiting")
     }),
 )
 
-servedTest("pages that are sent away are told to come back, and others that still come are served", {}, ({ url }) =>
+servedTest("pages are told to reconnect, and pages that still connect are served", {}, ({ url }) =>
   Effect.gen(function* () {
     const ticket = yield* waiting
     const socket = yield* webSocket(eventsOf(url, ticket))
@@ -370,7 +373,7 @@ servedTest("pages that are sent away are told to come back, and others that stil
 )
 
 servedTest(
-  "a gate that drains answers a start on the connection that asked for it, and sends that connection away afterwards",
+  "a gate that drains answers a start on the connection that requested it, and then tells it to reconnect",
   {},
   ({ drain, url, world }) =>
     Effect.gen(function* () {
@@ -384,7 +387,7 @@ servedTest(
       asks.send(START)
       yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
       const draining = yield* Effect.forkChild(drain)
-      // the other connection has nothing to wait for here
+      // the other connection has no start in progress
       expect(yield* looks.waitClosed).toBe(1001)
       expect(asks.closed()).toBe(undefined)
       expect(asks.events.some(({ type }) => type === "reconnect")).toBe(false)
@@ -399,7 +402,7 @@ servedTest(
 )
 
 servedTest(
-  "a start that comes over a WebSocket when the gate drains is refused, and the one under way is answered",
+  "a start over a WebSocket is refused when the gate drains, and the one in progress is answered",
   {},
   ({ drain, url, world }) =>
     Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What `/health/ready` asks, how often, and what it says of a store that answers and yet does not do its work. */
+/** `/health/ready`: what it checks, how often, and its answer for a store that responds but does not work. */
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -33,7 +33,7 @@ const readiness = Effect.fnUntraced(function* () {
   return { state, status: Effect.map(ready, (answer) => answer.status), ready }
 })
 
-it.effect("readiness asks the store once a second, however often it is asked itself", () =>
+it.effect("readiness asks the store at most once a second", () =>
   Effect.gen(function* () {
     const { state, status } = yield* readiness()
     for (const pings of [1, 2, 3]) {
@@ -50,20 +50,22 @@ it.effect("readiness asks the store once a second, however often it is asked its
   }),
 )
 
-it.effect("readiness says no within a second of the store taking no writes, and yes when it takes them again", () =>
-  Effect.gen(function* () {
-    const { state, status } = yield* readiness()
-    expect(yield* status).toBe(200)
-    state.takesWrites = false
-    yield* TestClock.adjust("1 second")
-    expect(yield* status).toBe(503)
-    state.takesWrites = true
-    yield* TestClock.adjust("1 second")
-    expect(yield* status).toBe(200)
-  }),
+it.effect(
+  "readiness turns false within a second of the store refusing writes, and true when it accepts them again",
+  () =>
+    Effect.gen(function* () {
+      const { state, status } = yield* readiness()
+      expect(yield* status).toBe(200)
+      state.takesWrites = false
+      yield* TestClock.adjust("1 second")
+      expect(yield* status).toBe(503)
+      state.takesWrites = true
+      yield* TestClock.adjust("1 second")
+      expect(yield* status).toBe(200)
+    }),
 )
 
-it.effect("readiness says no while the store refuses a campaign's own records, such as a key of a wrong type", () =>
+it.effect("readiness is false while the store refuses a campaign's records, such as a key of a wrong type", () =>
   Effect.gen(function* () {
     const { ready, state, status } = yield* readiness()
     yield* TestClock.adjust("1 second")

@@ -1,4 +1,4 @@
-/** What is refused before anything is decided: which names the gate answers to, how many connections, and the line it leaves. */
+/** Refusals before any decision: host names, connection limits, and their log lines. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import * as AccessLog from "../../src/http/access-log.ts"
 import * as Listeners from "../../src/http/listeners.ts"
-import { LINES, LINES_PER_CALLER } from "../../src/http/refusal-bound.ts"
+import { LINES, MAX_LINES } from "../../src/http/refusal-log-limit.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal } from "../../src/PushChannel.ts"
 import { exchange } from "../security/raw.ts"
@@ -69,7 +69,7 @@ describe("Host", () => {
   )
 
   servedTest(
-    "is any where a proxy is trusted, which passes on the name that callers know",
+    "is any if a proxy is trusted, which forwards the public name",
     {
       Server: { AllowedHosts: undefined },
       Security: { TrustedProxies: ["loopback"], WebhookApiToken: "the-webhook-token" },
@@ -123,7 +123,7 @@ const running = (server: Readonly<Record<string, unknown>>, security: Readonly<R
   })
 
 describe("open connections of one address", () => {
-  it.live("are capped: one too many is closed at once, counted and logged, and makes room when it goes", () =>
+  it.live("are limited: one too many is closed at once, counted and logged, and a closed one makes room", () =>
     Effect.gen(function* () {
       const { log, port, url } = yield* running({ MaxConnectionsPerAddress: 3 })
       const held = yield* Effect.promise(() => Promise.all([open(port), open(port), open(port)]))
@@ -148,7 +148,7 @@ describe("open connections of one address", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("of a trusted proxy are those of its callers, and not counted", () =>
+  it.live("of a trusted proxy are not limited", () =>
     Effect.gen(function* () {
       const { port } = yield* running(
         { MaxConnectionsPerAddress: 1 },
@@ -162,8 +162,8 @@ describe("open connections of one address", () => {
   )
 })
 
-describe("an answer that nobody reads", () => {
-  it.live("is given up after a while, and so is its connection", () =>
+describe("an answer that the client does not read", () => {
+  it.live("is given up after a while, with its connection", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
         Listeners.layer().pipe(Layer.provideMerge(gateLayer(makeWorld(), {}, { push: layerLocal }))),
@@ -186,7 +186,7 @@ describe("an answer that nobody reads", () => {
   )
 })
 
-describe("what is private", () => {
+describe("a private document", () => {
   it.live("is served on the private port alone, under the names of this machine", () =>
     Effect.gen(function* () {
       const { privateUrl = "", url } = yield* running({ Docs: "private", Metrics: "private", PrivatePort: 0 })
@@ -204,7 +204,7 @@ describe("what is private", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("listens nowhere while nothing is", () =>
+  it.live("has no port if none is private", () =>
     Effect.gen(function* () {
       assert.isUndefined((yield* running({ Docs: "off" })).privateUrl)
     }).pipe(Effect.scoped),
@@ -227,7 +227,7 @@ describe("the access log", () => {
     )
 
   servedTest(
-    "has a line for a refused upgrade, a guessed ticket, a failed sign-in and what is no request",
+    "has a line for a refused upgrade, an unknown ticket, a failed sign-in and an invalid request",
     given,
     ({ log, port, url }) =>
       Effect.gen(function* () {
@@ -266,7 +266,7 @@ describe("the access log", () => {
       }),
   )
 
-  it.effect("bounds the lines of refusals by caller and altogether, and says how many it left out", () =>
+  it.effect("limits the lines of refusals by caller and in total, and logs how many it omitted", () =>
     Effect.gen(function* () {
       let text = ""
       const context = yield* Layer.build(
@@ -282,9 +282,9 @@ describe("the access log", () => {
       for (let n = 0; n < 1_000; n++) log.write({ ...entry, status: 200, address: "203.0.113.1" })
       yield* TestClock.adjust("1 second")
       const refused = () => text.split("\n").filter((line) => /"status":40/.test(line)).length
-      assert.strictEqual(refused(), 2 * LINES_PER_CALLER + 1)
+      assert.strictEqual(refused(), 2 * MAX_LINES + 1)
       assert.strictEqual(text.split('"status":200').length - 1, 1_000)
-      assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * LINES_PER_CALLER}}`)
+      assert.include(text, `"message":"refusals left out","count":${2_000 - 2 * MAX_LINES}}`)
       text = ""
       for (let n = 0; n < 2_000; n++) log.write({ ...entry, status: 404, address: `198.51.${n >> 8}.${n % 256}` })
       yield* TestClock.adjust("1 second")

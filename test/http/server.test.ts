@@ -1,4 +1,4 @@
-/** The gate's own server: where it listens, and how it goes. */
+/** The gate's own server: listening and shutdown. */
 import { createServer } from "node:http"
 import { expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -11,7 +11,7 @@ import { post, webSocket } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
 
 it.live(
-  "a server that stops says so, finishes what is in flight, and sends open channels away, all within ten seconds",
+  "a server that stops turns unready, finishes requests in progress and tells push connections to reconnect, within ten seconds",
   () =>
     Effect.gen(function* () {
       const world = makeWorld()
@@ -37,7 +37,7 @@ it.live(
       )
       expect(yield* socket.waitClosed).toBe(1001)
       expect(socket.events.at(-1)?.type).toBe("reconnect")
-      // nobody new is let in
+      // no new connection is accepted
       yield* Effect.promise(() =>
         eventually("it does not accept", () =>
           fetch(`${url}/health/live`).then(
@@ -53,7 +53,7 @@ it.live(
     }).pipe(Effect.scoped),
 )
 
-it.live("a port that somebody has already is a failure that names the settings", () =>
+it.live("a port in use is a failure that names the settings", () =>
   Effect.gen(function* () {
     const other = yield* Effect.acquireRelease(
       Effect.sync(() => createServer()),

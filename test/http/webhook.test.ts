@@ -26,7 +26,7 @@ const verify = (request: Partial<SignedRequest>, settings = signed, seconds = si
   verifyWebhook(settings, { ...vector, ...request }, seconds * 1000)
 
 describe("a signature", () => {
-  it("of the standard's vector passes at its own time", () => {
+  it("of the standard's test vector passes at its own time", () => {
     expect(verify({})).toBeUndefined()
     expect(sign(secret, vector.webhookId ?? "", String(signedAt), vector.rawBody)).toBe(vector.webhookSignature)
   })
@@ -91,11 +91,11 @@ describe("a token", () => {
     expect(verify({ ...bare, apiToken }, tokens)).toBe("x-api-token: The token is wrong.")
   })
 
-  it("is asked for when there is none", () => {
+  it("is required if there is none", () => {
     expect(verify(bare, tokens)).toMatch(/^x-api-token: Expected /)
   })
 
-  it("or a signature passes where both are configured, and a wrong token is no way around", () => {
+  it("or a signature passes if both are configured, and a wrong token does not", () => {
     const both = security({ tokens: ["token"], secrets: [secret] })
     expect(verify({}, both)).toBeUndefined()
     expect(verify({ ...bare, apiToken: "token" }, both)).toBeUndefined()
@@ -103,17 +103,17 @@ describe("a token", () => {
     expect(verify(bare, both)).toMatch(/^Expected x-api-token, or /)
   })
 
-  it("is not looked at where only signatures count", () => {
+  it("is ignored if only signatures are configured", () => {
     expect(verify({ apiToken: "anything" })).toBeUndefined()
   })
 
-  it("is not needed by a gate without any proof, from this machine itself", () => {
+  it("is not needed from this machine if no secret is configured", () => {
     for (const socketAddress of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
       expect(verify({ ...bare, socketAddress }, security({}))).toBeUndefined()
     }
   })
 
-  it("is never accepted unproven from elsewhere, nor through a proxy", () => {
+  it("is required from elsewhere and through a proxy", () => {
     const none = security({})
     expect(verify({ ...bare, socketAddress: "192.0.2.1" }, none)).toMatch(/Security\.WebhookApiToken/)
     expect(verify({ ...bare, socketAddress: undefined }, none)).toMatch(/Security\.WebhookApiToken/)

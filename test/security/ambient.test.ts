@@ -1,4 +1,4 @@
-/** What a browser would do by itself with the gate's answers and credentials: keep them, or send them along. */
+/** What a browser does automatically with the gate's answers and credentials: cache them, or send them along. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"

@@ -26,7 +26,7 @@ describe("a secret", () => {
     assert.isFalse(equal("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaab"))
   })
 
-  it("is compared in three modules and no other, each over digests", () => {
+  it("is compared in three modules only, each over digests", () => {
     const comparing = sources.filter(({ text }) => /timingSafeEqual\(/.test(text)).map(({ path }) => path)
     assert.deepStrictEqual(comparing.sort(), COMPARING)
     for (const { path, text } of sources.filter((source) => comparing.includes(source.path))) {
@@ -59,7 +59,7 @@ describe("a secret", () => {
   })
 
   it("of the platform is found by its digest, never by itself", () => {
-    // keys, sign-ins and the tokens of sessions: what a query compares is SHA-256, whose first bytes tell nothing
+    // keys, sign-ins and session tokens: a query compares SHA-256 digests, whose prefix reveals nothing
     for (const path of ["platform/ApiKeys.ts", "platform/DashboardSessions.ts", "platform/WebSessions.ts"]) {
       const { text } = sources.find((source) => source.path === path) ?? { text: "" }
       const conditions = [...text.matchAll(/WHERE[^`]*?(\w*(?:digest|secret|token)\w*) = \$\{([^}]*)\}/g)]

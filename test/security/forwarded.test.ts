@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { rawCall, servedTest } from "../support/gate-server.ts"
 
 const PROXIES = {
-  // whoever is refused is not looked up, and one caller asks here again and again
+  // no limits, because refused callers are not looked up, and one caller sends many requests here
   Security: { TrustedProxies: ["loopback", "10.0.0.0/8", "fd00::/8"], RateLimitConcurrency: 0 },
 }
 const CALLER = "203.0.113.9"
@@ -58,7 +58,7 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
     ["2001:DB8:0:0::9", "2001:db8::9"],
     ["[2001:db8::9]:443", "2001:db8::9"],
     ["[2001:db8::9%eth0]", "2001:db8::9"],
-    // no address: what stands left of it was written by nobody who is known
+    // not an address: entries left of it come from an unknown source
     [`192.0.2.66, unknown`, "127.0.0.1"],
     [`192.0.2.66, 203.0.113.009`, "127.0.0.1"],
     ["192.0.2.66, 0xcb.0.113.9", "127.0.0.1"],
@@ -75,7 +75,7 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
   ]
   servedTest(
     "is found from the right over trusted proxies, and nothing else is ever looked up",
-    // without limits: whoever is refused by one is not looked up
+    // without limits, because refused callers are not looked up
     { Security: { ...PROXIES.Security, RateLimitHourly: 0, RateLimitDaily: 0, RateLimitConcurrency: 0 } },
     ({ port, world }) =>
       Effect.gen(function* () {

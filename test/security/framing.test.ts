@@ -1,4 +1,4 @@
-/** Requests as bytes: what could be read in two ways is refused, what only looks dangerous is read in the one right way. */
+/** Requests as bytes: ambiguous ones are refused, and ones that only look dangerous are parsed correctly. */
 import { gzipSync } from "node:zlib"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -111,7 +111,7 @@ describe("a path", { timeout: 60_000 }, () => {
           const { body, headers } = yield* rawCall(port, { path, headers: { origin: "https://evil.example" } })
           assert.isUndefined(headers["access-control-allow-origin"], path)
           assert.notStrictEqual(body.code, "ticket_unknown", path)
-          // nor may what is told of a ticket be kept
+          // nor may an answer about a ticket be cached
           const own = yield* rawCall(port, { path })
           if (own.body.code === "ticket_unknown") assert.strictEqual(own.headers["cache-control"], "no-store", path)
         }

@@ -1,4 +1,4 @@
-/** What callers say is text wherever it goes: into the log, into headers, into objects. */
+/** Callers' input is only text wherever it is used: in the log, in headers, in objects. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { settingsFrom } from "../../src/settings/load.ts"
@@ -13,7 +13,7 @@ const FORGED =
   '{"time":"2026-01-01T00:00:00.000Z","method":"GET","path":"/forged","status":200,"outcome":"forged","address":"","millis":0}'
 const ENTRY = ["time", "level", "message", "id", "method", "path", "status", "outcome", "address", "millis"]
 
-/** A line's end and what comes after it, in the ways to write it that something might take for one. */
+/** Line breaks followed by text, in all encodings that could be interpreted as one. */
 const BREAKS = [
   ...["\r\n", "\n", "\r", "%0d%0a", "%0a", "%0D%0A", "\\r\\n", "\u0085", "%E2%80%A8", "\u001b[2J\u001b[31m", "%1b[31m"],
   ...['"}\n', '","x":"', "\u0000", "%00", "\u009b31m", "\u2028"],
@@ -68,7 +68,7 @@ describe("the access log", { timeout: 60_000 }, () => {
 
 describe("a header of an answer", { timeout: 60_000 }, () => {
   servedTest(
-    "is never made of what a caller said",
+    "is never made from a caller's input",
     { Security: { AllowedOrigins: ["*"], ConsoleToken: "console-token-0123456789" } },
     ({ port }) =>
       Effect.gen(function* () {
@@ -132,7 +132,7 @@ describe("a header of an answer", { timeout: 60_000 }, () => {
   )
 })
 
-/** What pollution would leave behind. */
+/** Properties that prototype pollution would leave behind. */
 const inherited = (): ReadonlyArray<string> => {
   const names: Array<string> = []
   for (const name in {}) names.push(name)
@@ -150,7 +150,7 @@ describe("an object's prototype", { timeout: 60_000 }, () => {
   ]
 
   servedTest(
-    "is touched by no body, query, frame or record",
+    "is not changed by any body, query, frame or record",
     { VoiceAiPlatform: { MaxConcurrency: 50 }, Security: { ConsoleToken: "console-token-0123456789" } },
     ({ port, world }) =>
       Effect.gen(function* () {
@@ -222,7 +222,7 @@ describe("an object's prototype", { timeout: 60_000 }, () => {
     const named = resolveSettings(good, env)
     assert.isTrue(Result.isFailure(named))
     assert.deepStrictEqual(inherited(), [])
-    // a setting that somebody put on every object is none of the gate's
+    // a setting on Object.prototype is not a setting of the gate
     const prototype: object = Object.prototype
     Object.defineProperty(prototype, "ConsoleToken", {
       value: "inherited-token-0123456789",

@@ -1,4 +1,4 @@
-/** The fuzzer's own eyes: what it must call wrong, and what it must let pass. */
+/** The fuzzer's oracle: what it must report, and what it must accept. */
 import { assert, describe, it } from "@effect/vitest"
 import { wrongAnswer, wrongLine } from "./fuzz/judge.ts"
 import { Reader } from "./fuzz/reader.ts"
@@ -24,7 +24,7 @@ const judged = (head: string, body: string, to: "gate" | "platform" = "gate", me
 }
 
 describe("an answer", () => {
-  it("of the server's fault is wrong, unless it is one that is documented", () => {
+  it("with a server error is wrong, unless it is documented", () => {
     assert.strictEqual(judged(`500 Internal Server Error\r\n${JSON_TYPE}`, '{"code":"internal_error"}'), "status 500")
     assert.strictEqual(judged(`503 Service Unavailable\r\n${JSON_TYPE}`, '{"code":"other"}'), "status 503")
     assert.strictEqual(judged(`502 Bad Gateway\r\n${JSON_TYPE}`, '{"code":"queue_full"}'), "status 502")

@@ -1,4 +1,4 @@
-/** What others say and the gate logs: the platform's words when it refuses. */
+/** External text in the gate's log: the platform's message when it refuses. */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { makeBench, runProgram, settingsFor } from "../e2e/support/gate.ts"
 import { startPlatform } from "../e2e/support/servers.ts"

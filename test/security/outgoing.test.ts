@@ -1,6 +1,6 @@
 /**
- * What the gate asks of others, the platform and the provider of IP intelligence, and what it makes of hostile answers:
- * nothing is followed elsewhere, nothing endless is read, and nothing that they say becomes more than text.
+ * The gate's requests to the platform and the provider of IP intelligence, with hostile answers:
+ * redirects are not followed, endless bodies are not read, and their content is only treated as text.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -39,7 +39,7 @@ const serving = (script: Script) =>
       }),
   )
 
-/** A good beginning, then blanks as fast as they are read; says how much was taken. */
+/** A valid prefix, then spaces as fast as they are read; counts the bytes taken. */
 const endless =
   (beginning: string, taken: { bytes: number }): Script =>
   (_request, response) => {
@@ -47,7 +47,7 @@ const endless =
     response.writeHead(200, { "content-type": "application/json" })
     response.write(beginning)
     const more = (): void => {
-      // far beyond what anybody should read, so that the test ends also when somebody does
+      // far beyond any limit, so that the test also ends if there is none
       while (taken.bytes < 256 * 2 ** 20) {
         taken.bytes += chunk.length
         if (!response.write(chunk)) return
@@ -107,7 +107,7 @@ const lookUpAt = (BaseUrl: string, Provider = "ipapi.is", TimeoutMillis = 20_000
 
 describe("a redirect", { timeout: 60_000 }, () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    it.live(`of the platform with ${status} is not followed, neither here nor elsewhere`, () =>
+    it.live(`of the platform with ${status} is not followed, neither to the same host nor to another`, () =>
       Effect.gen(function* () {
         const elsewhere = yield* serving((_request, response) => response.end("{}"))
         const platform = yield* serving((request, response) => {

@@ -1,4 +1,4 @@
-/** The pages of gate and platform as a browser gets them: what they may load, who may frame them, what is kept of them. */
+/** The pages of gate and platform in a browser: what they may load, who may frame them, and caching. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { type Gate, makeBench, settingsFor } from "../e2e/support/gate.ts"

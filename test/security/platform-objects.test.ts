@@ -1,6 +1,6 @@
 /**
- * The platform's REST API, endpoint by endpoint as its definition lists them: nobody reaches what is another's (object level
- * authorization), and nobody sets what is not theirs to set (object property level authorization).
+ * The platform's REST API, endpoint by endpoint as its definition lists them: no user can access another's objects (object level
+ * authorization) or set protected properties (object property level authorization).
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -59,7 +59,7 @@ describe("a business of the platform", { timeout: 60_000 }, () => {
         const path = at(endpoint, { businessId: "b1" })
         const foreign = yield* call(keys.other, endpoint.method, path, bodyOf(endpoint))
         const nothing = yield* call(keys.other, endpoint.method, at(endpoint, { businessId: "none" }), bodyOf(endpoint))
-        // another's is told apart from what does not exist by nothing
+        // another user's object is indistinguishable from a missing one
         assert.deepStrictEqual([foreign.status, foreign.text], [404, nothing.text], named(endpoint))
         const restricted = yield* call(keys.restricted, endpoint.method, path, bodyOf(endpoint))
         assert.strictEqual(restricted.status, 403, named(endpoint))
@@ -102,7 +102,7 @@ describe("a business of the platform", { timeout: 60_000 }, () => {
   )
 })
 
-/** What a caller would like to set, and may not. */
+/** Properties that a caller may not set. */
 const wished = {
   id: "chosen",
   userId: "u2",
@@ -122,7 +122,7 @@ const wished = {
   digest: "0".repeat(64),
 }
 
-describe("a field that nobody asked for", { timeout: 60_000 }, () => {
+describe("an unknown field", { timeout: 60_000 }, () => {
   it.effect("is refused by its name and changes nothing, wherever it is sent", () =>
     Effect.gen(function* () {
       const { call, context, keys } = yield* running

@@ -1,4 +1,4 @@
-/** What one client may take of the gate: connections, their time, and what is kept for them. */
+/** Limits of one client: connections, their duration, and the memory they hold. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { CONNECTIONS_PER_CALLER } from "../../src/PushChannel.ts"
@@ -9,7 +9,7 @@ import { openPatient, SHAPE_NAMES } from "./fuzz/patient.ts"
 /** Clients whose upgrade is refused, and who stay all the same. */
 const refused = SHAPE_NAMES.filter((name) => name.startsWith("an upgrade"))
 
-describe("a client that is told no", { timeout: 60_000 }, () => {
+describe("a client that is refused", { timeout: 60_000 }, () => {
   for (const name of refused) {
     servedTest(`by ${name} has no connection any more, however long it stays`, {}, ({ port }) =>
       Effect.acquireUseRelease(

@@ -27,7 +27,7 @@ const sentinel = (setting: string, n = 0): string => {
   if (found === undefined) throw new Error(`no sentinel for ${setting}`)
   return found
 }
-/** What must never be seen: each, without its prefix, and as a URL or base64 would hold it. */
+/** Strings that must never appear: each secret, also without its prefix and encoded as in a URL or base64. */
 const forbidden = Object.values(SENTINELS)
   .flat()
   .flatMap((secret) => {
@@ -143,7 +143,7 @@ describe("a secret setting", () => {
         )
         const ticket = field(answer, "uniqueRequestId")
         if (ticket !== undefined) await asks("GET", `/api/session/${ticket}`)
-        // nobody starts past somebody who waits
+        // no request starts while another waits
         if (answer.status === 202) await asks("DELETE", `/api/session/${ticket}`)
         const session = field(answer, "sessionId")
         const token = { "x-api-token": sentinel("Security.WebhookApiToken", n % 2) }

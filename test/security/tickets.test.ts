@@ -13,7 +13,7 @@ const many = {
 }
 
 describe("a ticket", { timeout: 60_000 }, () => {
-  servedTest("begins with 128 bits that no other begins with, each as often set as not", many, () =>
+  servedTest("starts with 128 random bits that are unique and unbiased", many, () =>
     Effect.gen(function* () {
       const tickets = yield* Effect.forEach(Array.from({ length: 2_000 }), () =>
         Effect.map(ask(), (outcome) => ("uniqueRequestId" in outcome ? outcome.uniqueRequestId : "")),
@@ -28,7 +28,7 @@ describe("a ticket", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that nobody has is answered alike, whatever is wrong with it", {}, ({ port, url }) =>
+  servedTest("that does not exist is always answered in the same way, whatever is wrong with it", {}, ({ port, url }) =>
     Effect.gen(function* () {
       const live = textField(yield* post(url + REQUEST), "uniqueRequestId")
       const waiting = textField(yield* post(url + REQUEST), "uniqueRequestId")
@@ -61,7 +61,7 @@ describe("a ticket", { timeout: 60_000 }, () => {
       }
       const upgrades = yield* Effect.forEach(guesses, (guess) => refusedUpgrade(port, `/api/session/${guess}/events`))
       assert.lengthOf([...new Set(upgrades.map(({ status, text }) => `${status} ${text}`))], 1)
-      // giving up what nobody has is no oracle either, and touches nobody's
+      // leaving with an unknown ticket reveals nothing, and changes no other ticket
       for (const guess of guesses) {
         assert.strictEqual((yield* call(`${url}/api/session/${guess}`, { method: "DELETE" })).status, 204)
       }
@@ -70,7 +70,7 @@ describe("a ticket", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that a request carries and nobody has is not taken over", {}, ({ url }) =>
+  servedTest("that a request names and that does not exist is not adopted", {}, ({ url }) =>
     Effect.gen(function* () {
       const chosen = "A".repeat(26)
       const reply = yield* post(url + REQUEST, { uniqueRequestId: chosen })

@@ -6,7 +6,7 @@ import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
 import { layerNoDeps } from "../../src/Gate.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { Secrets } from "../../src/gatekeeper/campaigns.ts"
-import { CLOSE_MILLIS, LAST_MILLIS } from "../../src/gatekeeper/closing.ts"
+import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
@@ -169,7 +169,7 @@ export class Gate {
     const { kernel, planted, watch } = this.world
     const drain = PushChannel.PushChannel.use((channel) => channel.drain)
     const close = Gatekeeper.use((gatekeeper) => gatekeeper.close)
-    this.givesUpAt = Math.min(this.givesUpAt, kernel.now + CLOSE_MILLIS - LAST_MILLIS)
+    this.givesUpAt = Math.min(this.givesUpAt, kernel.now + CLOSE_MILLIS - RESERVED_MILLIS)
     const gone = (): void => {
       if (!this.process.alive) return
       watch.stopped(this)

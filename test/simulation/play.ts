@@ -1,5 +1,5 @@
 /** Plays a history to its end, or to the first thing that is wrong. */
-import { CLOSE_MILLIS } from "../../src/gatekeeper/closing.ts"
+import { CLOSE_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
 import { AT_PLATFORM_WITHIN_MILLIS } from "./gate.ts"

@@ -5,10 +5,10 @@
 import { DateTime } from "effect"
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
-import { GATE_BEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
+import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
-import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
-import { RETURN_MILLIS } from "../../src/gatekeeper/stranded.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
+import { RETURN_MILLIS } from "../../src/gatekeeper/store-outage.ts"
 import { PARK_LONGEST_MILLIS } from "../../src/rules/call-next.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DEAD_MILLIS, HOLD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
@@ -25,8 +25,8 @@ const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
 const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
 const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
 /** Noticed by two beats: one that tells of it, and one that comes after the time. */
-const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * GATE_BEAT_MILLIS + SLACK_MILLIS
-const DRAINED_MILLIS = 2 * GATE_BEAT_MILLIS + SLACK_MILLIS
+const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
+const DRAINED_MILLIS = 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
 /** What a caller's last step may still be on its way (ms). */
 const UNDER_WAY_MILLIS = 1_000
 

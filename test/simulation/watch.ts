@@ -5,7 +5,7 @@
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
-import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { START_TIMEOUT_MILLIS } from "../../src/PlatformApi.ts"
 import { keysOf } from "../../src/queue/keys.ts"
 import type { Take, Taken } from "../../src/rules/limits/take.ts"

@@ -114,7 +114,7 @@ export const post = (url: string, body: unknown = {}, headers: Readonly<Record<s
 
 export const textField = (reply: Reply, name: string): string => String(reply.body[name] ?? "")
 
-/** Sends what fetch refuses to send: every header and every target as it is given. */
+/** Sends any header and any request target unchanged, also those that fetch refuses. */
 export const rawCall = (port: number, options: RequestOptions, body = "") =>
   Effect.promise(async () => {
     const request = nodeRequest({ host: "127.0.0.1", port, agent: false, ...options })

@@ -213,19 +213,19 @@ export const gateTest = (
 }
 
 export const CALLER = "203.0.113.7"
-/** The n-th of as many callers as one likes. */
+/** The address of the n-th caller. */
 export const caller = (n: number): string => `203.0.${n >> 8}.${n & 255}`
 
 type Outcome<A extends object, E> = (A & { readonly _tag: "Started" }) | E
 
-/** What came of an effect, the failure as a value. */
+/** The outcome of an effect, with the failure as a value. */
 export const outcomeOf = <E extends { readonly _tag: string }, R>(effect: Effect.Effect<Started, E, R>) =>
   Effect.match(effect, {
     onFailure: (error): Outcome<Started, E> => error,
     onSuccess: (started): Outcome<Started, E> => ({ _tag: "Started", ...started }),
   })
 
-/** Asks for a session. */
+/** Requests a session. */
 export const ask = (
   address = CALLER,
   body: unknown = {},
@@ -234,7 +234,7 @@ export const ask = (
 
 export const start = (ticket: string) => Gatekeeper.use((gate) => outcomeOf(gate.start(ticket)))
 
-/** Asks for a session that must queue, and answers its ticket. */
+/** Requests a session that must queue, and returns its ticket. */
 export const enqueue = (address = CALLER, body: unknown = {}): Effect.Effect<string, never, Gatekeeper> =>
   Effect.map(ask(address, body), (outcome) => {
     expect(outcome._tag).toBe("Queued")

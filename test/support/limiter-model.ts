@@ -1,4 +1,4 @@
-/** What the rate limiter must answer, worked out in the plainest way: every unit is kept, and counted when asked. */
+/** A reference model of the rate limiter: every unit is stored, and counted on each query. */
 
 const HOUR = 3_600_000
 const DAY = 86_400_000
@@ -60,7 +60,7 @@ export class LimiterModel {
   }
 
   refund(token: string, now: number): void {
-    // nobody remembers a unit that is over
+    // expired units are dropped
     const known = this.units.some((unit) => unit.token === token && unit.at > now - DAY)
     const recent = this.refunds.filter((at) => at > now - HOUR).length
     if (known && recent < (this.limits.refunds ?? 10)) {

@@ -51,7 +51,7 @@ export interface Child {
 export interface StartOptions {
   /** the whole environment; this process's own when absent */
   readonly env?: Readonly<Record<string, string>>
-  /** told of everything that it writes */
+  /** called with everything that it writes */
   readonly onOutput?: (from: "stdout" | "stderr", text: string) => void
 }
 

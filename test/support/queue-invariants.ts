@@ -1,6 +1,6 @@
 /**
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
- * answer with what is wrong, in words; nothing when all is well.
+ * return the violations as messages; empty if there are none.
  */
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { DEAD_MILLIS, HOLD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
@@ -15,7 +15,7 @@ export const TERMINAL: ReadonlySet<string> = new Set([
 /** The states that hold a slot. */
 const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "doubt"])
 
-/** A start in doubt is no ticket: it has a slot, and nobody waits for it. */
+/** A start in doubt is not a ticket: it has a slot, but no caller. */
 const isDoubt = (id: string): boolean => id.startsWith("?")
 
 /** A state, to those that one step may lead to; terminal ones lead nowhere. */
@@ -26,7 +26,7 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // called, to missed, or to waiting while the platform cannot be reached; the starting of it and the failing of the start are two steps
   called: ["called", "starting", "missed", "left", "removed", "waiting"],
   // to ended at once, when the end was heard before the binding: that is a failed start
-  // to left only where nobody knows of it
+  // to left only if its caller never learnt of it
   starting: ["starting", "live", "waiting", "failed", "left", "removed"],
   live: ["live", "ended", "reclaimed", "removed"],
   // of a start in doubt: its session runs, or was over already
@@ -74,7 +74,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   )
   same(
     "forget",
-    // of those withdrawn before they came there is nothing else
+    // tickets that were withdrawn before they arrived have no other data
     new Map([...state.forget].filter(([id]) => state.tickets.has(id))),
     inState(state, (s) => TERMINAL.has(s)),
   )
@@ -91,7 +91,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     else if (live.get(ticket)?.sessions.includes(session) !== true) wrong.push(`${ticket} does not know of ${session}`)
   }
   for (const [ticket, { sessions }] of live) {
-    // those that it was bound with, which its holder is told; of a doubt's session nobody is told
+    // the ids that it was bound with, which its holder gets; the session of a start in doubt has no holder
     const { s = [] }: { s?: ReadonlyArray<string> } = JSON.parse(state.data.get(ticket) ?? "{}")
     for (const session of [...s, ...sessions]) {
       if (state.sessions.get(session) !== ticket) wrong.push(`session ${session} of ${ticket} leads elsewhere`)
@@ -113,7 +113,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   if (written(state.networks) !== written(networks)) {
     wrong.push(`networks: [${written(state.networks)}] for [${written(networks)}]`)
   }
-  // whoever waits at a place that was looked at is found by their network, and nobody else
+  // tickets waiting at an examined place are indexed by their network, and no others
   const passed = [...state.tickets]
     .filter(([, { seq, state: s }]) => s === "waiting" && seq <= (state.meta.get("passedSeq") ?? 0))
     .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)

@@ -2,7 +2,7 @@
  * Looks inside a campaign's data without touching it: a rule of the tests alone, whose Lua is written by hand.
  *
  * A hash is read field by field, for the tickets and sessions that the caller knows of, and counted; `readState` finds what
- * nobody knows of by its count.
+ * is unknown, by the count.
  */
 
 import type { Ticket } from "../../src/rules/ticket.ts"
@@ -81,7 +81,7 @@ export interface QueueState {
   readonly gates: ReadonlyMap<string, number>
 }
 
-/** Where the starts in doubt of so many leases would be. */
+/** The ids of the starts in doubt that this many leases could have. */
 export const doubtIds = (leases: number): ReadonlyArray<string> => Array.from({ length: leases }, (_, n) => `?${n + 1}`)
 
 /** What to look for in the hashes of a campaign. */

@@ -68,7 +68,7 @@ const launch = async (port: number, dir: string, args: ReadonlyArray<string>): P
   }
 }
 
-/** Tries another port when somebody else took the free one meanwhile. */
+/** Tries another port if the free one was taken meanwhile. */
 const onFreePort = async <A>(attempt: (port: number) => Promise<A>): Promise<A> => {
   for (let left = 2; ; left--) {
     const port = await freePort()

@@ -1,4 +1,4 @@
-/** The gate's `/openapi.json` as a judge of its answers: what it does not say of an answer is an objection. */
+/** Validates answers against the gate's `/openapi.json`; anything that it does not describe is an error. */
 
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Schema } from "effect"
@@ -14,7 +14,7 @@ export interface Answered {
 }
 
 export interface WireDocument {
-  /** What the document does not say of this answer; undefined where it says all of it, or has nothing of such a path. */
+  /** What the document does not describe of this answer; undefined if it describes all of it, or does not contain the path. */
   readonly objection: (answered: Answered) => string | undefined
   /** The same for an event of a push channel. */
   readonly eventObjection: (event: unknown) => string | undefined
@@ -39,7 +39,7 @@ const decodeDocument = Schema.decodeUnknownSync(
 )
 const decodeProblem = Schema.decodeUnknownOption(Schema.Struct({ code: Schema.String }))
 
-/** What HTTP itself and CORS add to any answer; the description of the document says so of the latter. */
+/** Headers that HTTP and CORS add to any answer; the document's description mentions the latter. */
 const AMBIENT = /^(connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|access-control-.*)$/
 
 const pointer = (...parts: ReadonlyArray<string>): string =>

@@ -1,4 +1,4 @@
-/** The dashboard's API on the real platform, as a client that is no browser: what is refused, and what is never told. */
+/** The dashboard's API on the real platform, used by a client that is not a browser: what is refused, and what is never disclosed. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -52,7 +52,7 @@ const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
     })
   const signIn = (email: string, password = PASSWORD, headers: Readonly<Record<string, string>> = {}) =>
     send("POST", "/dashboard/api/session", { email, password }, headers)
-  /** The requests of somebody who is signed in. */
+  /** The requests of a signed-in user. */
   const asUser = Effect.fnUntraced(function* (email: string, more: Readonly<Record<string, string>> = {}) {
     const { headers } = yield* signIn(email, PASSWORD, more)
     const cookie = (headers.get("set-cookie") ?? "").split(";", 1)[0] ?? ""
@@ -167,7 +167,7 @@ describe("signing in to the dashboard", () => {
   )
 
   it.effect(
-    "takes the right password at once from a browser that signed in before, behind the address of whoever guesses",
+    "takes the right password at once from a browser that signed in before, from the same address as an attacker",
     () =>
       Effect.gen(function* () {
         const { add, send, signIn } = yield* running()
@@ -241,7 +241,7 @@ describe("the account of somebody who is signed in", () => {
       const { add, asUser } = yield* running()
       yield* add("ada", "ada@example.test")
       yield* add("eve", "eve@example.test")
-      // X-Forwarded-For is believed from nobody, unless told: the address is the real one.
+      // X-Forwarded-For is ignored unless a proxy is configured as trusted.
       const forged = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" }
       const here = yield* asUser("ada@example.test", { "user-agent": "Test/1 (here)", ...forged })
       const one = yield* asUser("ada@example.test", { "user-agent": "Test/1 (one)" })
@@ -294,7 +294,7 @@ describe("the dashboard's API", () => {
     }),
   )
 
-  it.effect("is closed to whoever is not signed in, and to API keys", () =>
+  it.effect("requires a sign-in, and refuses API keys", () =>
     Effect.gen(function* () {
       const { context, send } = yield* running()
       const { keys } = yield* Effect.provideContext(prepare(), context)
@@ -316,7 +316,7 @@ describe("the dashboard's API", () => {
     }),
   )
 
-  it.effect("tells nobody of somebody else's businesses, keys and conversations", () =>
+  it.effect("shows no user another user's businesses, keys and conversations", () =>
     Effect.gen(function* () {
       const { add, asUser, context } = yield* running()
       yield* Effect.provideContext(prepare(), context)
@@ -346,7 +346,7 @@ describe("the dashboard's API", () => {
     }),
   )
 
-  it.effect("refuses a restricted key without a business and one that is over already", () =>
+  it.effect("refuses a restricted key without a business and one that has already expired", () =>
     Effect.gen(function* () {
       const { add, asUser } = yield* running()
       yield* add("ada", "ada@example.test")
@@ -402,7 +402,7 @@ describe("the dashboard's API", () => {
     }),
   )
 
-  it.effect("is kept by no cache, and its page allows nothing but its own files", () =>
+  it.effect("is not cached, and its page allows only its own files", () =>
     Effect.gen(function* () {
       const { send } = yield* running()
       assert.strictEqual((yield* send("GET", "/dashboard/api/session")).headers.get("cache-control"), "no-store")

@@ -1,4 +1,4 @@
-/** The built dashboard on the real platform, in a real browser: a key's whole life, and what its caller leaves behind. */
+/** The built dashboard on the real platform, in a real browser: the life of a key, and the records of its calls. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"

@@ -94,7 +94,7 @@ const typePassword = async (tab: Page, password: string): Promise<void> => {
   await tab.getByRole("button", { name: "Sign in", exact: true }).click()
 }
 
-/** A tab of somebody who signed in before. */
+/** A tab of a user who is already signed in. */
 const signIn = async (path = ""): Promise<Page> => {
   const token = platform.state.newSession()
   await context.addCookies([{ name: "voicegate_session", value: token, url: platform.url, httpOnly: true }])
@@ -127,7 +127,7 @@ describe("signing in", () => {
     expect(await tab.evaluate("document.cookie")).toBe("")
   })
 
-  it("asks for what is missing before it asks the platform", async () => {
+  it("asks for missing input before it asks the platform", async () => {
     const tab = await openTab()
     await click(tab, "Sign in")
     await tab.getByText("Enter your e-mail address.").waitFor()
@@ -144,7 +144,7 @@ describe("signing in", () => {
     await heading(tab, "Sign in")
   })
 
-  it("comes back to the page that the address names", async () => {
+  it("returns to the page that the URL names", async () => {
     const tab = await signIn("#/audit")
     await heading(tab, "Audit")
   })
@@ -349,7 +349,7 @@ describe("the account", () => {
 })
 
 describe("a session that ends while the page is open", () => {
-  it("is renewed over the form that was being filled in, and what was asked for is then done", async () => {
+  it("is renewed over the form that was being filled in, and the action is then carried out", async () => {
     const tab = await signIn()
     await click(tab, "Add API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
@@ -365,7 +365,7 @@ describe("a session that ends while the page is open", () => {
     expect(platform.state.keys).toHaveLength(1)
   })
 
-  it("can be left for another account, which starts with a page of its own", async () => {
+  it("can be replaced by another account, which starts with a new page", async () => {
     const tab = await signIn("#/audit")
     await tab.getByText("Nothing was done yet.").waitFor()
     platform.state.sessions.clear()
@@ -431,7 +431,7 @@ describe("businesses and web campaigns", () => {
     expect(platform.state.businesses.map(({ name }) => name)).toEqual(["Bakery"])
   })
 
-  it("show as text what looks like markup", async () => {
+  it("show markup as text", async () => {
     const tab = await signIn("#/businesses")
     await click(tab, "Add business")
     await tab.getByRole("textbox", { name: "Name" }).fill('<img src="x" onerror="document.title=1">')
@@ -452,7 +452,7 @@ describe("conversations, sessions and deliveries", () => {
     turns: [{ role: "agent", text: `Hello ${number}.`, at: started - number * 60_000 }],
   })
 
-  it("go from page to page and back, narrow down, and open a transcript", async () => {
+  it("are paginated and filtered, and open a transcript", async () => {
     platform.state.conversations.push(...Array.from({ length: 25 }, (_, number) => conversation(number)))
     const tab = await signIn("#/conversations")
     await tab.getByText("visitor-19").waitFor()
@@ -473,7 +473,7 @@ describe("conversations, sessions and deliveries", () => {
     expect(await tab.getByLabel("Business").inputValue()).toBe("business-2")
   })
 
-  it("show a session as soon as it is there, without a press", async () => {
+  it("show a session as soon as it exists, without a reload", async () => {
     const tab = await signIn("#/live")
     await tab.getByText("Nothing is running.").waitFor()
     platform.state.live.push({
@@ -529,7 +529,7 @@ describe("the page itself", () => {
     await tab.getByText("Nothing was done yet.").waitFor()
   })
 
-  it("says what it waits for", async () => {
+  it("shows what it is loading", async () => {
     const tab = await signIn()
     platform.state.delayMillis = 800
     await visit(tab, "Audit")

@@ -1,4 +1,4 @@
-/** The widget on somebody else's page: another origin, a strict content security policy, their fields and their words. */
+/** The widget on another site's page: cross-origin, a strict content security policy, custom fields and texts. */
 import { once } from "node:events"
 import { readFile } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -17,7 +17,7 @@ let rig: Rig
 let visitor: Visitor
 let site: Awaited<ReturnType<typeof startSite>>
 
-/** Somebody's site: one page, with whatever it is told to contain and to allow; and the widget's module, hosted there. */
+/** Another site: one page with the given content and policy, and the widget's module hosted there. */
 const startSite = async () => {
   const page = { body: "", policy: "" }
   const server = createServer(async (request, response) => {
@@ -72,7 +72,7 @@ afterEach(async () => {
 })
 
 const gate = (): string => rig.url.slice(0, -1)
-/** What such a page has to allow, and nothing else. */
+/** The minimal policy of such a page. */
 const policy = (script: string): string =>
   `default-src 'none'; script-src ${script}; connect-src ${gate()} ${gate().replace("http", "ws")} ws://127.0.0.1:${rig.callLine.port}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'`
 
@@ -86,7 +86,7 @@ const callFrom = async (body: string, allowed: string): Promise<Page> => {
 }
 
 describe("a page that embeds the widget", () => {
-  it("calls across origins under a policy that allows scripts and connections of the gate alone", async () => {
+  it("calls across origins under a policy that allows only the gate's scripts and connections", async () => {
     await callFrom(
       `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
       policy(gate()),
@@ -94,7 +94,7 @@ describe("a page that embeds the widget", () => {
     expect(visitor.complaints).toEqual([])
   })
 
-  it("may use the classic script, with Trusted Types on", async () => {
+  it("may use the classic script, with Trusted Types enabled", async () => {
     await callFrom(
       `<voice-agent gate="${gate()}"></voice-agent><script src="${gate()}/widget.classic.js" crossorigin></script>`,
       policy(gate()),
@@ -102,14 +102,14 @@ describe("a page that embeds the widget", () => {
     expect(visitor.complaints).toEqual([])
   })
 
-  it("gets by without the gate's scripts when it hosts the widget and allows blob:", async () => {
+  it("works without the gate's scripts if it hosts the widget and allows blob:", async () => {
     const open = policy("'self' blob:").replace(/; require-trusted.*/, "")
     await callFrom(`<script type="module" src="/own.js"></script><voice-agent gate="${gate()}"></voice-agent>`, open)
     // the gate's worklet was tried first, and refused
     expect(visitor.complaints.every((complaint) => complaint.includes("widget/audio.js"))).toBe(true)
   })
 
-  it("sends its fields as variables and metadata, and waits for those that are required", async () => {
+  it("sends its fields as variables and metadata, and requires those that are mandatory", async () => {
     Object.assign(site.page, {
       policy: policy(gate()),
       body: `<script type="module" src="${gate()}/widget.js"></script>
@@ -135,7 +135,7 @@ describe("a page that embeds the widget", () => {
     await screen(tab, "In call")
   })
 
-  it("says it in its own words, also those of the gate", async () => {
+  it("replaces all texts, also the gate's messages", async () => {
     Object.assign(site.page, {
       policy: policy(gate()),
       body: `<script type="module" src="${gate()}/widget.js"></script>
@@ -184,7 +184,7 @@ describe("the widget's scripts", () => {
     }
   })
 
-  it("are served to anybody, with a strong tag that answers 304", async () => {
+  it("are served to any page, with a strong ETag that answers 304", async () => {
     for (const file of FILES) {
       const first = await fetch(rig.url + file, { headers: { origin: "https://anybody.example" } })
       expect(first.status).toBe(200)

@@ -1,5 +1,5 @@
 /**
- * The dashboard's API (`DashboardApi`) with nothing behind it but arrays, and its built page, on one port: what a browser
+ * A fake of the dashboard's API (`DashboardApi`), backed by arrays, and its built page, on one port: what a browser
  * needs to try the page. Tests steer it and look inside. It makes no secret worth having.
  */
 import { randomBytes } from "node:crypto"
@@ -31,10 +31,10 @@ import type {
 export const PASSWORD = "correct horse battery staple"
 const ADA: Account = { id: "user-ada", name: "Ada Lovelace", email: "ada@example.test" }
 
-/** What a test may change and look at. */
+/** The state that a test may change and inspect. */
 export interface State {
   readonly sessions: Set<string>
-  /** a session of somebody who signed in before: what the cookie holds */
+  /** the cookie's value for an existing session */
   readonly newSession: () => string
   readonly keys: Array<ApiKey>
   readonly secrets: Array<string>

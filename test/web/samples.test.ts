@@ -24,7 +24,7 @@ describe("Resampler", () => {
     [16_000, 16_000],
     [8_000, 16_000],
   ] as const) {
-    it(`keeps a tone of speech as it is from ${from} to ${to} samples a second`, () => {
+    it(`preserves a tone in the speech band from ${from} to ${to} samples a second`, () => {
       const output = new Resampler(from, to).push(sine(1_000, from, 1))
       expect(Math.abs(output.length - to)).toBeLessThan(to / 50)
       const expected = sine(1_000, to, 1)
@@ -33,12 +33,12 @@ describe("Resampler", () => {
     })
   }
 
-  it("lets nothing through that the lower rate cannot carry", () => {
+  it("removes frequencies above the lower rate's band", () => {
     const output = new Resampler(48_000, 16_000).push(sine(10_000, 48_000, 1))
     expect(loudness(middle(output))).toBeLessThan(0.002)
   })
 
-  it("gives the same samples for one block as for many of uneven size", () => {
+  it("gives the same samples for one block and for many of uneven size", () => {
     const input = sine(700, 44_100, 0.5)
     const whole = new Resampler(44_100, 16_000).push(input)
     const resampler = new Resampler(44_100, 16_000)
@@ -53,7 +53,7 @@ describe("Resampler", () => {
 const PCM: AudioFormat = { encoding: "pcm", sampleRate: 16_000, bitsPerSample: 16 }
 
 describe("audio formats", () => {
-  it("make 640 bytes of a frame of 20 ms, little-endian, and clipped instead of wrapped", () => {
+  it("encode a frame of 20 ms as 640 bytes, little-endian, and clip instead of wrapping", () => {
     const frame = new Float32Array(frameSamples(PCM))
     frame.set([1, -1, 2, -2, 0.5])
     const bytes = encode(frame, PCM)
@@ -62,7 +62,7 @@ describe("audio formats", () => {
   })
 
   // ITU-T G.711, tables 1a and 2a: silence, full scale and the ends of segments
-  it("write G.711 as its tables say", () => {
+  it("encode G.711 according to its tables", () => {
     const samples = Float32Array.of(0, 1, -1, 1_000 / 0x7fff, -1_000 / 0x7fff)
     const bytes = (encoding: "mulaw" | "alaw") => [
       ...new Uint8Array(encode(samples, { encoding, sampleRate: 8_000, bitsPerSample: 8 })),
@@ -78,7 +78,7 @@ describe("audio formats", () => {
     [{ encoding: "mulaw", sampleRate: 8_000, bitsPerSample: 8 }, 0.02],
     [{ encoding: "alaw", sampleRate: 8_000, bitsPerSample: 8 }, 0.02],
   ] as const) {
-    it(`read back what was written as ${format.encoding} of ${format.bitsPerSample} bit`, () => {
+    it(`decode what was encoded as ${format.encoding} of ${format.bitsPerSample} bit`, () => {
       const samples = sine(440, format.sampleRate, 0.1)
       const read = new Decoder(format).push(encode(samples, format))
       expect(read).toHaveLength(samples.length)
@@ -93,7 +93,7 @@ describe("audio formats", () => {
   })
 
   for (const bitsPerSample of [16, 24]) {
-    it(`are read across chunks that part a sample of ${bitsPerSample} bit`, () => {
+    it(`are decoded across chunks that split a sample of ${bitsPerSample} bit`, () => {
       const format = { ...PCM, bitsPerSample }
       const samples = Float32Array.of(0.25, -0.5, 0.75, -1)
       const bytes = encode(samples, format)
@@ -132,7 +132,7 @@ describe("JitterBuffer", () => {
     }
   }
 
-  it("plays without a gap what comes unevenly, once it has begun", () => {
+  it("plays irregular arrivals without a gap, once it has started", () => {
     const played = play(
       new JitterBuffer(RATE),
       2,
@@ -144,7 +144,7 @@ describe("JitterBuffer", () => {
     expect(played.slice(begin, 1.9 * RATE).every((sample) => sample === 1)).toBe(true)
   })
 
-  it("holds back more after a gap in the middle of speech", () => {
+  it("buffers more after a gap in speech", () => {
     const gaps = (buffer: JitterBuffer) => {
       const played = play(
         buffer,
@@ -158,7 +158,7 @@ describe("JitterBuffer", () => {
     expect(gaps(buffer)).toBe(0)
   })
 
-  it("plays a last word that is shorter than what it holds back", () => {
+  it("plays the end of speech even if it is shorter than the buffered length", () => {
     const played = play(new JitterBuffer(RATE), 0.5, (time) => (time === 0 ? new Float32Array(320).fill(1) : undefined))
     expect(played.filter((sample) => sample === 1)).toHaveLength(320)
   })

@@ -1,4 +1,4 @@
-/** A visitor at a widget: tabs that keep account of what went wrong in them, and what is to be seen and done there. */
+/** A visitor at a widget: tabs that record errors, and helpers to find and use the widget's elements. */
 import type { Browser, BrowserContext, Page } from "playwright-core"
 
 export interface Visitor {

@@ -43,7 +43,7 @@ const talk = async (): Promise<Page> => {
   return tab
 }
 
-/** What went over the session's WebSocket, both ways. */
+/** The traffic of the session's WebSocket, in both directions. */
 const overhear = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
   const sent: Array<Buffer> = []
   const received: Array<Buffer> = []
@@ -105,7 +105,7 @@ const fromBeeps = (samples: Float32Array, before: number): ReadonlyArray<Float32
 }
 
 describe("a call", () => {
-  it("sends the microphone in frames of 20 ms, fifty a second, and plays back exactly what comes", async () => {
+  it("sends the microphone in frames of 20 ms, fifty a second, and plays exactly what it receives", async () => {
     await begin()
     await visitor.context.addInitScript(recordPlayed)
     const tab = await open()
@@ -150,7 +150,7 @@ describe("a call", () => {
     expect(similar).toBeGreaterThan(0.95)
   })
 
-  it("sends silence while muted, and says so once", async () => {
+  it("sends silence while muted, and announces it once", async () => {
     await begin()
     const tab = await open()
     const wire = overhear(tab)
@@ -167,7 +167,7 @@ describe("a call", () => {
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
   })
 
-  it("speaks the format that the page asks for", async () => {
+  it("uses the format that the page specifies", async () => {
     await begin()
     const tab = await open()
     const wire = overhear(tab)
@@ -181,7 +181,7 @@ describe("a call", () => {
     expect(audioConfiguration).toMatchObject({ inputEncodingType: 3, inputSampleRate: 8_000, outputBitsPerSample: 8 })
   })
 
-  it("says that the line is down, goes on when it is back, and can be called again when it was cut", async () => {
+  it("shows a lost connection, resumes when it is back, and allows another call if it broke", async () => {
     await begin()
     const tab = await talk()
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
@@ -201,7 +201,7 @@ describe("a call", () => {
     await screen(tab, "In call")
   })
 
-  it("can be had by keyboard alone, from the queue to hanging up", async () => {
+  it("can be made by keyboard alone, from the queue to hanging up", async () => {
     await begin()
     const hangUp = await rig.hold()
     const tab = await open()

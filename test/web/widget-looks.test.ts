@@ -154,7 +154,7 @@ describe("the widget's looks", () => {
     })
   })
 
-  it("pass axe from right to left, in other words, with fields of the page and colours of its own", async () => {
+  it("pass axe from right to left, with other texts, fields of the page and its own colours", async () => {
     await withRig(
       async (rig, visitor) => {
         const tab = await visitor.open(rig.url)
@@ -197,7 +197,7 @@ describe("the widget's looks", () => {
     )
   })
 
-  it("move nothing where the system asks for less motion", async () => {
+  it("do not animate if the system prefers reduced motion", async () => {
     await withRig(async (rig, visitor) => {
       await rig.hold()
       const tab = await visitor.open(rig.url)
@@ -210,7 +210,7 @@ describe("the widget's looks", () => {
     })
   })
 
-  it("pass axe on the page in plain JavaScript, which can be called from too", async () => {
+  it("pass axe on the page in plain JavaScript, from which calls work too", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(`${rig.url}headless.html`)
       await look(tab, "headless")

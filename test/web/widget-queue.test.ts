@@ -85,7 +85,7 @@ describe("the queue", () => {
     await eventually("speech", async () => (await level(second, "You")) > 0.3)
   })
 
-  it("starts the call at another gate when the one that it asks is going away", async () => {
+  it("starts the call at another gate when the first one is shutting down", async () => {
     await begin()
     const hangUp = await rig.hold()
     const tab = await talk("Your place in the queue")
@@ -99,7 +99,7 @@ describe("the queue", () => {
             status: 503,
             contentType: "application/problem+json",
             headers: { "retry-after": "1" },
-            body: JSON.stringify({ code: "draining", detail: "This server is going away. Ask again." }),
+            body: JSON.stringify({ code: "draining", detail: "This server is shutting down. Try again." }),
           }),
     )
     await click(tab, "Start the call")
@@ -107,7 +107,7 @@ describe("the queue", () => {
     expect(refusals).toBe(3)
   })
 
-  it("gives a duplicated tab a visit of its own instead of the same place", async () => {
+  it("gives a duplicated tab its own visit instead of the same place", async () => {
     await begin()
     await rig.hold()
     const second = await talk("Your place in the queue")
@@ -119,7 +119,7 @@ describe("the queue", () => {
     await place(second, 1)
   })
 
-  it("is left with one tap", async () => {
+  it("can be left with one tap", async () => {
     await begin()
     await rig.hold()
     const second = await talk("Your place in the queue")
@@ -133,7 +133,7 @@ describe("the queue", () => {
     await screen(second, "Talk to us")
   })
 
-  it("keeps the place when the network is cut, and shows what happened meanwhile", async () => {
+  it("keeps the place when the network is lost, and then shows the current state", async () => {
     await begin()
     await rig.hold()
     const second = await talk("Your place in the queue")
@@ -149,13 +149,13 @@ describe("the queue", () => {
     await place(third, 2)
   })
 
-  it("comes back ever later where it is only sent away, and asks for its place meanwhile", async () => {
+  it("reconnects with growing delays while it is told to reconnect, and polls its place meanwhile", async () => {
     await begin()
     await visitor.context.addInitScript(`
       window.connected = []
       Math.random = () => 0.5
       const Real = window.WebSocket
-      // a gate that opens each connection and sends it away
+      // a gate that accepts each connection and tells it to reconnect
       window.WebSocket = function (url) {
         if (!String(url).includes("/events")) return new Real(url)
         window.connected.push(performance.now())
@@ -248,7 +248,7 @@ describe("the queue", () => {
     await place(fourth, 2)
   })
 
-  it("goes back to its place when its start alone failed, with the gate's own words", async () => {
+  it("goes back to its place when only its start failed, with the gate's message", async () => {
     await begin()
     const hangUp = await rig.hold()
     const second = await talk("Your place in the queue")
@@ -257,11 +257,11 @@ describe("the queue", () => {
     rig.platformLine.set("cut")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
-    await see(second, "The voice agent cannot be reached at the moment. You keep your place and are called again.")
+    await see(second, "The voice agent cannot be reached at the moment. You keep your place and will be called again.")
     await see(second, /^About .+ to go\.$/)
   })
 
-  it("starts by itself where the page wants that", async () => {
+  it("starts automatically if the page enables that", async () => {
     await begin()
     const hangUp = await rig.hold()
     const second = await talk("Your place in the queue")
@@ -274,7 +274,7 @@ describe("the queue", () => {
     await eventually("speech", async () => (await level(second, "You")) > 0.3)
   })
 
-  it("calls a hidden tab back with a notification that the caller has asked for", async () => {
+  it("alerts a hidden tab with a notification that the caller has enabled", async () => {
     await begin()
     await visitor.context.addInitScript(`
       window.notified = []
@@ -296,7 +296,7 @@ describe("the queue", () => {
     ])
   })
 
-  it("is told of within moments of the webhook", async () => {
+  it("is announced within moments of the webhook", async () => {
     await begin()
     const rounds = 12
     const hangUp = await rig.hold()

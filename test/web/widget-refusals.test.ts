@@ -51,7 +51,7 @@ describe("the widget", () => {
     await screen(tab, "This connection may not call")
   })
 
-  it("tells a caller who called too often when to try again", async () => {
+  it("tells a caller who is rate limited when to try again", async () => {
     const tab = await begin({ settings: { Security: { RateLimitHourly: 1 } } })
     await click(tab, "Start talking")
     await screen(tab, "In call")
@@ -62,7 +62,7 @@ describe("the widget", () => {
     expect(await tab.getByRole("button", { name: "Try again" }).getAttribute("aria-disabled")).toBe("true")
   })
 
-  it("lets a caller try again when the time has come", async () => {
+  it("lets a caller try again at that time", async () => {
     const tab = await begin()
     let refusals = 1
     await tab.route("**/api/session/request", (route) =>
@@ -101,7 +101,7 @@ describe("the widget", () => {
     await screen(other, "The queue is full")
   })
 
-  it("asks again by itself while the gate does not answer, and at once on a tap", async () => {
+  it("retries automatically while the gate does not answer, and at once on a tap", async () => {
     const tab = await begin()
     rig.gateLine.set("cut")
     await click(tab, "Start talking")
@@ -166,17 +166,17 @@ describe("the widget", () => {
     expect(requests.count).toBe(0)
   })
 
-  it("takes no slot where neither gate nor page may give it its worklet", async () => {
+  it("takes no slot if the worklet can be loaded neither from the gate nor from the page", async () => {
     const tab = await begin()
     const requests = counting(tab)
-    // what a security policy without the gate and without blob: amounts to
+    // as with a security policy that allows neither the gate nor blob:
     await tab.evaluate('AudioWorklet.prototype.addModule = () => Promise.reject(new DOMException("no", "AbortError"))')
     await click(tab, "Start talking")
     await screen(tab, "No sound on this page")
     expect(requests.count).toBe(0)
   })
 
-  it("gives back a session that was cancelled while it was asked for", async () => {
+  it("closes a session that was cancelled while it was requested", async () => {
     const tab = await begin()
     await tab.route("**/api/session/request", async (route) => {
       const response = await route.fetch()
@@ -190,7 +190,7 @@ describe("the widget", () => {
     hangUp()
   })
 
-  it("gives back its place and the microphone when it is taken out of the page", async () => {
+  it("releases its place and the microphone when it is removed from the page", async () => {
     const tab = await begin()
     await rig.hold()
     await click(tab, "Start talking")

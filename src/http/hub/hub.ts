@@ -1,6 +1,6 @@
 /**
- * `/sessionHub`: SignalR for the existing widget. It registers a ticket and waits for `SessionReady {webSocketUrl}` or
- * `SessionFailed {message}`. It has no start step, so the gate answers the start call of a ticket attached here itself.
+ * `/sessionHub`: the SignalR hub for the existing widget, which registers a ticket and waits for `SessionReady {webSocketUrl}` or
+ * `SessionFailed {message}`. The protocol has no start command, so the gate starts the session itself when the ticket is called.
  */
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -23,34 +23,34 @@ import { makeTally } from "../../tally.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
-import { tell } from "../failures.ts"
+import { toProblem } from "../failures.ts"
 import { header } from "../incoming.ts"
 import { type Browser, makeHubMemory } from "./memory.ts"
 import * as protocol from "./protocol.ts"
 
-/** How often the hub pings. The stock client drops a server that is silent for 30 s, and pings every 15 s itself. */
+/** Ping interval. The stock client closes a connection that is silent for 30 s, and itself pings every 15 s. */
 export const PING_MILLIS = 10_000
-const SILENCE_MILLIS = 40_000
-/** How often a start is tried again while the store is away. */
+const IDLE_TIMEOUT_MILLIS = 40_000
+/** How often a start is retried while the store is unavailable. */
 const START_RETRY_MILLIS = 500
-/** How long a connection may take to register before it is taken for a reconnect of the widget, which never says. */
+/** A connection that has not registered by then is treated as a reconnect: the widget does not register again. */
 const REGISTER_MILLIS = 3_000
 const MAX_FRAME_BYTES = 16 * 1024
 const MAX_INVOCATIONS = 100
 /**
- * Messages and pings that a connection may send in `PING_MILLIS`. The stock client sends two at first, then one every 15 s.
- * Beyond, it is closed with 1008 and nothing more of it is read.
+ * Maximum messages and pings of a connection in `PING_MILLIS`. The stock client sends two at first, then one every 15 s. A
+ * connection that exceeds it is closed with 1008 and read no further.
  */
-export const MESSAGES = 200
-/** How long a client has to answer a close, in milliseconds. */
-const CLOSE_MILLIS = 2_000
+export const MAX_MESSAGES = 200
+/** How long a client may take to answer a close frame, in milliseconds. */
+const CLOSE_TIMEOUT_MILLIS = 2_000
 
 const SERVER_OPTIONS = {
   noServer: true,
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: MAX_FRAME_BYTES,
-  closeTimeout: CLOSE_MILLIS,
+  closeTimeout: CLOSE_TIMEOUT_MILLIS,
 }
 
 const COOKIE = "voicegate_hub"
@@ -63,25 +63,25 @@ interface Peer {
   readonly caller: string
   readonly address: string
   readonly browser: Browser | undefined
-  heard: number
-  shaken: boolean
-  invocations: number
-  /** since the hub pinged last */
-  messages: number
-  /** it has sent too many */
-  refused: boolean
+  lastMessageAt: number
+  handshakeDone: boolean
+  invocationCount: number
+  /** since the last ping of the hub */
+  messageCount: number
+  /** it has exceeded a limit and is being closed */
+  limitExceeded: boolean
   ticket: string | undefined
-  opened: Opened | undefined
-  /** starts that the gate answers for it, and that are not over yet */
+  attached: Opened | undefined
+  /** starts in progress for this connection */
   starting: number
-  /** it is sent elsewhere when they are */
-  leaving: boolean
+  /** it is told to reconnect elsewhere when they have ended */
+  draining: boolean
 }
 
 export interface Hub {
-  /** `POST /sessionHub/negotiate`; `credentials` says whether the page's cookies count. */
+  /** `POST /sessionHub/negotiate`; `credentials` is whether the page's cookies are trusted. */
   readonly negotiate: (request: IncomingMessage, credentials: boolean) => Effect.Effect<Answer>
-  /** Answers with a refusal, or undefined when the connection is open. */
+  /** Opens a WebSocket; returns a refusal, or undefined if the connection is open. */
   readonly upgrade: (
     request: IncomingMessage,
     socket: Duplex,
@@ -89,7 +89,7 @@ export interface Hub {
     address: string,
     credentials: boolean,
   ) => Effect.Effect<Answer | undefined>
-  /** Sends connections elsewhere that have registered no ticket: the push channel does not know them. */
+  /** Tells connections without a ticket to reconnect elsewhere; the push channel handles those with a ticket. */
   readonly drain: Effect.Effect<void>
 }
 
@@ -97,15 +97,15 @@ const cookieOf = (request: IncomingMessage): string | undefined =>
   new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9_-]{22})(?:;|$)`).exec(header(request, "cookie") ?? "")?.[1]
 
 /**
- * The token of an earlier negotiation. The stock client sends it with each later one of the same page (`accessToken` in
- * TransportProtocols of ASP.NET Core), so it stands for the page where cookies do not come.
+ * The access token of an earlier negotiation. The stock client sends it with each later negotiation of the same page (`accessToken`
+ * in TransportProtocols of ASP.NET Core), so it identifies the page if cookies are blocked.
  */
 const tokenOf = (request: IncomingMessage): string | undefined =>
   /^Bearer ([A-Za-z0-9_-]{22})$/.exec(header(request, "authorization") ?? "")?.[1]
 
 const newId = (): string => randomBytes(16).toString("base64url")
 
-/** @param log where a refusal is written, with callers by the names that they may have there */
+/** @param log the access log for refusals, which replaces addresses by caller names */
 export const makeHub = (
   basePath: string,
   log: AccessLogService,
@@ -117,77 +117,78 @@ export const makeHub = (
     const memory = yield* makeHubMemory
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
-    /** How many of a caller's connections are open, registered or not: the push channel counts only the former. */
-    const perCaller = makeTally(CONNECTIONS_PER_CALLER)
+    /** Counts all open connections of a caller; the push channel counts only registered ones. */
+    const connectionCounter = makeTally(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
     yield* Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()
       for (const peer of peers) {
-        const { heard, shaken, ws } = peer
-        peer.messages = 0
-        if (now - heard > SILENCE_MILLIS) ws.terminate()
-        // before the handshake's answer the stock client takes nothing, and fails
-        else if (shaken) ws.send(protocol.ping)
+        const { handshakeDone, lastMessageAt, ws } = peer
+        peer.messageCount = 0
+        if (now - lastMessageAt > IDLE_TIMEOUT_MILLIS) ws.terminate()
+        // the stock client fails if it receives anything before the handshake's answer
+        else if (handshakeDone) ws.send(protocol.ping)
       }
     }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
 
-    /** `status` is 0 where nothing was answered. */
+    /** `status` is 0 if nothing was answered. */
     const logRefusal = ({ address }: Peer, method: string, status: number, outcome: string): void =>
       log.write({ id: "", method, path: "/sessionHub", status, outcome, address, millis: 0 })
 
-    const fail = (peer: Peer, message: string): void => peer.ws.send(protocol.invocation("SessionFailed", { message }))
-    const ready = (peer: Peer, webSocketUrl: string): void =>
+    const sendFailed = (peer: Peer, message: string): void =>
+      peer.ws.send(protocol.invocation("SessionFailed", { message }))
+    const sendReady = (peer: Peer, webSocketUrl: string): void =>
       peer.ws.send(protocol.invocation("SessionReady", { webSocketUrl }))
 
-    /** Tells a client to connect again, which leads it to another gate. */
-    const sendAway = ({ shaken, ws }: Peer): void => {
-      // before the handshake's answer the stock client takes nothing, and fails
-      if (shaken) ws.send(protocol.close(true))
+    /** Tells a client to reconnect, which a load balancer routes to another instance. */
+    const sendReconnect = ({ handshakeDone, ws }: Peer): void => {
+      // the stock client fails if it receives anything before the handshake's answer
+      if (handshakeDone) ws.send(protocol.close(true))
       ws.close(1000)
     }
 
-    /** Whether a start that failed leaves the ticket as it is: some gate answers its start call yet, or is doing it. */
-    const isOpen = ({ leaving }: Peer, tag: StartError["_tag"]): boolean =>
-      tag === "NotYourTurn" || tag === "Draining" || (tag === "StoreUnavailable" && leaving)
+    /** Whether a failed start leaves the ticket's turn open: another attempt, here or at another instance, will end it. */
+    const isTurnOpen = ({ draining }: Peer, tag: StartError["_tag"]): boolean =>
+      tag === "NotYourTurn" || tag === "Draining" || (tag === "StoreUnavailable" && draining)
 
-    /** The start call of a ticket that has no start step. While the store is away the turn is not over. */
-    const begin = (peer: Peer, ticket: string): Effect.Effect<void> =>
+    /** Starts the session of a called ticket, and retries while the store is unavailable. */
+    const startCall = (peer: Peer, ticket: string): Effect.Effect<void> =>
       Effect.suspend(() => {
         peer.starting++
         return gatekeeper.start(ticket).pipe(
           Effect.retry({
             schedule: Schedule.spaced(START_RETRY_MILLIS),
-            while: ({ _tag }) => _tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN && !peer.leaving,
+            while: ({ _tag }) => _tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN && !peer.draining,
           }),
           Effect.match({
-            onSuccess: ({ webSocketUrl }) => ready(peer, webSocketUrl),
+            onSuccess: ({ webSocketUrl }) => sendReady(peer, webSocketUrl),
             onFailure: ({ _tag, message }) => {
-              if (!isOpen(peer, _tag)) fail(peer, message)
+              if (!isTurnOpen(peer, _tag)) sendFailed(peer, message)
             },
           }),
           Effect.ensuring(
             Effect.sync(() => {
               peer.starting--
-              if (peer.leaving && peer.starting === 0) sendAway(peer)
+              if (peer.draining && peer.starting === 0) sendReconnect(peer)
             }),
           ),
         )
       })
 
-    const told = (peer: Peer, ticket: string, event: PushEvent): void => {
-      if (event.type === "start_call") run(begin(peer, ticket))
-      else if (event.type === "session") ready(peer, event.webSocketUrl)
-      else if (event.type === "ended") fail(peer, event.message)
+    const onEvent = (peer: Peer, ticket: string, event: PushEvent): void => {
+      if (event.type === "start_call") run(startCall(peer, ticket))
+      else if (event.type === "session") sendReady(peer, event.webSocketUrl)
+      else if (event.type === "ended") sendFailed(peer, event.message)
     }
 
     const connectionOf = (peer: Peer, ticket: string): Connection => ({
-      send: (event) => told(peer, ticket, event),
+      send: (event) => onEvent(peer, ticket, event),
       backlog: () => peer.ws.bufferedAmount,
-      // the hub has a heartbeat of its own
+      // the hub has its own ping
       beat: () => true,
       close: (reason) => {
-        // the widget is done with a ticket that is over, and closes by itself
+        // the widget closes the connection itself when its ticket is over
         if (reason === "over") return
         if (reason === "dead") {
           peer.ws.terminate()
@@ -195,28 +196,28 @@ export const makeHub = (
           peer.ws.send(protocol.close(false))
           peer.ws.close(1000)
         } else if (reason === "shutdown" && peer.starting > 0) {
-          // this is where the answer is waited for
-          peer.leaving = true
+          // the client waits for the start's answer on this connection
+          peer.draining = true
         } else {
-          sendAway(peer)
+          sendReconnect(peer)
         }
       },
     })
 
-    /** Ties a connection to a ticket, and tells it at once what it has missed. */
+    /** Attaches a connection to a ticket, and sends the current state. */
     const register = (peer: Peer, ticket: string) =>
       Effect.gen(function* () {
-        peer.opened?.close()
+        peer.attached?.close()
         const opened = yield* channel.open(ticket, peer.caller, connectionOf(peer, ticket))
         peer.ticket = ticket
-        peer.opened = opened
+        peer.attached = opened
         const event = yield* Effect.tapError(gatekeeper.attach(ticket), () => Effect.sync(opened.close))
         if (peer.browser !== undefined) yield* memory.remember(peer.browser, ticket)
         if (event !== undefined) opened.send(event)
-        else run(awaitStart(gatekeeper.attach(ticket), () => peer.opened !== opened || !peers.has(peer), opened.send))
+        else run(awaitStart(gatekeeper.attach(ticket), () => peer.attached !== opened || !peers.has(peer), opened.send))
       })
 
-    /** A widget that came back and does not say as whom: the newest ticket of its browser that nobody here holds. */
+    /** Registers a reconnected widget, which does not name its ticket: with the newest ticket of its browser that has no connection here. */
     const restore = (peer: Peer, browser: Browser): Effect.Effect<void> =>
       Effect.gen(function* () {
         if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
@@ -224,13 +225,13 @@ export const makeHub = (
         for (const ticket of yield* memory.recall(browser)) {
           if (held.has(ticket)) continue
           const status = yield* Effect.option(gatekeeper.status(ticket))
-          // it may have registered itself meanwhile, or be gone: nothing would end a connection that is closed already
+          // meanwhile it may have registered itself, or closed: a closed one must not be registered, as nothing would unregister it
           if (peer.ticket !== undefined || peer.ws.readyState !== peer.ws.OPEN) return
           if (status._tag === "Some" && !isTerminal(status.value.state)) return yield* register(peer, ticket)
         }
       }).pipe(Effect.catch(() => Effect.void))
 
-    const invoked = (peer: Peer, record: protocol.ClientRecord & { _tag: "invocation" }): Effect.Effect<void> => {
+    const onInvocation = (peer: Peer, record: protocol.ClientRecord & { _tag: "invocation" }): Effect.Effect<void> => {
       const answer = (error?: string): Effect.Effect<void> =>
         Effect.sync(() => {
           if (record.id !== undefined) peer.ws.send(protocol.completion(record.id, error))
@@ -245,21 +246,21 @@ export const makeHub = (
           Effect.andThen(
             answer(error.message),
             Effect.sync(() => {
-              fail(peer, error.message)
-              const { code, status } = tell(error)
+              sendFailed(peer, error.message)
+              const { code, status } = toProblem(error)
               logRefusal(peer, "REGISTER", status, code)
             }),
           ),
       })
     }
 
-    /** Handles one record; the code to close with when it is not one of the protocol. */
+    /** Handles one record. Returns a close code if the connection must be closed. */
     const handle = (peer: Peer, record: string): number | undefined => {
-      if (!peer.shaken) {
+      if (!peer.handshakeDone) {
         const refusal = protocol.refuseHandshake(record)
         peer.ws.send(protocol.handshakeAnswer(refusal))
         if (refusal !== undefined) return 1002
-        peer.shaken = true
+        peer.handshakeDone = true
         if (peer.browser !== undefined) run(Effect.delay(restore(peer, peer.browser), REGISTER_MILLIS))
         return undefined
       }
@@ -267,28 +268,28 @@ export const makeHub = (
       if (message === undefined) return 1002
       if (message._tag === "close") return 1000
       if (message._tag === "invocation") {
-        peer.invocations++
-        if (peer.invocations > MAX_INVOCATIONS) return 1008
-        run(invoked(peer, message))
+        peer.invocationCount++
+        if (peer.invocationCount > MAX_INVOCATIONS) return 1008
+        run(onInvocation(peer, message))
       }
       return undefined
     }
 
-    /** Counts a message or a ping of a connection, and closes one that has sent too many. */
+    /** Counts a message or ping, and closes the connection if it exceeds the limit. */
     const admits = (peer: Peer): boolean => {
-      if (peer.refused) return false
-      peer.messages++
-      if (peer.messages <= MESSAGES) return true
-      peer.refused = true
+      if (peer.limitExceeded) return false
+      peer.messageCount++
+      if (peer.messageCount <= MAX_MESSAGES) return true
+      peer.limitExceeded = true
       peer.ws.close(1008, "too many messages")
       peer.ws.pause()
       logRefusal(peer, "", 0, "too_many_messages")
       return false
     }
 
-    const heard = (peer: Peer, frame: string): void => {
-      if (peer.refused) return
-      peer.heard = clock.currentTimeMillisUnsafe()
+    const onFrame = (peer: Peer, frame: string): void => {
+      if (peer.limitExceeded) return
+      peer.lastMessageAt = clock.currentTimeMillisUnsafe()
       for (const record of protocol.records(frame) ?? [""]) {
         if (!admits(peer)) return
         const code = handle(peer, record)
@@ -299,7 +300,7 @@ export const makeHub = (
       }
     }
 
-    /** Opens it, or says why not. */
+    /** Opens the WebSocket, or returns a refusal. */
     const open = (
       request: IncomingMessage,
       socket: Duplex,
@@ -309,37 +310,37 @@ export const makeHub = (
     ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      if (!perCaller.enter(caller)) {
+      if (!connectionCounter.enter(caller)) {
         return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
       }
-      // a handshake that ws refuses ends with the socket and never reaches the callback
-      socket.once("close", () => perCaller.leave(caller))
+      // the socket's close also covers a handshake that ws refuses, for which the callback is never called
+      socket.once("close", () => connectionCounter.leave(caller))
       server.handleUpgrade(request, socket, head, (ws) => {
         const peer: Peer = {
           ws,
           caller,
           address,
           browser: browser === undefined ? undefined : { id: browser, origin: header(request, "origin") ?? "" },
-          heard: clock.currentTimeMillisUnsafe(),
-          shaken: false,
-          invocations: 0,
-          messages: 0,
-          refused: false,
+          lastMessageAt: clock.currentTimeMillisUnsafe(),
+          handshakeDone: false,
+          invocationCount: 0,
+          messageCount: 0,
+          limitExceeded: false,
           ticket: undefined,
-          opened: undefined,
+          attached: undefined,
           starting: 0,
-          leaving: false,
+          draining: false,
         }
         peers.add(peer)
         ws.on("message", (data, isBinary) => {
           if (isBinary) ws.close(1003)
-          else heard(peer, String(data))
+          else onFrame(peer, String(data))
         })
         ws.on("ping", () => admits(peer))
         ws.on("error", () => ws.terminate())
         ws.on("close", () => {
           peers.delete(peer)
-          peer.opened?.close()
+          peer.attached?.close()
         })
       })
       return undefined
@@ -362,7 +363,7 @@ export const makeHub = (
                 negotiateVersion: version,
                 connectionId: version === 1 ? newId() : token,
                 ...(version === 1 ? { connectionToken: token } : {}),
-                // whoever has the cookie needs no token
+                // a client with the cookie needs no token
                 ...(known === undefined ? { accessToken: browser } : {}),
                 availableTransports: [{ transport: "WebSockets", transferFormats: ["Text"] }],
               },
@@ -374,7 +375,7 @@ export const makeHub = (
       upgrade: (request, socket, head, address, credentials) => {
         const id = new URL(request.url ?? "/", "http://gate").searchParams.get("id")
         const cookie = credentials ? cookieOf(request) : undefined
-        // a client that skips negotiation has no id
+        // a client that skipped negotiation has no id
         if (id === null) return Effect.sync(() => open(request, socket, head, address, cookie))
         return Effect.match(memory.claim(id), {
           onFailure: (error) => failed(error, basePath),
@@ -387,7 +388,7 @@ export const makeHub = (
         })
       },
       drain: Effect.sync(() => {
-        for (const peer of peers) if (peer.opened === undefined) sendAway(peer)
+        for (const peer of peers) if (peer.attached === undefined) sendReconnect(peer)
       }),
     }
   })

@@ -1,8 +1,8 @@
 /**
- * What a hub remembers beyond one connection, in the store, since a reconnect may reach another instance: which connection
- * tokens were negotiated and used, and which tickets a browser has registered. The stock widget registers once and never
- * again; what tells whose connection came back is the cookie of its browser, or, where cookies do not come, the token that the
- * first negotiation gave its page. Tickets are remembered for one browser at one origin: no other site's page gets them.
+ * The hub's state in the store, where every instance finds it after a reconnect: the connection tokens that were negotiated and used,
+ * and the tickets that a browser has registered. The stock widget registers only once. A reconnect is identified by the browser's
+ * cookie or, if cookies are blocked, by the token from the page's first negotiation. Tickets are stored by browser and origin,
+ * so that another site's page cannot get them.
  */
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
@@ -11,13 +11,13 @@ import type { StoreUnavailable } from "../../Session.ts"
 import { Store } from "../../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
 
-/** A negotiated token must be used in this time. */
+/** A negotiated token expires after this time. */
 const TOKEN_MILLIS = 60_000
-/** A browser's tickets are remembered for this time after the last registration. */
+/** A browser's tickets are kept for this time after the last registration. */
 const BROWSER_MILLIS = 24 * 3_600_000
 
-/** At most so many of a browser's tickets are told. */
-const TICKETS_MAX = 10
+/** Maximum tickets returned for a browser. */
+const MAX_TICKETS = 10
 
 const claim = ruleOf(
   "hub.claim",
@@ -35,17 +35,17 @@ const recall = ruleOf(
 )
 
 const tokenKey = (token: string): string => `vg:{hub:${token}}:token`
-/** A browser at one origin; the origin is digested, since it is a text from outside. */
+/** The key of a browser at one origin. The origin is hashed, because it is untrusted input. */
 const browserKey = ({ id, origin }: Browser): string =>
   `vg:{hub:${id}.${createHash("sha256").update(origin.toLowerCase()).digest("base64url").slice(0, 22)}}:tickets`
 
-/** A browser, or a page that keeps no cookies, at one origin; programs that send no `Origin` have the empty one. */
+/** A browser, or a page without cookies, at one origin; empty for programs that send no `Origin`. */
 export interface Browser {
   readonly id: string
   readonly origin: string
 }
 
-/** What became of a negotiated token. An instance of an older version negotiated for no browser. */
+/** The result of using a negotiated token. `browser` is undefined if an older version negotiated it. */
 export interface Claimed {
   readonly state: "ok" | "used" | "unknown"
   readonly browser: string | undefined
@@ -54,11 +54,11 @@ export interface Claimed {
 const BROWSER = /^[A-Za-z0-9_-]{22}$/
 
 export interface HubMemory {
-  /** Notes a token that was negotiated for a browser. */
+  /** Stores a token that was negotiated for a browser. */
   readonly negotiated: (token: string, browser: string) => Effect.Effect<void, StoreUnavailable>
   readonly claim: (token: string) => Effect.Effect<Claimed, StoreUnavailable>
   readonly remember: (browser: Browser, ticket: string) => Effect.Effect<void, StoreUnavailable>
-  /** the browser's last tickets, the newest first */
+  /** The browser's latest tickets, newest first. */
   readonly recall: (browser: Browser) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
 }
 
@@ -80,7 +80,7 @@ export const makeHubMemory: Effect.Effect<HubMemory, never, Store> = Effect.map(
   recall: (browser) =>
     Effect.gen(function* () {
       const now = yield* store.now
-      const ask = { keys: [browserKey(browser)], now, context: NO_CONTEXT, call: { most: TICKETS_MAX } }
+      const ask = { keys: [browserKey(browser)], now, context: NO_CONTEXT, call: { most: MAX_TICKETS } }
       const { tickets = [] } = yield* store.run(recall, ask)
       return tickets
     }),

@@ -1,6 +1,6 @@
 /**
- * SignalR's JSON hub protocol, as much as the stock JavaScript client (9 and 10) needs: handshake, invocation, completion,
- * ping, close. Every record is JSON and ends in 0x1E; a frame may hold several.
+ * The part of SignalR's JSON hub protocol that the stock JavaScript client (9 and 10) needs: handshake, invocation, completion,
+ * ping and close. Each record is JSON terminated by 0x1E; a frame may contain several.
  * Source: the HubProtocol and TransportProtocols documents of ASP.NET Core.
  */
 import { Schema } from "effect"
@@ -13,7 +13,7 @@ const COMPLETION = 3
 const PING = 6
 const CLOSE = 7
 
-/** What a client may send. */
+/** A record from a client. */
 export type ClientRecord =
   | {
       readonly _tag: "invocation"
@@ -45,7 +45,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The records of a frame; undefined when the frame does not end one. */
+/** The records of a frame; undefined if the last one is not terminated. */
 export const records = (frame: string): ReadonlyArray<string> | undefined =>
   frame.endsWith(SEPARATOR) ? frame.slice(0, -1).split(SEPARATOR) : undefined
 
@@ -77,11 +77,11 @@ const encode = (record: unknown): string => JSON.stringify(record) + SEPARATOR
 export const handshakeAnswer = (error?: string): string => encode(error === undefined ? {} : { error })
 export const invocation = (target: string, argument: unknown): string =>
   encode({ type: INVOCATION, target, arguments: [argument] })
-/** Answers an invocation; with `error` it was refused. */
+/** The answer to an invocation; with `error`, it failed. */
 export const completion = (invocationId: string, error?: string): string =>
   encode({ type: COMPLETION, invocationId, ...(error === undefined ? {} : { error }) })
 export const ping = encode({ type: PING })
-/** Without `allowReconnect` the client does not come back. */
+/** A close record. Without `allowReconnect` the client does not reconnect. */
 export const close = (allowReconnect: boolean, error?: string): string =>
   encode({
     type: CLOSE,

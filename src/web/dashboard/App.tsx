@@ -1,4 +1,4 @@
-/** The frame of the page: who is signed in decides between the form and the platform's parts. */
+/** The frame of the page: shows the sign-in form or, when signed in, the dashboard. */
 import type { JSX } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
@@ -40,7 +40,7 @@ export const App = (): JSX.Element => {
   }
 }
 
-/** Until it is known who is signed in. */
+/** Shown until the session is known. */
 const Asking = (): JSX.Element => {
   const who = useLoad(() => api.session.whoAmI(), "who")
   useEffect(() => {
@@ -64,7 +64,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
   const place = `${shown.page}/${shown.id ?? ""}`
   useLayoutEffect(() => {
     document.title = `${words.titles[shown.page]} · voicegate platform`
-    // The first page is where the browser starts to read; a later one is where the keyboard goes on.
+    // The browser handles focus on the first page; after a navigation, focus moves to the heading.
     if (!first.current) focusHeading()
     first.current = false
   }, [place])

@@ -1,4 +1,4 @@
-/** Signing in: as a page of its own, or over the page whose session ended, which goes on below it. */
+/** The sign-in form: a page, or a dialog over the page whose session has ended. */
 import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"

@@ -1,6 +1,6 @@
 /**
- * The platform's dashboard API as typed calls. A call that finds the session over waits until the same user has signed in
- * again and is then made again: nothing had been done, and what somebody was doing goes on.
+ * Typed calls of the platform's dashboard API. A call that fails because the session has ended waits until the same user has signed in
+ * again, and is then repeated.
  */
 import { Effect, Result, type Schema } from "effect"
 import { FetchHttpClient, type HttpClientError } from "effect/http"
@@ -22,10 +22,10 @@ export const api = Effect.runSync(
   HttpApiClient.make(DashboardApi, { baseUrl: location.origin }).pipe(Effect.provide(FetchHttpClient.layer)),
 )
 
-/** Longer than this the page does not wait for an answer. */
+/** The timeout of a call. */
 const TIMEOUT = "20 seconds"
 
-/** Everything that a call can fail with. */
+/** Every error of a call. */
 type CallError =
   | Conflict
   | Forbidden
@@ -40,13 +40,13 @@ type CallError =
 
 export type Call<A> = Effect.Effect<A, CallError>
 
-/** Why there is no value, as far as the page treats it differently. */
+/** Why a call failed, by how the page handles it. */
 export type Failure =
-  /** the platform says no */
+  /** the platform refused it */
   | { readonly kind: "refused"; readonly code: string; readonly message: string; readonly retryAfterSeconds?: number }
-  /** no answer, or one of a proxy: it may pass by itself */
+  /** no answer, or one from a proxy: a retry may help */
   | { readonly kind: "unreachable" }
-  /** an answer that the page does not understand: page and platform are of different versions, or one has a defect */
+  /** an answer that cannot be decoded: page and platform have different versions, or a bug */
   | { readonly kind: "broken" }
   | { readonly kind: "signed-out" }
 
@@ -75,7 +75,7 @@ const failureOf = (error: CallError): Failure => {
   }
 }
 
-/** Makes a call once. Never rejects. */
+/** Makes a call once, without waiting for a new sign-in. Never rejects. */
 export const callOnce = async <A>(effect: Call<A>): Promise<Result.Result<A, Failure>> =>
   Effect.runPromise(
     effect.pipe(
@@ -86,7 +86,7 @@ export const callOnce = async <A>(effect: Call<A>): Promise<Result.Result<A, Fai
     ),
   )
 
-/** Makes a call, and again when its user has signed in again. Never rejects. */
+/** Makes a call, and repeats it if the user had to sign in again. Never rejects. */
 export const call = async <A>(effect: Call<A>): Promise<Result.Result<A, Failure>> => {
   const result = await callOnce(effect)
   if (Result.isSuccess(result) || result.failure.kind !== "signed-out") return result

@@ -1,4 +1,4 @@
-/** The dashboard's page: an answer to who is signed in, then the part of the platform that the address names. */
+/** The entry point: loads the session, then shows the page that the URL names. */
 import { render } from "preact"
 import { App } from "./App.tsx"
 import { watchFocus } from "./parts/focus.ts"

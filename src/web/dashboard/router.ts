@@ -1,4 +1,4 @@
-/** Which page is shown is in the address, behind the `#`: the back button works, and a reload stays where it was. */
+/** A router on the URL's fragment, so that the back button and a reload work. */
 import { createStore } from "./store.ts"
 
 export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
@@ -6,7 +6,7 @@ export type PageName = (typeof PAGES)[number]
 
 export interface Route {
   readonly page: PageName
-  /** what of the page's things is shown, such as a conversation */
+  /** the id of the item that the page shows, such as a conversation */
   readonly id: string | undefined
   readonly query: URLSearchParams
 }
@@ -29,14 +29,14 @@ const read = (): Route => {
 export const route = createStore<Route>(read())
 addEventListener("hashchange", () => route.set(read()))
 
-/** The address of a page, for a link; values that are empty are left out. */
+/** The URL of a page, for a link; empty values are omitted. */
 export const href = (page: PageName, id?: string, query: Readonly<Record<string, string>> = {}): string => {
   const filled = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
   const path = id === undefined ? page : `${page}/${encodeURIComponent(id)}`
   return filled.size === 0 ? `#/${path}` : `#/${path}?${filled}`
 }
 
-/** Goes to a page as if its link had been followed; `replace` leaves no step to come back to. */
+/** Navigates to a page; `replace` adds no entry to the history. */
 export const go = (to: string, replace = false): void => {
   if (replace) location.replace(to)
   else location.hash = to

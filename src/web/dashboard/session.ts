@@ -1,33 +1,33 @@
-/** Who is signed in on this page, and what happens when the session ends while it is open. */
+/** The session of this page, and signing in again when it ends while the page is open. */
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { createStore } from "./store.ts"
 
 export type Session =
-  /** not known yet */
+  /** loading */
   | { readonly name: "asking" }
   | { readonly name: "out" }
-  /** `again`: the session is over, and the page waits below the form for its user to come back */
+  /** `again`: the session has ended, and the page shows the sign-in dialog over its content */
   | { readonly name: "in"; readonly account: Account; readonly again: boolean }
 
 export const session = createStore<Session>({ name: "asking" })
 
-let waiting: Array<(again: boolean) => void> = []
+let resolvers: Array<(again: boolean) => void> = []
 
 const settle = (again: boolean): void => {
-  const answer = waiting
-  waiting = []
-  for (const tell of answer) tell(again)
+  const answer = resolvers
+  resolvers = []
+  for (const resolve of answer) resolve(again)
 }
 
-/** Asks the user to sign in again; false when nobody does, or somebody else. */
+/** Asks the user to sign in again; false if another user signs in, or if nobody was signed in. */
 export const signedInAgain = (): Promise<boolean> => {
   const now = session.get()
   if (now.name !== "in") return Promise.resolve(false)
   session.set({ ...now, again: true })
-  return new Promise((resolve) => waiting.push(resolve))
+  return new Promise((resolve) => resolvers.push(resolve))
 }
 
-/** Somebody signed in. Another user than before starts with a page of their own. */
+/** Sets the signed-in account. Pending calls are repeated only for the same user. */
 export const signIn = (account: Account): void => {
   const before = session.get()
   session.set({ name: "in", account, again: false })

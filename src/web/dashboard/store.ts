@@ -1,4 +1,4 @@
-/** One value that the parts of the page watch together. */
+/** An observable value that components subscribe to. */
 import { useEffect, useState } from "preact/hooks"
 
 export interface Store<A> {
@@ -28,7 +28,7 @@ export const useStore = <A>(store: Store<A>): A => {
   const [value, setValue] = useState<A>(store.get)
   useEffect(() => {
     const update = (): void => setValue(() => store.get())
-    // it may have changed between the first drawing and now
+    // it may have changed since the first render
     update()
     return store.subscribe(update)
   }, [store])

@@ -4,7 +4,7 @@ import { pageConfig } from "../vite.config.ts"
 
 const config: UserConfig = {
   ...pageConfig("dashboard"),
-  // the look is shared, and so is its mark
+  // shared styles and icon
   publicDir: false,
 }
 

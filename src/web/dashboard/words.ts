@@ -1,4 +1,4 @@
-/** What the page says of failures, times and states. */
+/** Texts for failures, times and states. */
 import type { Failure } from "./client.ts"
 import type { PageName } from "./router.ts"
 

@@ -1,4 +1,4 @@
-/** The demo page around the widget: a test tone for machines without a microphone, and the page's own address. */
+/** The demo page's script: a test tone for machines without a microphone, and the page's own origin in its example. */
 import type {} from "../widget/index.ts"
 
 /** A soft pulsing tone. */

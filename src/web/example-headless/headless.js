@@ -1,10 +1,10 @@
-/** A page with a face of its own on the headless client. */
+/** A page with its own user interface on the headless client. */
 import { createVoiceAgent } from "/widget.js"
 
 const agent = createVoiceAgent({ gate: "/", metadata: { page: "headless" } })
 const element = (id) => document.getElementById(id)
 
-/** What each state says; whatever else there is to know is in the state. */
+/** The text shown for each state. */
 const sentences = {
   idle: () => "Nobody is talking.",
   "checking-microphone": () => "Please allow the microphone.",
@@ -39,5 +39,5 @@ agent.on("message", (text) => {
 for (const action of ["begin", "start", "leave"]) element(action).addEventListener("click", () => agent[action]())
 
 show(agent.state)
-// after a reload, the place this tab had
+// after a reload, resumes the place this tab had
 await agent.resume()

@@ -1,6 +1,6 @@
 /**
- * Calls back somebody who looks at another tab: the tab's title while it is the caller's turn, and a notification where
- * the page wants one and the caller has allowed it.
+ * Alerts a caller who is on another tab when it is their turn: in the tab's title, and by a notification if the page enables it
+ * and the caller has allowed it.
  */
 import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
@@ -28,12 +28,12 @@ export const createAttention = (say: Say, wanted: () => boolean): Attention => {
         notification?.close()
       }
     } catch {
-      // Some phones allow notifications to service workers only; the title is left.
+      // Some phones allow notifications only from service workers; the title still changes.
     }
   }
 
   const release = (): void => {
-    // What the page has put there meanwhile stays.
+    // If the page has changed its title meanwhile, that title stays.
     if (before !== undefined && document.title.endsWith(` – ${before}`)) document.title = before
     before = undefined
     notification?.close()

@@ -1,6 +1,6 @@
 /**
- * The page's sound: a microphone on one side, the loudspeaker on the other, bytes of the session's format to the outside.
- * While muted a source gives silence and keeps its frames coming.
+ * The page's audio: captures the microphone and plays to the loudspeaker, with bytes in the session's format on the other side. A
+ * muted source sends frames of silence.
  */
 import worklet from "virtual:worklet"
 import { type AudioFormat, bytesPerSample } from "./format.ts"
@@ -9,7 +9,7 @@ import { formatOf, gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { MicrophoneProblem } from "./state.ts"
 import type { Captured } from "./worklet.ts"
 
-/** There is no sound to send. */
+/** Audio cannot be captured. */
 export class NoSound extends Error {
   readonly problem: MicrophoneProblem
 
@@ -19,7 +19,7 @@ export class NoSound extends Error {
   }
 }
 
-/** What can be heard. */
+/** A source of captured audio, such as the microphone. */
 export interface Source {
   readonly stream: MediaStream
   readonly setMuted: (muted: boolean) => void
@@ -29,13 +29,13 @@ export interface Source {
 }
 
 const microphone = (): Promise<MediaStream> => {
-  // Browsers leave it out where the page is neither on https nor on this machine.
+  // Absent in browsers unless the page is on https or on localhost.
   if (!("mediaDevices" in navigator)) throw new NoSound("insecure")
   const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 }
   return navigator.mediaDevices.getUserMedia({ audio })
 }
 
-/** Asks for the microphone, or what the page gives instead; it comes muted. Fails with `NoSound`. */
+/** Opens the microphone, or the source that the page provides. It starts muted. Fails with `NoSound`. */
 export const openSource = async (source: () => Promise<MediaStream> = microphone): Promise<Source> => {
   let stream: MediaStream
   try {
@@ -66,12 +66,12 @@ const problemOf = (cause: unknown): MicrophoneProblem => {
   return name === "NotReadableError" || name === "AbortError" ? "busy" : "missing"
 }
 
-/** A context that is closed meanwhile has nothing left to do. */
+/** Ignores the failure of a context that was closed meanwhile. */
 const ignore = (): void => {}
 
-/** The sound of one call, ready but silent until `begin`. */
+/** The audio of one call, loaded but silent until `begin`. */
 export interface Sound {
-  /** bytes that a second of what is said takes */
+  /** bytes of one second of captured audio */
   readonly bytesPerSecond: number
   /** Connects a source and the loudspeaker. Loudness is 0 to 1. */
   readonly begin: (
@@ -82,18 +82,18 @@ export interface Sound {
       readonly heard: (loudness: number) => void
     },
   ) => void
-  /** Plays bytes after those given before. */
+  /** Queues bytes for playback. */
   readonly play: (bytes: ArrayBuffer) => void
   readonly close: () => void
 }
 
 /**
- * Loads what a call needs, so that a slot is only taken when there will be sound. Call it from a tap, or the browser may
- * keep the sound back. Fails with `NoSound` or `Unreachable`.
+ * Loads the audio of a call before a slot is taken, so that no slot is taken without audio. Call it from a user gesture, or the
+ * browser may block playback. Fails with `NoSound` or `Unreachable`.
  */
 export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   const context = new AudioContext({ latencyHint: "interactive" })
-  // The tap unlocks it now; it costs nothing until the call begins.
+  // The user gesture unlocks the context now; it is suspended until the call begins.
   context.resume().catch(ignore)
   try {
     await loadWorklet(context, options)
@@ -116,7 +116,7 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
       context.createMediaStreamSource(source.stream).connect(capture)
       capture.connect(context.destination)
       playback.connect(context.destination)
-      // Not awaited: without a gesture it stays pending, and the call goes on in silence until there is one.
+      // Not awaited: without a user gesture it stays pending, and the call is silent until there is one.
       context.resume().catch(ignore)
     },
     play: (bytes) => playback.port.postMessage(bytes, [bytes]),
@@ -132,8 +132,8 @@ const node = (context: AudioContext, name: string, format: AudioFormat, options:
   new AudioWorkletNode(context, name, { ...options, processorOptions: format })
 
 /**
- * A worklet is a script to a content security policy: a page that may load the widget from the gate may load it from there
- * too. Where the widget came from elsewhere, `blob:` in `script-src` does.
+ * A content security policy treats a worklet as a script, so a page that may load the widget from the gate may load the worklet from
+ * it too. If the widget was loaded from elsewhere, `blob:` in `script-src` allows it.
  */
 const loadWorklet = async (context: AudioContext, options: VoiceAgentOptions): Promise<void> => {
   const address = options.worklet ?? gateUrl(options, "widget/audio.js")
@@ -144,7 +144,7 @@ const loadWorklet = async (context: AudioContext, options: VoiceAgentOptions): P
     try {
       await context.audioWorklet.addModule(blob)
     } catch (cause) {
-      // Was it forbidden, or only out of reach?
+      // Distinguishes a worklet that is forbidden from one that is unreachable.
       await fetch(address).catch(() => {
         throw new Unreachable("the worklet cannot be loaded", { cause })
       })

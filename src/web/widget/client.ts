@@ -1,44 +1,44 @@
 /**
- * A voice agent without a face: `createVoiceAgent` asks the gate for calls, waits in its queue and talks. One visit at a
- * time; what happens is told by typed events.
+ * The headless client: `createVoiceAgent` requests a call, waits in the queue and connects it. It handles one visit at a time and reports
+ * by typed events.
  */
 import type { VoiceAgentOptions } from "./options.ts"
 import type { VoiceAgentState } from "./state.ts"
 import { forget, recall } from "./ticket-store.ts"
-import { memoryOf, Visit } from "./visit.ts"
+import { storageKeyOf, Visit } from "./visit.ts"
 
 export interface VoiceAgentEvents {
-  /** Something changed: a new state, or something in it. */
+  /** The state, or a part of it, has changed. */
   readonly state: VoiceAgentState
-  /** A text of the agent, during a call. */
+  /** A text message of the agent, during a call. */
   readonly message: string
-  /** Loudness of what is said and what is heard, 0 to 1, about fifty times a second during a call. */
+  /** Loudness of the captured and of the played audio, 0 to 1, about fifty times a second during a call. */
   readonly level: { readonly said: number; readonly heard: number }
 }
 
 export interface VoiceAgent {
   readonly state: VoiceAgentState
-  /** Calls `listener` for every event of a kind, until what it returns is called. */
+  /** Calls `listener` for every event of a type. Returns a function that removes it. */
   readonly on: <Type extends keyof VoiceAgentEvents>(
     type: Type,
     listener: (event: VoiceAgentEvents[Type]) => void,
   ) => () => void
-  /** Asks for the microphone, then for a call; call it from a tap. What went on before is left. */
+  /** Opens the microphone, then requests a call; call it from a user gesture. Leaves any visit in progress. */
   readonly begin: () => void
   /** Takes the call when it is the caller's turn. */
   readonly start: () => void
-  /** Leaves the queue, hangs up, or gives up whatever else goes on. */
+  /** Leaves the queue, hangs up, or cancels. */
   readonly leave: () => void
   readonly setMuted: (muted: boolean) => void
-  /** Tries at once again, while the gate does not answer. */
+  /** Retries at once while the gate does not answer. */
   readonly retry: () => void
-  /** Takes up the place that this tab had before it was reloaded; false when there is none. */
+  /** Resumes the place that this tab had before a reload; false if there is none. */
   readonly resume: () => Promise<boolean>
 }
 
 type Listeners = { readonly [Type in keyof VoiceAgentEvents]: Set<(event: VoiceAgentEvents[Type]) => void> }
 
-/** The options are read anew whenever a visit begins. */
+/** The options are read again for each visit. */
 export const createVoiceAgent = (options: VoiceAgentOptions = {}): VoiceAgent => {
   const listeners: Listeners = { state: new Set(), message: new Set(), level: new Set() }
   let state: VoiceAgentState = { name: "idle", notice: undefined }
@@ -55,9 +55,9 @@ export const createVoiceAgent = (options: VoiceAgentOptions = {}): VoiceAgent =>
   const newVisit = (): Visit => {
     visit?.leave()
     let [said, heard] = [0, 0]
-    // A visit that was replaced has nothing to tell any more.
-    const current = (tell: () => void): void => {
-      if (visit === mine) tell()
+    // Events of a visit that was replaced are dropped.
+    const current = (emitEvent: () => void): void => {
+      if (visit === mine) emitEvent()
     }
     const level = (): void => current(() => emit("level", { said, heard }))
     const mine: Visit = new Visit(
@@ -101,11 +101,11 @@ export const createVoiceAgent = (options: VoiceAgentOptions = {}): VoiceAgent =>
     setMuted: (muted) => visit?.setMuted(muted),
     retry: () => visit?.retry(),
     resume: async () => {
-      const memory = memoryOf(options)
-      const ticket = recall(memory)
+      const key = storageKeyOf(options)
+      const ticket = recall(key)
       if (ticket === undefined || visit !== undefined) return false
       if (await newVisit().resume(ticket)) return true
-      forget(memory, ticket)
+      forget(key, ticket)
       visit = undefined
       return false
     },

@@ -1,8 +1,8 @@
-/** Makes elements without markup in strings, which a page's Trusted Types would refuse. */
+/** Creates elements without HTML strings, which a page's Trusted Types may forbid. */
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** An element with its attributes (`true` is an empty one, `false` none) and what is in it; strings are text. */
+/** Creates an element with attributes (`true` is an empty attribute, `false` none) and children; strings become text. */
 export const h = (tag: string, attributes: Attributes = {}, ...children: ReadonlyArray<Node | string>): HTMLElement => {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
@@ -12,7 +12,7 @@ export const h = (tag: string, attributes: Attributes = {}, ...children: Readonl
   return element
 }
 
-/** Sets an element's text when it is another one, and hides the element without any. */
+/** Sets an element's text if it differs, and hides the element if the text is empty. */
 export const setText = (element: HTMLElement, text: string): void => {
   if (element.textContent !== text) element.textContent = text
   element.hidden = text === ""

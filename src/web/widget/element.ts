@@ -1,5 +1,5 @@
 /**
- * `<voice-agent gate="https://…">`: the widget with a face. Attributes: gate, campaign, region, client-identifier, audio,
+ * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio,
  * worklet, auto-start, notify, theme, strings (JSON), lang, dir. Events: `statechange`, `message`.
  */
 import { createAttention } from "./attention.ts"
@@ -12,16 +12,16 @@ import type { VoiceAgentState } from "./state.ts"
 import { createSay, type Strings } from "./strings.ts"
 import { createView } from "./view.ts"
 
-/** What a `<voice-agent>` can do beyond an element. */
+/** The API of a `<voice-agent>`. */
 export interface VoiceAgentElement extends HTMLElement {
   /** `begin`, `start`, `leave` and the rest, as of `createVoiceAgent` */
   readonly agent: VoiceAgent
-  /** replaces texts of the widget, over those of the attribute */
+  /** replaces texts of the widget; overrides the attribute */
   strings: Strings
-  /** for the agent's script and the records, beside the form fields in the element */
+  /** sent in addition to the form fields in the element: variables for the agent's script, metadata for the records */
   dynamicVariables: Readonly<Record<string, string>>
   metadata: Readonly<Record<string, string>>
-  /** what is heard instead of the microphone */
+  /** replaces the microphone */
   source: (() => Promise<MediaStream>) | undefined
 }
 
@@ -31,7 +31,7 @@ declare global {
   }
 }
 
-/** `pcm 16000 16`, `mulaw 8000`: an encoding, its rate, and of PCM the bits of a sample. */
+/** Parses a format such as `pcm 16000 16` or `mulaw 8000`: encoding, sample rate and, for PCM, bits per sample. */
 const formatFrom = (text: string | null): WantedFormat | undefined => {
   const [encoding, rate, bits] = (text ?? "").trim().split(/\s+/)
   if (encoding !== "pcm" && encoding !== "mulaw" && encoding !== "alaw") return undefined
@@ -42,7 +42,7 @@ const formatFrom = (text: string | null): WantedFormat | undefined => {
   }
 }
 
-/** Makes `<voice-agent>` known to the page, once. */
+/** Defines the element `<voice-agent>`, once. */
 export const defineVoiceAgent = (): void => {
   if (customElements.get("voice-agent") !== undefined) return
 
@@ -71,7 +71,7 @@ export const defineVoiceAgent = (): void => {
       this.agent.on("level", (level) => this.view?.level(level))
     }
 
-    /** Read anew for every visit, so that attributes and fields count as they are then. */
+    /** Getters, because each visit reads the attributes and fields again. */
     private options(): VoiceAgentOptions {
       const attribute = (name: string): string | undefined => this.getAttribute(name) ?? undefined
       const element = this
@@ -138,7 +138,7 @@ export const defineVoiceAgent = (): void => {
       void this.agent.resume()
     }
 
-    /** Taken out of the page for good, it leaves; moved within the page, it goes on. */
+    /** Leaves when the element is removed from the page, but not when it is moved within it. */
     disconnectedCallback(): void {
       queueMicrotask(() => {
         if (this.isConnected) return

@@ -1,6 +1,6 @@
 /**
- * What a call needs of this machine, a source and the sound, opened together and once at a time. What is open stays so
- * until `close`; a source that was taken away is asked for anew.
+ * The devices of a call: source and audio output, opened together, once at a time. They stay open until `close`. A source that was lost is
+ * opened again.
  */
 import { openSound, openSource, type Sound, type Source } from "./audio.ts"
 import type { VoiceAgentOptions } from "./options.ts"
@@ -18,7 +18,7 @@ export class Equipment {
   private sound: Sound | undefined
   private closed = false
 
-  /** `lost` is called when the source is taken away. */
+  /** `lost` is called when the source is lost, such as a microphone that is unplugged. */
   constructor(options: VoiceAgentOptions, lost: () => void) {
     this.options = options
     this.lost = lost

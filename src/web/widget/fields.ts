@@ -1,6 +1,6 @@
 /**
- * Form fields that the page puts into the element: their values go along with the call, under their names, to the dynamic
- * variables, or with `data-to="metadata"` to the metadata.
+ * Form fields that the page places in the element. Their values are sent with the request, by name, as dynamic variables, or with
+ * `data-to="metadata"` as metadata.
  */
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
@@ -9,7 +9,7 @@ const fieldsIn = (element: Element): ReadonlyArray<Field> => [
   ...element.querySelectorAll<Field>("input[name], select[name], textarea[name]"),
 ]
 
-/** Whether all are as they have to be; tells the caller of the first that is not. */
+/** Whether all fields are valid; the browser reports the first that is not. */
 export const areValid = (element: Element): boolean => fieldsIn(element).every((field) => field.reportValidity())
 
 export const valuesOf = (element: Element, to: "variables" | "metadata"): Readonly<Record<string, string>> =>

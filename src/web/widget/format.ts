@@ -1,6 +1,6 @@
 /**
- * The audio of the session's WebSocket: mono samples as bytes, in the format that was agreed with the platform. Out it goes
- * in frames of 20 ms; in it comes in chunks of any size, which may part in the middle of a sample.
+ * Encodes and decodes the audio of the session's WebSocket: mono samples in the format agreed with the platform. It is sent in frames
+ * of 20 ms. It is received in chunks of any size, which may split a sample.
  */
 
 /** Linear PCM (signed, little-endian), or G.711, which has 8 bits a sample. */
@@ -18,15 +18,15 @@ export const bytesPerSample = ({ encoding, bitsPerSample }: AudioFormat): number
 /** Samples of a frame of 20 ms. */
 export const frameSamples = ({ sampleRate }: AudioFormat): number => Math.round(sampleRate / 50)
 
-/** Samples between -1 and 1 as bytes; louder ones are clipped. */
+/** Encodes samples between -1 and 1 as bytes; values outside are clipped. */
 export const encode = (samples: Float32Array, format: AudioFormat): ArrayBuffer => {
   const width = bytesPerSample(format)
   const bytes = new Uint8Array(samples.length * width)
-  const most = 2 ** (width * 8 - 1) - 1
+  const maxValue = 2 ** (width * 8 - 1) - 1
   samples.forEach((sample, index) => {
     const clipped = Math.max(-1, Math.min(1, sample))
     if (format.encoding === "pcm") {
-      let value = Math.round(clipped * most)
+      let value = Math.round(clipped * maxValue)
       for (let byte = 0; byte < width; byte++, value >>= 8) bytes[index * width + byte] = value & 0xff
     } else {
       bytes[index] = (format.encoding === "mulaw" ? toMulaw : toAlaw)(Math.round(clipped * 0x7fff))
@@ -35,11 +35,11 @@ export const encode = (samples: Float32Array, format: AudioFormat): ArrayBuffer 
   return bytes.buffer
 }
 
-/** Reads a stream of bytes as samples between -1 and 1. */
+/** Decodes a stream of bytes to samples between -1 and 1. */
 export class Decoder {
   private readonly format: AudioFormat
-  /** the beginning of a sample whose rest is yet to come */
-  private rest = new Uint8Array(0)
+  /** the first bytes of an incomplete sample */
+  private remainder = new Uint8Array(0)
 
   constructor(format: AudioFormat) {
     this.format = format
@@ -48,15 +48,15 @@ export class Decoder {
   push(chunk: ArrayBuffer): Float32Array {
     const { encoding } = this.format
     const width = bytesPerSample(this.format)
-    const bytes = new Uint8Array(this.rest.length + chunk.byteLength)
-    bytes.set(this.rest)
-    bytes.set(new Uint8Array(chunk), this.rest.length)
+    const bytes = new Uint8Array(this.remainder.length + chunk.byteLength)
+    bytes.set(this.remainder)
+    bytes.set(new Uint8Array(chunk), this.remainder.length)
     const count = Math.floor(bytes.length / width)
-    this.rest = bytes.slice(count * width)
+    this.remainder = bytes.slice(count * width)
     const full = 2 ** (width * 8 - 1)
     return Float32Array.from({ length: count }, (_, index) => {
       if (encoding !== "pcm") return (encoding === "mulaw" ? fromMulaw : fromAlaw)(bytes[index] ?? 0) / 0x8000
-      // The bytes are put at the top of 32 bits, so that the shift down brings the sign along.
+      // The bytes are placed in the highest bits, so that the arithmetic shift extends the sign.
       let value = 0
       for (let byte = 0; byte < width; byte++) value |= (bytes[index * width + byte] ?? 0) << (32 - 8 * (width - byte))
       return (value >> (32 - 8 * width)) / full

@@ -1,12 +1,12 @@
 /**
- * The gate over HTTP, as a browser uses it. Every call either answers, or throws `Refusal` (the gate said no, and why) or
- * `Unreachable` (nobody answered, so trying again makes sense), or is aborted by its signal.
+ * The gate's HTTP client for browsers. Every call returns an answer, throws `Refusal` (the gate answered with an error) or `Unreachable`
+ * (no answer, so a retry may help), or is aborted by its signal.
  */
 import { type Fields, fieldsOf, list, number, parse, text } from "./json.ts"
 import { audioConfiguration, gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { Place } from "./state.ts"
 
-/** A session to connect to. The address is good once. */
+/** A session to connect to. Its URL can be used once. */
 export interface Session {
   readonly webSocketUrl: string
   readonly sessionId: string
@@ -16,7 +16,7 @@ export type Answer =
   | { readonly status: "started"; readonly session: Session }
   | { readonly status: "queued"; readonly ticket: string; readonly place: Place }
 
-/** A ticket's state when it is asked for instead of pushed. */
+/** A ticket's state, as polled. */
 export type TicketStatus =
   | { readonly state: "waiting"; readonly place: Place }
   | { readonly state: "called"; readonly startBefore: number }
@@ -24,10 +24,10 @@ export type TicketStatus =
   | { readonly state: "starting" }
   | { readonly state: "over"; readonly reason: string }
 
-/** The gate answered no. */
+/** The gate answered with an error. */
 export class Refusal extends Error {
   readonly status: number
-  /** stable; empty when the answer was no problem document */
+  /** stable; empty if the answer was not a problem document */
   readonly code: string
   /** in seconds */
   readonly retryAfter: number | undefined
@@ -50,10 +50,10 @@ const issueOf = (issue: unknown): string => {
   return [text(field), text(message)].filter((part) => part !== undefined).join(": ")
 }
 
-/** An HTTP date has whole seconds, so a smaller difference between two clocks means nothing. In milliseconds. */
+/** HTTP dates have whole seconds, so a smaller clock difference is ignored. In milliseconds. */
 const CLOCK_RESOLUTION = 2_000
 
-/** What was given back matters to the gate, not to the page. */
+/** Ignores failures of requests that only help the gate. */
 const ignore = (): void => {}
 
 /** `Retry-After` is a number of seconds or an HTTP date. */
@@ -83,14 +83,14 @@ export const placeOf = (fields: Fields): Place => ({
 /** One gate, for one campaign. */
 export class Gate {
   private readonly options: VoiceAgentOptions
-  /** How far the gate's clock is ahead of this machine's, in milliseconds; from the last answer that told the time. */
+  /** How far the gate's clock is ahead of this machine's, in milliseconds, by the last answer with a `Date`. */
   private ahead = 0
 
   constructor(options: VoiceAgentOptions) {
     this.options = options
   }
 
-  /** Asks for a session; with a ticket that still lives, answers for that ticket again. */
+  /** Requests a session. With a ticket that is not over, returns that ticket's state again. */
   async request(ticket: string | undefined, signal: AbortSignal): Promise<Answer> {
     const { campaign, clientIdentifier, dynamicVariables = {}, metadata = {}, region } = this.options
     const fields = await this.exchange("POST", "api/session/request", signal, {
@@ -107,12 +107,12 @@ export class Gate {
     return { status: "queued", ticket: id, place: placeOf(fields) }
   }
 
-  /** Takes the call that was announced. Refused with 409 when it is not, and 404 or 410 when the ticket is over. */
+  /** Starts the session of a called ticket. Refused with 409 if it is not called, and 404 or 410 if it is over. */
   async start(ticket: string, signal: AbortSignal): Promise<Session> {
     return sessionOf(await this.exchange("POST", `${path(ticket)}/start`, signal))
   }
 
-  /** Asks for a ticket's state: the fallback where nothing can be pushed. */
+  /** Polls a ticket's state: the fallback if push is not possible. */
   async status(ticket: string, signal: AbortSignal): Promise<TicketStatus> {
     const fields = await this.exchange("GET", path(ticket), signal)
     const state = text(fields.state) ?? ""
@@ -122,7 +122,7 @@ export class Gate {
     return state === "starting" ? { state } : { state: "over", reason: state }
   }
 
-  /** Gives the place up. Best effort, also while the page goes away: an absent ticket is given up by the gate. */
+  /** Gives up the place. Best effort, also while the page unloads: the gate gives up an absent ticket anyway. */
   leave(ticket: string): void {
     fetch(gateUrl(this.options, path(ticket)), { method: "DELETE", keepalive: true }).catch(ignore)
   }
@@ -132,7 +132,7 @@ export class Gate {
     return gateUrl(this.options, `${path(ticket)}/events`).href.replace(/^http/, "ws")
   }
 
-  /** A time of the gate (ISO 8601) as milliseconds of this machine's clock; NaN when it is none. */
+  /** Converts a time of the gate (ISO 8601) to milliseconds of this machine's clock; NaN if invalid. */
   localTime(gateTime: unknown): number {
     return Date.parse(text(gateTime) ?? "") - this.ahead
   }

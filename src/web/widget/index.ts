@@ -1,4 +1,4 @@
-/** The widget: importing it makes `<voice-agent>` known; `createVoiceAgent` is the same without a face. */
+/** The widget. Importing it defines `<voice-agent>`; `createVoiceAgent` is the headless client. */
 import { defineVoiceAgent } from "./element.ts"
 
 export type { VoiceAgent, VoiceAgentEvents } from "./client.ts"
@@ -10,5 +10,5 @@ export type { MicrophoneProblem, Notice, Place, VoiceAgentState } from "./state.
 export type { StringKey, Strings, Text } from "./strings.ts"
 export { defaultStrings } from "./strings.ts"
 
-// A server that renders pages imports this too, and has no elements.
+// Server-side rendering imports this too, without custom elements.
 if ("customElements" in globalThis) defineVoiceAgent()

@@ -1,8 +1,8 @@
-/** Reads JSON that somebody else wrote: what is not as expected is absent, and nothing throws. */
+/** Reads untrusted JSON: unexpected values are treated as absent, and nothing throws. */
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The object in this text; one without fields when it is none. */
+/** Parses an object; empty if the text is not one. */
 export const parse = (text: string): Fields => {
   try {
     return fieldsOf(JSON.parse(text))

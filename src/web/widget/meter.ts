@@ -1,14 +1,14 @@
-/** A level meter that shows the loudest of late and falls slowly, on a scale in decibels as ears hear it. */
+/** A level meter on a decibel scale that shows recent peaks and falls slowly. */
 
 /** Sets the loudness, 0 to 1. */
 export type Meter = (loudness: number) => void
 
-/** What is shown as nothing, in decibels below full scale. */
+/** The level shown as zero, in decibels below full scale. */
 const FLOOR = 60
-/** How much of the scale the bar falls in a second. */
+/** The fraction of the scale that the bar falls in a second. */
 const FALL = 1.6
 
-/** Keeps `element`, of role meter, at the level; its style draws the bar from `--level`. */
+/** Updates `element`, which has the role meter; its style draws the bar from `--level`. */
 export const createMeter = (element: HTMLElement): Meter => {
   let shown = 0
   let target = 0

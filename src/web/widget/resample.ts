@@ -1,27 +1,27 @@
 /**
- * Changes the sample rate of a stream without clicks at the seams: blocks of any size go in, and the samples that come out
- * are those of one pass over the whole stream. Band-limited (a windowed sinc, evaluated at every phase the two rates can
- * have), so speech at 48 kHz comes down to 16 kHz without aliases.
+ * A streaming resampler: input blocks of any size produce the same samples as one pass over the whole stream, so there are no clicks
+ * at block boundaries. Band-limited by a windowed sinc with one kernel for each phase between the two rates, so downsampling from
+ * 48 kHz to 16 kHz does not alias.
  */
 
-/** Zero crossings of the sinc on each side: the steeper the more. */
+/** Zero crossings of the sinc on each side; more make the filter steeper. */
 const CROSSINGS = 16
-/** The share of the lower rate's band that is kept; the rest is the filter's slope. */
+/** The fraction of the lower rate's band that passes; the rest is the transition band. */
 const PASSBAND = 0.92
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
-/** A stream from one rate to another, both whole numbers of samples a second. */
+/** Resamples a stream between two integer rates. */
 export class Resampler {
-  /** `from : to` in lowest terms: each output sample is `step / phases` input samples after the one before */
+  /** `from : to` in lowest terms: output samples are `step / phases` input samples apart */
   private readonly step: number
   private readonly phases: number
-  /** input samples on each side that an output sample depends on */
+  /** input samples on each side of an output sample that it depends on */
   private readonly reach: number
   private readonly kernels: ReadonlyArray<Float32Array>
-  /** input not yet used up; begins with silence, so that the first output sample has a past */
+  /** unconsumed input; starts with silence as history for the first output sample */
   private pending: Float32Array
-  /** where the next output sample lies between `pending[reach]` and the one after, in phases */
+  /** position of the next output sample between `pending[reach]` and the one after, in phases */
   private phase = 0
 
   constructor(from: number, to: number) {
@@ -34,7 +34,7 @@ export class Resampler {
     this.pending = new Float32Array(this.reach)
   }
 
-  /** The output that this block completes; what it does not is kept for the next. */
+  /** The output samples that this block completes. */
   push(block: Float32Array): Float32Array {
     const input = new Float32Array(this.pending.length + block.length)
     input.set(this.pending)
@@ -59,7 +59,7 @@ const weigh = (input: Float32Array, start: number, weights: Float32Array | undef
   return sum
 }
 
-/** The weights of an output sample `fraction` of an input sample after the middle one; they add up to 1. */
+/** The filter weights, with sum 1, of an output sample that lies `fraction` of an input sample after the middle one. */
 const kernel = (reach: number, fraction: number, cutoff: number): Float32Array => {
   if (reach === 0) return Float32Array.of(1)
   const weights = Array.from({ length: 2 * reach + 1 }, (_, index) => {

@@ -1,6 +1,6 @@
 /**
- * What the widget shows, one screen a state: its elements, made once when the state is entered, and what changes in them
- * with the state and with the time. Everything from outside is set as text.
+ * The widget's screens, one for each state: elements are created when the state is entered, and updated with the state and the time.
+ * Untrusted content is only set as text.
  */
 import { h, setText } from "./dom.ts"
 import { createMeter, type Meter } from "./meter.ts"
@@ -12,7 +12,7 @@ export type Action = "begin" | "start" | "leave" | "mute" | "retry" | "notify"
 
 export interface Screen {
   readonly nodes: ReadonlyArray<Node>
-  /** Brings the elements up to a state of the same name. */
+  /** Updates the elements for a new state of the same name. */
   readonly update: (state: VoiceAgentState) => void
   readonly tick: (state: VoiceAgentState, now: number) => void
   readonly said?: Meter
@@ -24,14 +24,14 @@ export interface Tools {
   readonly say: Say
   readonly language: () => string
   readonly act: (action: Action) => void
-  /** whether the browser can still be asked to notify, or will */
+  /** whether the permission for notifications can be requested or is granted */
   readonly notifying: () => "ask" | "yes" | "no"
 }
 
-/** Messages of a call that stay on the page. */
-const MOST_MESSAGES = 100
-/** People drawn in the queue; more are a number. */
-const MOST_DRAWN = 10
+/** Maximum messages of a call that stay on the page. */
+const MAX_MESSAGES = 100
+/** Maximum callers drawn in the queue; the others are shown as a number. */
+const MAX_DRAWN = 10
 
 const nothing = (): void => {}
 
@@ -175,7 +175,7 @@ export const createScreen = (name: VoiceAgentState["name"], tools: Tools): Scree
         message: (content) => {
           messages.hidden = false
           list.append(h("li", {}, content))
-          if (list.children.length > MOST_MESSAGES) list.firstElementChild?.remove()
+          if (list.children.length > MAX_MESSAGES) list.firstElementChild?.remove()
           messages.scrollTop = messages.scrollHeight
         },
       }
@@ -203,7 +203,7 @@ export const createScreen = (name: VoiceAgentState["name"], tools: Tools): Scree
           if (state.name !== name) return
           const [what, why] = words.refused(state, say)
           setText(heading, what)
-          // The issues say the same, each at its field.
+          // The list of issues replaces the text.
           setText(body, state.issues.length > 0 ? "" : why)
           issues.replaceChildren(...state.issues.map((issue) => h("li", {}, issue)))
           issues.hidden = state.issues.length === 0
@@ -275,10 +275,10 @@ const waiting = ({ language, notifying, say }: Tools, { actions, button, text, t
   }
 }
 
-/** One mark for each who waits: those ahead are filled, the caller's is the accent's, those behind are hollow. */
+/** One mark for each waiting caller: filled for those ahead, in the accent colour for this one, hollow for those behind. */
 const marks = (position: number, length: number): ReadonlyArray<HTMLElement> => {
-  const first = Math.max(1, Math.min(position - MOST_DRAWN + 2, length - MOST_DRAWN + 1))
-  const last = Math.min(length, first + MOST_DRAWN - 1)
+  const first = Math.max(1, Math.min(position - MAX_DRAWN + 2, length - MAX_DRAWN + 1))
+  const last = Math.min(length, first + MAX_DRAWN - 1)
   const drawn: Array<HTMLElement> = []
   if (first > 1) drawn.push(h("li", {}, `+${first - 1}`))
   for (let place = first; place <= last; place++) {

@@ -1,25 +1,25 @@
-/** What a visit can be doing; a widget shows exactly this. Times are milliseconds of this machine's clock. */
+/** The states of a visit, each of which the widget shows. Times are milliseconds of this machine's clock. */
 
 /** A place in the queue. */
 export interface Place {
   /** 1 is next */
   readonly position: number
-  /** how many wait in all, when it is known */
+  /** how many wait in total, if known */
   readonly queueLength: number | undefined
-  /** in seconds; undefined while the gate cannot tell */
+  /** in seconds; undefined if unknown */
   readonly estimatedWait: number | undefined
-  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  /** the voice agent cannot be reached at the moment; callers keep their places */
   readonly disrupted: boolean
 }
 
 /**
- * Why there is no sound to send. `denied`: the visitor or the browser said no; `missing`: there is no microphone; `busy`:
- * something else has it; `insecure`: the page is neither on https nor on this machine; `no-sound`: the page's content
- * security policy, or an old browser, allows no audio worklet.
+ * Why audio cannot be captured. `denied`: the visitor or the browser denied permission; `missing`: there is no microphone; `busy`:
+ * another program uses it; `insecure`: the page is neither on https nor on localhost; `no-sound`: the audio worklet cannot be
+ * loaded, because of the page's content security policy or an old browser.
  */
 export type MicrophoneProblem = "denied" | "missing" | "busy" | "insecure" | "no-sound"
 
-/** Something to tell beside a state: what for programs, and the gate's own words if it has any. */
+/** An additional notice in a state: a code for programs, and the gate's message if there is one. */
 export interface Notice {
   readonly code: string
   readonly message: string
@@ -33,7 +33,7 @@ export type VoiceAgentState =
   | {
       readonly name: "waiting"
       readonly place: Place
-      /** Whether the place is live, or the connection is being made again. */
+      /** Whether the place is up to date; false while reconnecting. */
       readonly link: boolean
       readonly notice: Notice | undefined
     }
@@ -49,20 +49,20 @@ export type VoiceAgentState =
       readonly name: "in-call"
       readonly since: number
       readonly muted: boolean
-      /** Whether what is said goes out at present. */
+      /** Whether captured audio is currently sent. */
       readonly link: boolean
-      /** False when the microphone was taken away. */
+      /** False if the microphone was lost. */
       readonly microphone: boolean
     }
   | {
       readonly name: "ended"
       /**
-       * `hung-up`, `remote`, `lost` (the network), `unreached` or `no-sound` for a call; for a place `missed`,
-       * `abandoned`, `unknown`, `elsewhere` (another window has it), or what else the gate says
+       * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached` or `no-sound`; for a place `missed`,
+       * `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string
       readonly message: string
-      /** in milliseconds, when there was a call */
+      /** in milliseconds, if there was a call */
       readonly lasted: number | undefined
     }
   | {

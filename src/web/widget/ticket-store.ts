@@ -1,22 +1,22 @@
 /**
- * Remembers this tab's ticket at one gate over a reload, and nothing else. A duplicated tab gets a copy of the memory, so a
- * ticket also has a lock that only one tab holds: the copy begins anew instead of sharing the place.
+ * Keeps this tab's ticket in session storage, so that it survives a reload. A duplicated tab gets a copy of that storage, so a ticket
+ * is also locked by one tab; the duplicate starts without a place instead of sharing it.
  */
 
 const PREFIX = "voicegate.ticket."
-/** How long the page before a reload may take to let go of the lock, in milliseconds. */
+/** How long to wait for the page before a reload to release the lock, in milliseconds. */
 const HANDOVER = 1_000
 
-/** `gate` names the gate and the campaign. */
+/** `gate` identifies the gate and the campaign. */
 export const remember = (gate: string, ticket: string): void => {
   try {
     sessionStorage.setItem(PREFIX + gate, ticket)
   } catch {
-    // Storage is off: a reload then begins anew.
+    // Storage is disabled: a reload loses the place.
   }
 }
 
-/** Forgets the ticket, unless another one was remembered since. */
+/** Removes the ticket, unless another one was stored since. */
 export const forget = (gate: string, ticket: string): void => {
   try {
     if (recall(gate) === ticket) sessionStorage.removeItem(PREFIX + gate)
@@ -33,7 +33,7 @@ export const recall = (gate: string): string | undefined => {
   }
 }
 
-/** Makes the ticket this tab's own until `signal` aborts or the tab is gone; false when another tab has it. */
+/** Locks the ticket for this tab until `signal` aborts or the tab closes; false if another tab has it. */
 export const claim = async (ticket: string, signal: AbortSignal): Promise<boolean> => {
   if (!("locks" in navigator)) return true
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Shows a visit in a shadow root: one screen at a time, and what a screen reader is told. What ticks (countdowns, the
- * call's timer, the meters) is redrawn by itself and never announced.
+ * Shows a visit in a shadow root: one screen at a time, and the announcements for screen readers. Countdowns, the call's timer and the
+ * meters are redrawn continuously and never announced.
  */
 import { h } from "./dom.ts"
 import { createScreen, type Screen, type Tools } from "./screens.ts"
@@ -10,11 +10,11 @@ import * as words from "./words.ts"
 
 export interface View {
   readonly show: (state: VoiceAgentState) => void
-  /** Makes the screen anew, as after a change of language. */
+  /** Recreates the screen, as after a change of language. */
   readonly redraw: () => void
   readonly message: (text: string) => void
   readonly level: (level: { readonly said: number; readonly heard: number }) => void
-  /** Stops what ticks. */
+  /** Stops the timer. */
   readonly close: () => void
 }
 
@@ -22,7 +22,7 @@ export interface View {
 const TICK = 250
 
 let sheet: CSSStyleSheet | undefined
-/** A constructed sheet, which a content security policy without inline styles allows. */
+/** A constructed style sheet, which content security policies without inline styles allow. */
 const style = (): CSSStyleSheet => {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet()
@@ -42,7 +42,7 @@ export const createView = (root: ShadowRoot, tools: Tools): View => {
 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
-      // Somebody who works by keyboard goes on in the new screen, not at the top of the page.
+      // Keeps keyboard focus in the widget instead of at the top of the page.
       const hadFocus = root.activeElement !== null
       shown = state.name
       screen = createScreen(state.name, tools)
@@ -52,8 +52,8 @@ export const createView = (root: ShadowRoot, tools: Tools): View => {
     }
     screen.update(state)
     screen.tick(state, Date.now())
-    const told = words.announcement(state, tools.say)
-    if (status.textContent !== told) status.textContent = told
+    const announcement = words.announcement(state, tools.say)
+    if (status.textContent !== announcement) status.textContent = announcement
   }
 
   const ticking = window.setInterval(() => screen?.tick(state, Date.now()), TICK)

@@ -1,6 +1,6 @@
 /**
- * One visit, from the wish to talk to the end of the call. The microphone is asked for before a place is taken. Whatever
- * was taken and is no longer wanted is given back: a place is left, a session that nobody talks to is closed.
+ * One visit, from the request to the end of the call. The microphone is opened before a place is taken. Resources that are no longer
+ * needed are released: the place is given up, and an unused session is closed.
  */
 import { NoSound } from "./audio.ts"
 import { type Call, openCall } from "./call.ts"
@@ -18,25 +18,25 @@ export interface Visitor {
   readonly heard: (loudness: number) => void
 }
 
-/** Milliseconds before a gate that did not answer is asked again: the first time, and at most. */
+/** Delay before the first retry if the gate does not answer, and the maximum delay, in milliseconds. */
 const FIRST_RETRY = 2_000
-const LONGEST_RETRY = 30_000
-/** How long after its start window a ticket is asked for when the gate has not said how it ended. */
+const MAX_RETRY = 30_000
+/** How long after its start window a ticket's state is polled, unless it has changed. In milliseconds. */
 const WINDOW_GRACE = 2_000
-/** The same moment, told twice, may differ by this much. In milliseconds. */
+/** Two announcements of the same deadline may differ by this much. In milliseconds. */
 const CLOCK_TOLERANCE = 2_500
 
-/** For requests that must run to their end even when the visit is over, because their answer holds a place. */
-const never = new AbortController().signal
+/** For requests that must not be aborted when the visit is over, because their answer may contain a place to give up. */
+const neverAborted = new AbortController().signal
 
-/** Under what a ticket is remembered. */
-export const memoryOf = (options: VoiceAgentOptions): string => gateUrl(options, options.campaign ?? "").href
+/** The storage key of a ticket. */
+export const storageKeyOf = (options: VoiceAgentOptions): string => gateUrl(options, options.campaign ?? "").href
 
 export class Visit {
   private readonly options: VoiceAgentOptions
   private readonly visitor: Visitor
   private readonly gate: Gate
-  private readonly memory: string
+  private readonly storageKey: string
   private readonly equipment: Equipment
   private readonly visit = new AbortController()
   private readonly following = new AbortController()
@@ -45,7 +45,7 @@ export class Visit {
   private place: Place = { position: 1, queueLength: undefined, estimatedWait: undefined, disrupted: false }
   private link = true
   private call: Call | undefined
-  private joined = false
+  private connecting = false
   private retryNow: (() => void) | undefined
   private refresh: (() => void) | undefined
 
@@ -53,13 +53,13 @@ export class Visit {
     this.options = options
     this.visitor = visitor
     this.gate = new Gate(options)
-    this.memory = memoryOf(options)
+    this.storageKey = storageKeyOf(options)
     this.equipment = new Equipment(options, () => {
       if (this.state.name === "in-call") this.show({ ...this.state, microphone: false })
     })
   }
 
-  private get over(): boolean {
+  private get isOver(): boolean {
     return this.visit.signal.aborted
   }
 
@@ -68,45 +68,45 @@ export class Visit {
     this.visitor.show(state)
   }
 
-  /** Begins anew. Without a microphone the visit stops there, with nothing taken. */
+  /** Begins a new visit. Without a microphone it stops before a place is taken. */
   begin(): Promise<void> {
-    return this.persist(async () => {
+    return this.retrying(async () => {
       this.show({ name: "checking-microphone" })
       await this.equipment.open()
-      if (!this.over) await this.ask(undefined)
+      if (!this.isOver) await this.request(undefined)
     })
   }
 
-  /** Takes up a ticket after a reload; false when another tab has it. */
+  /** Resumes a ticket after a reload; false if another tab has it. */
   async resume(ticket: string): Promise<boolean> {
     if (!(await tickets.claim(ticket, this.visit.signal))) return false
-    // The place comes first; without a microphone it is asked for again when it is this visitor's turn.
+    // The place matters first; if the microphone fails, it is opened again when it is this visitor's turn.
     this.equipment.open().catch(() => {})
-    await this.persist(() => this.ask(ticket))
+    await this.retrying(() => this.request(ticket))
     return true
   }
 
-  /** Does something again for as long as nobody answers. */
-  private async persist(task: () => Promise<void>): Promise<void> {
-    for (let failures = 0; !this.over; failures++) {
+  /** Repeats a task until the gate answers. */
+  private async retrying(task: () => Promise<void>): Promise<void> {
+    for (let failures = 0; !this.isOver; failures++) {
       try {
         return await task()
       } catch (error) {
-        if (this.over) return
+        if (this.isOver) return
         if (error instanceof Refusal) return this.refuse(error)
         if (error instanceof NoSound) return this.show({ name: "no-microphone", problem: error.problem })
       }
-      const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** failures)
+      const pause = Math.min(MAX_RETRY, FIRST_RETRY * 2 ** failures)
       this.show({ name: "offline", retryAt: Date.now() + pause })
       await this.pause(pause)
     }
   }
 
-  /** Asks for a session. */
-  private async ask(resumed: string | undefined): Promise<void> {
+  /** Requests a session. */
+  private async request(resumed: string | undefined): Promise<void> {
     this.show({ name: "connecting", to: "gate" })
-    const answer = await this.gate.request(resumed, never)
-    if (this.over) this.discard(answer)
+    const answer = await this.gate.request(resumed, neverAborted)
+    if (this.isOver) this.discard(answer)
     else if (answer.status === "started") await this.connect(answer.session)
     else await this.wait(answer.ticket, answer.place, resumed)
   }
@@ -125,43 +125,44 @@ export class Visit {
   private async wait(ticket: string, place: Place, resumed: string | undefined): Promise<void> {
     this.ticket = ticket
     this.place = place
-    tickets.remember(this.memory, ticket)
+    tickets.remember(this.storageKey, ticket)
     const lost = resumed !== undefined && resumed !== ticket
-    this.waitOn(lost ? { code: "place-expired", message: "" } : undefined)
+    this.showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
     if (resumed !== ticket) await tickets.claim(ticket, this.visit.signal)
-    if (this.over) return
+    if (this.isOver) return
     this.refresh = follow(
       this.gate,
       ticket,
       {
         link: (open) => {
           this.link = open
-          if (this.state.name === "waiting") this.waitOn(this.state.notice)
+          if (this.state.name === "waiting") this.showWaiting(this.state.notice)
         },
         place: (next) => {
           this.place = next
-          this.waitOn(this.state.name === "waiting" ? this.state.notice : undefined)
+          this.showWaiting(this.state.name === "waiting" ? this.state.notice : undefined)
         },
-        called: (startBefore) => this.callUp(startBefore),
+        called: (startBefore) => this.showYourTurn(startBefore),
         session: (session) => void this.connect(session),
         ended: (reason, message) => this.end(reason, message),
-        failed: (code, message) => this.waitOn({ code, message }),
+        failed: (code, message) => this.showWaiting({ code, message }),
       },
       this.following.signal,
     )
   }
 
-  private waitOn(told: Notice | undefined): void {
-    if (this.joined) return
-    // the place says it already, and for as long as it is so
-    const notice = this.place.disrupted && told?.code === "agent_unavailable" ? undefined : told
+  private showWaiting(latest: Notice | undefined): void {
+    if (this.connecting) return
+    // redundant while the place itself shows the disruption
+    const notice = this.place.disrupted && latest?.code === "agent_unavailable" ? undefined : latest
     this.show({ name: "waiting", place: this.place, link: this.link, notice })
   }
 
-  private callUp(startBefore: number): void {
-    // Told again after a reconnection, perhaps by a clock that was measured again.
-    const told = this.state.name === "your-turn" && !(Math.abs(this.state.startBefore - startBefore) > CLOCK_TOLERANCE)
-    if (told || this.joined) return
+  private showYourTurn(startBefore: number): void {
+    // After a reconnect the same start call may be sent again, with a slightly different clock correction.
+    const repeated =
+      this.state.name === "your-turn" && !(Math.abs(this.state.startBefore - startBefore) > CLOCK_TOLERANCE)
+    if (repeated || this.connecting) return
     this.show({ name: "your-turn", since: Date.now(), startBefore, starting: false, notice: undefined })
     if (!Number.isNaN(startBefore)) {
       window.setTimeout(() => this.refresh?.(), startBefore - Date.now() + WINDOW_GRACE)
@@ -183,48 +184,48 @@ export class Visit {
     } catch (error) {
       return backTo(error instanceof NoSound ? error.problem : "no-answer")
     }
-    if (this.over || this.state.name !== "your-turn") return
+    if (this.isOver || this.state.name !== "your-turn") return
     try {
-      await this.connect(await this.gate.start(ticket, never))
+      await this.connect(await this.gate.start(ticket, neverAborted))
     } catch (error) {
-      if (this.over || this.joined) return
+      if (this.isOver || this.connecting) return
       if (!(error instanceof Refusal)) return backTo("no-answer")
       if (error.status === 404 || error.status === 410) return this.end("missed", error.message)
       if (error.code === "draining") return this.startElsewhere(error)
       if (error.status !== 409) return this.refuse(error)
-      // The session is on its way to the open connection.
-      if (error.code !== "start_in_progress") this.waitOn({ code: error.code, message: error.message })
+      // The session will arrive on the push connection.
+      if (error.code !== "start_in_progress") this.showWaiting({ code: error.code, message: error.message })
     }
   }
 
-  /** The gate that was asked is going away, and the turn is not over: whoever asks again is answered by another one. */
+  /** The instance is shutting down and the turn is still open: retries the start, which reaches another instance. */
   private async startElsewhere({ retryAfter = 1 }: Refusal): Promise<void> {
     await this.pause(retryAfter * 1_000)
-    if (this.over || this.state.name !== "your-turn") return
+    if (this.isOver || this.state.name !== "your-turn") return
     this.show({ ...this.state, starting: false })
     await this.start()
   }
 
-  /** Opens the call; a second announcement of the same session is ignored, because its address is good once. */
+  /** Opens the call. A second announcement of the same session is ignored, because its URL can be used once. */
   private async connect(session: Session): Promise<void> {
-    if (this.over) {
+    if (this.isOver) {
       this.discard({ status: "started", session })
       return
     }
-    if (this.joined) return
-    this.joined = true
+    if (this.connecting) return
+    this.connecting = true
     this.following.abort()
     this.show({ name: "connecting", to: "agent" })
     let ready: Ready
     try {
-      // There already, but for a reload while the call was being started.
+      // Already open, except after a reload during the start.
       ready = await this.equipment.open()
     } catch {
       this.discard({ status: "started", session })
       this.end("no-sound", "")
       return
     }
-    if (this.over) {
+    if (this.isOver) {
       this.discard({ status: "started", session })
       return
     }
@@ -233,7 +234,7 @@ export class Visit {
     this.call = openCall(session, sound, source, {
       opened: () => {
         since = Date.now()
-        if (this.ticket !== undefined) tickets.forget(this.memory, this.ticket)
+        if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
         source.setMuted(false)
         this.show({ name: "in-call", since, muted: false, link: true, microphone: true })
       },
@@ -253,22 +254,22 @@ export class Visit {
     this.show({ ...this.state, muted })
   }
 
-  /** Stops waiting for the next attempt. */
+  /** Retries at once. */
   retry(): void {
     this.retryNow?.()
   }
 
-  /** Hangs up; false when there is no call. */
+  /** Hangs up; false if there is no call. */
   hangUp(): boolean {
-    if (this.over || this.call === undefined) return false
+    if (this.isOver || this.call === undefined) return false
     this.call.hangUp()
     return true
   }
 
-  /** Gives up whatever is held and forgets the visit; shows nothing. */
+  /** Releases everything and ends the visit, without showing a state. */
   leave(): void {
-    if (this.over) return
-    if (this.ticket !== undefined && !this.joined) this.gate.leave(this.ticket)
+    if (this.isOver) return
+    if (this.ticket !== undefined && !this.connecting) this.gate.leave(this.ticket)
     this.finish()
     this.call?.hangUp()
     this.retryNow?.()
@@ -281,7 +282,7 @@ export class Visit {
   }
 
   private end(reason: string, message: string, lasted?: number): void {
-    if (this.over) return
+    if (this.isOver) return
     this.finish()
     this.show({ name: "ended", reason, message, lasted })
   }
@@ -290,10 +291,10 @@ export class Visit {
     this.visit.abort()
     this.following.abort()
     this.equipment.close()
-    if (this.ticket !== undefined) tickets.forget(this.memory, this.ticket)
+    if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
   }
 
-  /** Gives back what an answer holds that nobody waits for any more. */
+  /** Releases the place or session of an answer that is no longer needed. */
   private discard(answer: Answer): void {
     if (answer.status === "queued") {
       this.gate.leave(answer.ticket)

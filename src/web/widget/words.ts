@@ -1,11 +1,11 @@
-/** The widget's sentences, where they depend on the state, and what a screen reader is told of it. */
+/** The widget's texts that depend on the state, and the announcements for screen readers. */
 
 import type { Notice, Place, VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 
 type State<Name extends VoiceAgentState["name"]> = Extract<VoiceAgentState, { readonly name: Name }>
 
-/** A span as people of that language say it: `40 seconds`, `3 minutes`. */
+/** A duration in words of a language: `40 seconds`, `3 minutes`. */
 export const span = (seconds: number, language: string): string => {
   const [count, unit] =
     seconds < 60
@@ -25,13 +25,13 @@ export const clock = (millis: number): string => {
   return parts.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, "0"))).join(":")
 }
 
-/** Like `clock`, but counts down to 0 and not past it, so that 0:00 means now. */
+/** Like `clock`, but rounded up and never below 0, so that 0:00 means now. */
 export const countdown = (millis: number): string => clock(Math.ceil(Math.max(0, millis) / 1_000) * 1_000)
 
 export const ahead = ({ position }: Place, say: Say): string =>
   position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
 
-/** How long it takes; nobody can tell while the voice agent cannot be reached. */
+/** The estimated wait; unknown while the voice agent cannot be reached. */
 export const estimate = ({ disrupted, estimatedWait }: Place, say: Say, language: string): string => {
   if (disrupted) return say("waiting.disrupted")
   return estimatedWait === undefined
@@ -54,12 +54,12 @@ export const refused = ({ code, message }: State<"refused">, say: Say): readonly
   say([`refused.${code}`, "refused.other"], { message }),
 ]
 
-export const notice = (told: Notice | undefined, say: Say): string =>
-  told === undefined
+export const notice = (given: Notice | undefined, say: Say): string =>
+  given === undefined
     ? ""
-    : say([`notice.${told.code}`, `no-microphone.${told.code}`, "notice.other"], { message: told.message })
+    : say([`notice.${given.code}`, `no-microphone.${given.code}`, "notice.other"], { message: given.message })
 
-/** What a screen reader is told; the same text twice is told once, so nothing that ticks is in it. */
+/** The announcement of a state. It contains no running times, so that it is announced only once. */
 export const announcement = (state: VoiceAgentState, say: Say): string => {
   switch (state.name) {
     case "idle":

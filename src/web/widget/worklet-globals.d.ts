@@ -1,4 +1,4 @@
-/** What an AudioWorklet's global scope has beyond the page's; TypeScript's DOM library leaves it out. */
+/** Declarations of the AudioWorklet global scope, which TypeScript's DOM library lacks. */
 
 declare const sampleRate: number
 
@@ -13,7 +13,7 @@ declare function registerProcessor<Options>(
   processor: new (options: Options) => AudioWorkletProcessor,
 ): void
 
-/** The built `worklet.ts` as text: vite.config.ts makes it. */
+/** The built `worklet.ts` as text, provided by vite.config.ts. */
 declare module "virtual:worklet" {
   const code: string
   export default code

@@ -1,7 +1,7 @@
 /**
- * Runs on the audio thread, where all work on samples is done. `voicegate-capture` takes what the microphone gives at the
- * device's rate and posts it in frames of 20 ms in the session's format, each with its loudness; `voicegate-playback` plays
- * the bytes posted to it and posts the loudness of what is heard.
+ * Processes samples on the audio thread. `voicegate-capture` converts the microphone's audio from the device's rate to the session's format
+ * and posts it in frames of 20 ms, each with its loudness. `voicegate-playback` plays the bytes posted to it and posts their
+ * loudness.
  */
 import { type AudioFormat, Decoder, encode, Framer, frameSamples, loudness } from "./format.ts"
 import { JitterBuffer } from "./jitter.ts"
@@ -11,14 +11,14 @@ export interface ProcessorOptions {
   readonly processorOptions: AudioFormat
 }
 
-/** What is posted for each frame. */
+/** The message posted for each frame. */
 export interface Captured {
   readonly frame: ArrayBuffer
   /** 0 to 1 */
   readonly loudness: number
 }
 
-/** How often the loudness of what is played is posted, in seconds. */
+/** How often the loudness of played audio is posted, in seconds. */
 const REPORT_EVERY = 0.05
 
 class Capture extends AudioWorkletProcessor {
@@ -33,9 +33,9 @@ class Capture extends AudioWorkletProcessor {
     this.framer = new Framer(frameSamples(processorOptions))
   }
 
-  /** Writes nothing to the output, which is only there so that it is run. */
+  /** Leaves the output silent; the output exists only so that the processor runs. */
   process(inputs: ReadonlyArray<ReadonlyArray<Float32Array>>): boolean {
-    // Without a source there is no channel; with one it is mono, because the node asks for that.
+    // Without a source there is no channel; with one it is mono, as the node requires.
     const channel = inputs[0]?.[0]
     if (channel === undefined) return true
     for (const samples of this.framer.push(this.resampler.push(channel))) {

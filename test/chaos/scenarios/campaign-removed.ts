@@ -2,7 +2,7 @@
  * A campaign is taken out of the settings while tickets wait and calls run: two gates are started anew without it, one after the
  * other, and later with it again. The platform tells all ends to the gate that has it no more.
  */
-import { UNSERVED_MILLIS } from "../../../src/gatekeeper/removed.ts"
+import { UNSERVED_MILLIS } from "../../../src/gatekeeper/removed-campaigns.ts"
 import type { Environment } from "../../e2e/support/gate.ts"
 import { type Answer, ask, field, textOf } from "../../e2e/support/http.ts"
 import { eventually } from "../../support/process.ts"

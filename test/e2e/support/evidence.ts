@@ -1,5 +1,5 @@
 /**
- * What a run saw, for whoever wants to read it: with `EVIDENCE=<directory>` every exchange and measurement that a test
+ * Evidence of a run: with `EVIDENCE=<directory>` every exchange and measurement that a test
  * notes is appended to `<directory>/<topic>.txt`; without it nothing is written.
  */
 import { appendFileSync, mkdirSync } from "node:fs"

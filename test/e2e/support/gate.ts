@@ -1,6 +1,6 @@
 /**
  * The built gate as a process of its own, with settings from its environment alone, on a free port of 127.0.0.1. It dies
- * with the test process. Whoever stops it learns whether it wrote a secret or a ticket anywhere.
+ * with the test process. Stopping it checks that it wrote no secret and no ticket anywhere.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -131,13 +131,13 @@ export interface Gate extends Running {
   readonly url: string
   /** one request to a path of the gate; no answer may contain a secret */
   readonly ask: (method: string, path: string, options?: Ask) => Promise<Answer>
-  /** asks for a session as the caller with this address, which counts where the gate trusts its proxy */
+  /** requests a session as the caller with this address, if the gate trusts its proxy */
   readonly call: (address?: string, body?: unknown) => Promise<Answer>
   /** the platform's webhook */
   readonly sessionEnded: (sessionId: string) => Promise<Answer>
 }
 
-/** A machine that starts many at once takes its time. */
+/** Generous, because a machine that starts many processes at once is slow. */
 const LISTENS_WITHIN_MILLIS = 45_000
 
 const start = async (environment: Environment, args: ReadonlyArray<string>): Promise<Gate> => {

@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** the body as JSON; an empty object when it is none */
+  /** the body as JSON; an empty object if it is not JSON */
   readonly json: Readonly<Record<string, unknown>>
 }
 
@@ -42,7 +42,7 @@ export const judgeByItsDocument = async (url: string): Promise<void> => {
   documents.set(new URL(url).origin, document)
 }
 
-/** Throws where an answer is not what the gate's document says. */
+/** Throws if an answer does not match the gate's OpenAPI document. */
 const judge = (method: string, url: string, answer: Answer): void => {
   const { origin, pathname } = new URL(url)
   const objection = documents.get(origin)?.objection({ method, path: pathname, ...answer })
@@ -52,7 +52,7 @@ const judge = (method: string, url: string, answer: Answer): void => {
   )
 }
 
-/** Throws where an event of a gate's push channel is not what its document says. */
+/** Throws if an event of a gate's push channel does not match its OpenAPI document. */
 export const judgeEvent = (url: string, event: unknown): void => {
   const objection = documents.get(new URL(url).origin)?.eventObjection(event)
   if (objection === undefined) return

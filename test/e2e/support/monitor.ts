@@ -1,4 +1,4 @@
-/** Counts what instances ask of Redis, by MONITOR on a connection of its own. */
+/** Counts the Redis commands of instances, with MONITOR on a separate connection. */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
@@ -6,7 +6,7 @@ import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 import { eventually } from "../../support/process.ts"
 import type { RedisServer } from "../../support/redis.ts"
 
-/** What runs beside the requests: the sweep, and what keeps connections and the clock. */
+/** Commands of background tasks: the sweep, connection checks and the clock. */
 const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
@@ -22,7 +22,7 @@ const makeNames = () => {
   const scripts = new Map<string, string>()
   return (line: string): string | undefined => {
     const [, client, command = "", first = ""] = LINE.exec(line) ?? []
-    // what a script did inside is no round trip
+    // commands inside a script are not round trips
     if (client === undefined || client === "lua") return undefined
     switch (command.toLowerCase()) {
       case "eval": {

@@ -1,4 +1,4 @@
-/** What the gate talks to, answering by script: the voice-agent platform, and a provider of IP intelligence. */
+/** Scripted fakes of the voice-agent platform and of a provider of IP intelligence. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 
@@ -31,7 +31,7 @@ const read = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString()
 }
 
-/** What a server does with a request: answers, breaks the connection, or leaves it open for ever. */
+/** How a server handles a request: answers, breaks the connection, or never answers. */
 export type Scripted = { readonly status: number; readonly body: unknown } | "reset" | "hang"
 
 const carryOut = (scripted: Scripted, response: ServerResponse): void => {

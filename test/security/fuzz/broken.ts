@@ -1,15 +1,15 @@
-/** Requests that are no HTTP, or two things at once: what a proxy in front may read in another way (request smuggling). */
+/** Malformed or ambiguous requests, which a proxy in front may parse differently (request smuggling). */
 import { spoilText } from "../../fuzz/mutate.ts"
 import type { Chance } from "../../simulation/chance.ts"
 import { http } from "./wire.ts"
 
 const POST = "POST /api/session/request HTTP/1.1\r\nHost: gate.example\r\nContent-Type: application/json\r\n"
-/** If the server ever takes this for a request of its own, its access log says so. */
+/** If the server ever parses this as a separate request, its access log shows it. */
 export const SMUGGLED = "/smuggled"
 const HIDDEN = `GET ${SMUGGLED} HTTP/1.1\r\nHost: gate.example\r\n\r\n`
 const CHUNK = `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`
 
-/** Framings of which two readers could make different requests; each must be refused, or read in the safe way. */
+/** Framings that two parsers could read as different requests; each must be refused or read in the safe way. */
 export const SMUGGLING: Readonly<Record<string, string>> = {
   "content-length and chunked": `${POST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNK}`,
   "chunked and content-length": `${POST}Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n${HIDDEN}`,

@@ -1,4 +1,4 @@
-/** Upgrades, right and wrong, and what is said after them: frames that break rules, records that are none of SignalR's. */
+/** Valid and invalid upgrades, followed by frames that violate the protocol and records that are not SignalR's. */
 import { spoil } from "../../fuzz/mutate.ts"
 import type { Chance } from "../../simulation/chance.ts"
 import { hostileFrames, textFrame } from "./frames.ts"
@@ -42,7 +42,7 @@ const RECORDS = [
   { type: 99 },
 ]
 
-/** What a hub's client says: a handshake or none, records or parts of them, several in a frame or one in several. */
+/** Messages of a hub's client: a handshake or none, whole or partial records, several in a frame or one in several. */
 const hubTalk = (chance: Chance, known: Known): Buffer => {
   const said: Array<string> = chance.percent(80) ? [`{"protocol":"json","version":1}${END}`] : []
   for (let n = chance.below(6); n > 0; n--) {

@@ -70,7 +70,7 @@ export class Kept {
   }
 }
 
-/** How long a server may take to begin an answer before it is told that nothing more will come. */
+/** How long a server may take to start its answer before the request's side is closed. */
 const ANSWER_MILLIS = 100
 
 /**

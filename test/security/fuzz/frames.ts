@@ -1,4 +1,4 @@
-/** What a client of a WebSocket may send that a good one never would: RFC 6455's frames, bent one rule at a time. */
+/** Invalid WebSocket frames, each of which violates one rule of RFC 6455. */
 import type { Chance } from "../../simulation/chance.ts"
 
 interface Frame {
@@ -8,7 +8,7 @@ interface Frame {
   /** the three reserved bits, 0 to 7 */
   readonly reserved?: number
   readonly masked?: boolean
-  /** what the frame claims to hold, when that is a lie */
+  /** the declared length, if it is false */
   readonly claims?: bigint
 }
 

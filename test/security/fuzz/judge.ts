@@ -1,4 +1,4 @@
-/** What no answer may be, and no line of output may hold, whatever was asked. */
+/** The oracle: properties that every answer and every line of output must have. */
 import type { Case } from "./cases.ts"
 import type { Credentials } from "./known.ts"
 import type { Response } from "./reader.ts"
@@ -15,7 +15,7 @@ const INJECTED = /\r\nset-cookie: a=b/
 
 export const codeOf = (body: string): string => /"code":"([^"]*)"/.exec(body)?.[1] ?? ""
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** The violation in an answer; undefined if there is none. */
 export const wrongAnswer = (
   { method, to }: Pick<Case, "method" | "to">,
   { body, head, status }: Response,
@@ -49,12 +49,12 @@ const ENTRY = ["time", "level", "message", "id", "method", "path", "status", "ou
 /** How many refusals had no line of their own. */
 const COUNT = /^\{"time":"[^"]+","level":"info","message":"refusals left out","count":\d+\}$/
 const SAID = /^time,level,message(,annotations)?(,spans)?(,cause)?$/
-/** What node's inspector writes. */
+/** The output of node's inspector. */
 const PROSE = /^Debugger |^For help, see: |^\s*$/
 const BAD =
   /A request failed|unhandled|uncaught|heap out of memory|MaxListenersExceeded|DeprecationWarning|\bat .+:\d+:\d+/i
 
-/** What is wrong with a line of output; undefined when nothing is. */
+/** The violation in a line of output; undefined if there is none. */
 export const wrongLine = (line: string, { secrets }: Pick<Credentials, "secrets">): string | undefined => {
   if (secrets.some((secret) => line.includes(secret))) return "a secret was written"
   if (line.startsWith("{")) {

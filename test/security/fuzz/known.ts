@@ -1,4 +1,4 @@
-/** What a stranger could have learned so far: credentials that he was given, and ids that answers named. */
+/** What an attacker could have learned so far: credentials that he was given, and ids that answers contained. */
 import type { Chance } from "../../simulation/chance.ts"
 
 /** The last few of many. */

@@ -1,6 +1,6 @@
 /**
- * Clients that do next to nothing, and hold a connection for it. Each opens, sends what it sends, and never closes: how long
- * the server lets it is what is measured.
+ * Slow clients that hold connections. Each connects, sends its data and never closes: the test measures how long
+ * the server allows that.
  */
 import { createConnection } from "node:net"
 import { frame } from "./frames.ts"
@@ -15,7 +15,7 @@ export interface Patient {
 
 const HEAD = "POST /api/session/request HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
 
-/** What each sends at once, and then again and again. */
+/** The data that each sends first, and then repeatedly. */
 const SHAPES: Readonly<Record<string, { readonly first: Buffer | string; readonly again?: Buffer | string }>> = {
   silence: { first: "" },
   "headers, a letter a second": { first: `${HEAD}x-slow: `, again: "a" },

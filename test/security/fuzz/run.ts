@@ -22,7 +22,7 @@ export interface Options {
   readonly samples?: number
   /** what else is done to them meanwhile; the run waits for it */
   readonly alongside?: (targets: Targets) => Promise<void>
-  /** called now and then, for whoever watches */
+  /** called regularly with the progress */
   readonly onProgress?: (text: string) => void
 }
 
@@ -54,7 +54,7 @@ export interface Report {
   readonly descriptors: Readonly<Record<"gate" | "platform", readonly [before: number, after: number]>>
 }
 
-/** So many findings are kept; more would say the same. */
+/** Maximum findings kept. */
 const MOST_FINDINGS = 50
 const PIPELINED = 8
 

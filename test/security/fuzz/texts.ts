@@ -112,7 +112,7 @@ export const hostileHeader = (chance: Chance): readonly [string, string] => [
   chance.pick(...VALUES),
 ]
 
-/** One of few addresses, so that what is kept of each is bounded; some ask so often that they are limited. */
+/** One of a few addresses, so that the state kept for them is bounded; some send so many requests that they are limited. */
 export const forwardedFor = (chance: Chance): string => {
   const busy = chance.percent(10)
   const n = chance.below(256)

@@ -1,4 +1,4 @@
-/** Requests as bytes, with nothing checked: what a library would refuse to send. */
+/** Requests as bytes, without validation, also those that a library would refuse to send. */
 
 export type Header = readonly [name: string, value: string]
 
@@ -11,7 +11,7 @@ export const http = (method: string, target: string, headers: ReadonlyArray<Head
   return content === undefined ? head : Buffer.concat([head, content])
 }
 
-/** A WebSocket's upgrade that is right but for what is changed. */
+/** A valid WebSocket upgrade, with overrides. */
 export const upgrade = (target: string, changed: Readonly<Record<string, string | undefined>> = {}): Buffer => {
   const headers: Record<string, string | undefined> = {
     connection: "Upgrade",

@@ -1,4 +1,4 @@
-/** The account of whoever is signed in: its password, and where it is signed in. */
+/** The signed-in user's account: password and sessions. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Account, SignInEntry } from "../../../platform/http/dashboard/shapes.ts"

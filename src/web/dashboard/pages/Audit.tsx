@@ -1,4 +1,4 @@
-/** Who made, changed and revoked what. */
+/** The audit log: who created, changed and revoked what. */
 import type { JSX } from "preact"
 import type { AuditEntry } from "../../../platform/http/dashboard/shapes.ts"
 import { api } from "../client.ts"

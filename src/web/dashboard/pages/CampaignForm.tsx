@@ -1,4 +1,4 @@
-/** Adds or edits a web campaign, with where its session-ended goes. What is stored in secret is kept unless typed anew. */
+/** Adds or edits a web campaign and its session-ended webhook. Stored secrets are kept unless new ones are entered. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business, Campaign } from "../../../platform/http/dashboard/shapes.ts"

@@ -1,4 +1,4 @@
-/** Session-ended webhooks: what was taken, what is tried again and when, and what was given up. */
+/** Session-ended webhooks: delivered, waiting for a retry, and given up. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Delivery } from "../../../platform/http/dashboard/shapes.ts"

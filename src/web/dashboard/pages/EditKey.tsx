@@ -1,4 +1,4 @@
-/** Changes what a key that is in use may do. Its secret stays. */
+/** Changes the permissions of an existing key. Its secret stays the same. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { ApiKey } from "../../../platform/http/dashboard/shapes.ts"

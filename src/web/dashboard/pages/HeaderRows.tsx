@@ -1,4 +1,4 @@
-/** The headers that a webhook carries. A stored value is never shown: it is kept until another is typed. */
+/** The headers of a webhook. A stored value is never shown, and is kept unless a new one is entered. */
 import type { JSX } from "preact"
 import { Field, Group } from "../parts/form.tsx"
 import type { HeaderDraft } from "./campaign-draft.ts"

@@ -1,4 +1,4 @@
-/** The one time that a key's secret is seen. Nothing keeps it: it is gone with this dialog. */
+/** Shows a key's secret, once. It is not stored and is gone when the dialog closes. */
 import type { JSX } from "preact"
 import { useId, useState } from "preact/hooks"
 import type { CreatedApiKey } from "../../../platform/http/dashboard/shapes.ts"

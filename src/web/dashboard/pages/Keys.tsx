@@ -1,4 +1,4 @@
-/** API keys: what each may do and when it was used last; adding one, revoking one. */
+/** API keys with their permissions and last use; adds and revokes them. */
 import { Effect } from "effect"
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"

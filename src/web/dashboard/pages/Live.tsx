@@ -1,4 +1,4 @@
-/** What runs at this moment, and how much of the account's concurrency that takes. */
+/** The running sessions, and how much of the account's concurrency they use. */
 import type { JSX } from "preact"
 import type { LiveSession } from "../../../platform/http/dashboard/shapes.ts"
 import { api } from "../client.ts"
@@ -61,7 +61,7 @@ export const Live = (): JSX.Element => {
   )
 }
 
-/** @param ahead how far the platform's clock is from this machine's, in milliseconds */
+/** @param ahead how far the platform's clock is ahead of this machine's, in milliseconds */
 const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSession>> => [
   {
     title: "State",
@@ -93,7 +93,7 @@ const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSessio
   },
 ]
 
-/** How long ago by the platform's clock, of which this machine's need only count on what has passed since the answer. */
+/** The time since then by the platform's clock; this machine's clock only measures the time since the answer. */
 const Since = ({ at, ahead }: { readonly at: number; readonly ahead: number }): JSX.Element => (
   <span class="figures">{words.span(useNow(1_000) + ahead - at)}</span>
 )

@@ -1,4 +1,4 @@
-/** Adds a key: what it may do, then its secret, once. */
+/** Adds a key: asks for its permissions, then shows its secret once. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business, CreatedApiKey, Permission } from "../../../platform/http/dashboard/shapes.ts"

@@ -1,4 +1,4 @@
-/** Changes the password of whoever is signed in, who has to know the current one. */
+/** Changes the signed-in user's password; requires the current one. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import { api } from "../client.ts"
@@ -6,7 +6,7 @@ import { useAction } from "../parts/action.ts"
 import { announce } from "../parts/announce.ts"
 import { Field, Form, Problem } from "../parts/form.tsx"
 
-/** As the platform has it (`Passwords.ts`). */
+/** The platform's minimum length (`Passwords.ts`). */
 const SHORTEST = 12
 
 interface Errors {

@@ -1,4 +1,4 @@
-/** What a key is for: three boxes, each with what it opens. */
+/** The permissions of a key: three checkboxes, each with its explanation. */
 import type { JSX } from "preact"
 import type { Permission } from "../../../platform/http/dashboard/shapes.ts"
 import { Choice, Group } from "../parts/form.tsx"

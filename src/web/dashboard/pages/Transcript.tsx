@@ -1,4 +1,4 @@
-/** One conversation, turn by turn; while it runs it grows. */
+/** The transcript of a conversation, updated while it runs. */
 import type { JSX } from "preact"
 import { api } from "../client.ts"
 import { Id } from "../parts/Copy.tsx"

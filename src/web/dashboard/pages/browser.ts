@@ -1,4 +1,4 @@
-/** What a browser says of itself, in two words that its user knows. A guess, for people only. */
+/** A short name of a browser and its system, guessed from its user agent. For display only. */
 
 const BROWSERS: ReadonlyArray<readonly [name: string, sign: RegExp]> = [
   ["Edge", /\bEdg(A|iOS)?\//],

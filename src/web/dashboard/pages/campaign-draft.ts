@@ -1,18 +1,18 @@
-/** A web campaign while it is edited: what is typed, what is wrong with it, and what is sent. */
+/** A web campaign being edited: its input, the validation of it, and the request. */
 import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "../../../platform/call-length.ts"
 import type { Campaign, CampaignInput } from "../../../platform/http/dashboard/shapes.ts"
 
 export interface HeaderDraft {
-  /** of the row on the page */
+  /** identifies the row on the page */
   readonly id: number
   readonly name: string
-  /** undefined keeps what is stored */
+  /** undefined keeps the stored value */
   readonly value: string | undefined
 }
 
 export interface Draft {
   readonly name: string
-  /** the longest call, in minutes, as it is typed */
+  /** the maximum call length in minutes, as typed */
   readonly minutes: string
   readonly hooked: boolean
   readonly url: string

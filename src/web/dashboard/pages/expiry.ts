@@ -1,4 +1,4 @@
-/** When a new key ends. */
+/** The expiry of a new key. */
 
 export type Expiry = "never" | "30" | "90" | "365" | "date"
 
@@ -13,9 +13,9 @@ export const EXPIRIES: ReadonlyArray<{ readonly value: Expiry; readonly label: s
 const DAY_MILLIS = 86_400_000
 
 /**
- * Milliseconds since 1970, null for never, undefined when the choice is none or past.
+ * Milliseconds since 1970, null for never, undefined if nothing valid is chosen or the date is past.
  *
- * @param date `2027-01-31`, of which the key still works to its end where the user is
+ * @param date such as `2027-01-31`; the key is valid until the end of that day in the user's time zone
  */
 export const expiresAt = (expiry: Expiry, date: string, now: number): number | null | undefined => {
   if (expiry === "never") return null

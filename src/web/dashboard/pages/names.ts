@@ -1,11 +1,11 @@
-/** The names behind ids, for lists that show both. */
+/** Resolves ids to names, for lists that show both. */
 import type { Business } from "../../../platform/http/dashboard/shapes.ts"
 import { api } from "../client.ts"
 import type { Option } from "../parts/Filter.tsx"
 import { useLoad } from "../parts/load.ts"
 
 export interface Names {
-  /** the id itself when there is no name for it any more */
+  /** the id itself if it no longer has a name */
   readonly business: (id: string) => string
   readonly campaign: (id: string) => string
   readonly businesses: ReadonlyArray<Option>

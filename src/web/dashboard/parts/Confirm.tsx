@@ -1,4 +1,4 @@
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation of an irreversible action. */
 import type { ComponentChildren, JSX } from "preact"
 import type { Call } from "../client.ts"
 import { useAction } from "./action.ts"
@@ -15,7 +15,7 @@ export const Confirm = <A,>({
   children,
 }: {
   readonly title: string
-  /** what the button says, and what it says while it is done */
+  /** the button's label, and its label while in progress */
   readonly action: string
   readonly doing: string
   readonly request: () => Call<A>

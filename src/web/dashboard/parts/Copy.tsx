@@ -1,11 +1,11 @@
-/** Puts a text on the clipboard, and says that it did. */
+/** Copies a text to the clipboard, and announces it. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import { announce } from "./announce.ts"
 
 const SHOWN_MILLIS = 2_000
 
-/** @param what is copied, for the button's name and for what is said */
+/** @param what names the copied text, for the button's label and the announcement */
 export const Copy = ({
   text,
   what,
@@ -14,7 +14,7 @@ export const Copy = ({
 }: {
   readonly text: string
   readonly what: string
-  /** a button of its own, instead of one beside a text */
+  /** a standalone button, instead of one beside a text */
   readonly loud?: boolean
   readonly onCopied?: () => void
 }): JSX.Element => {
@@ -26,7 +26,7 @@ export const Copy = ({
   }, [state])
   const copy = async (): Promise<void> => {
     try {
-      // Only a page on https or on this machine has a clipboard.
+      // Only pages on https or localhost have a clipboard.
       await navigator.clipboard.writeText(text)
       setState("copied")
       announce(`Copied ${what}.`)
@@ -49,7 +49,7 @@ export const Copy = ({
   )
 }
 
-/** An id, whole, with its button. */
+/** A full id with its copy button. */
 export const Id = ({ id, what }: { readonly id: string; readonly what: string }): JSX.Element => (
   <span class="id">
     <code>{id}</code>

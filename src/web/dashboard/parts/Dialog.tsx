@@ -1,6 +1,6 @@
 /**
- * A dialog over the page. The browser keeps the focus inside and gives it back to what opened it; Escape closes it,
- * unless it must not get lost.
+ * A modal dialog. The browser keeps focus inside and restores it afterwards. Escape closes it, unless its content must not get
+ * lost.
  */
 import type { ComponentChildren, JSX } from "preact"
 import { useId, useLayoutEffect, useRef } from "preact/hooks"
@@ -13,7 +13,7 @@ export const Dialog = ({
 }: {
   readonly title: string
   readonly onClose: () => void
-  /** Escape does not close it: only its own buttons do. */
+  /** only its buttons close it, not Escape */
   readonly keep?: boolean
   readonly children: ComponentChildren
 }): JSX.Element => {
@@ -22,7 +22,7 @@ export const Dialog = ({
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    // Closed before it is taken away: a dialog that is only removed gives no focus back.
+    // Closed before it is removed, because removing alone does not restore focus.
     return () => dialog?.close()
   }, [])
   return (

@@ -1,4 +1,4 @@
-/** Narrows a list down; what is chosen is in the address. */
+/** A filter of a list; the choice is in the URL. */
 import type { JSX } from "preact"
 import { useId } from "preact/hooks"
 import { go, href, type Route } from "../router.ts"
@@ -8,7 +8,7 @@ export interface Option {
   readonly label: string
 }
 
-/** @param name the parameter of the address; the others of `filter` stay */
+/** @param name the URL parameter; the other parameters in `filter` are kept */
 export const Filter = ({
   label,
   name,
@@ -30,7 +30,7 @@ export const Filter = ({
         id={id}
         value={filter[name] ?? ""}
         onChange={({ currentTarget }) =>
-          // Another filter begins at its first page.
+          // A new filter starts at its first page.
           go(href(route.page, undefined, { ...filter, [name]: currentTarget.value }))
         }
       >

@@ -1,11 +1,11 @@
-/** Goes through a list page by page. The cursor is in the address, so a reload and the back button stay on the page. */
+/** Pagination. The cursor is in the URL, so that a reload and the back button keep the page. */
 import type { JSX } from "preact"
 import type { Page } from "../../../platform/http/dashboard/shapes.ts"
 import { href, type Route } from "../router.ts"
 
 const PAGE = 20
 
-/** The page of a list that the address asks for. */
+/** The page of a list that the URL names. */
 export const pageOf = ({
   query,
 }: Route): { readonly limit: number; readonly next?: string; readonly previous?: string } => {
@@ -17,7 +17,7 @@ export const pageOf = ({
   }
 }
 
-/** Links to the pages beside this one; `filter` is kept. */
+/** Links to the previous and next pages, which keep `filter`. */
 export const Pager = ({
   route,
   of,

@@ -1,9 +1,9 @@
-/** A loaded value, or what there is to say while there is none. */
+/** A loaded value, or a loading or error message while there is none. */
 import type { ComponentChildren, JSX } from "preact"
 import * as words from "../words.ts"
 import type { Loaded } from "./load.ts"
 
-/** @param what is being loaded, for the text while it is */
+/** @param what names the value, for the loading message */
 export const Show = <A,>({
   of,
   what,
@@ -50,7 +50,7 @@ export const Show = <A,>({
   )
 }
 
-/** A list with nothing in it: why, and what to do. */
+/** An empty list: why it is empty, and what to do. */
 export const Empty = ({
   title,
   children,

@@ -1,13 +1,13 @@
 /**
- * Rows and columns on a wide page, a card for each row on a narrow one. The roles are written out because some browsers forget
- * them when a table is laid out otherwise.
+ * A table on a wide page, a card for each row on a narrow one. The roles are explicit because some browsers drop them if the layout of a
+ * table is changed by CSS.
  */
 import type { ComponentChildren, JSX } from "preact"
 
 export interface Column<A> {
   readonly title: string
   readonly cell: (item: A) => ComponentChildren
-  /** its title is for screen readers only, such as the one of buttons */
+  /** the title is only for screen readers, such as that of a column of buttons */
   readonly untitled?: boolean
 }
 
@@ -20,7 +20,7 @@ export const Table = <A extends { readonly id: string }>({
   readonly caption: string
   readonly columns: ReadonlyArray<Column<A>>
   readonly items: ReadonlyArray<A>
-  /** rows of what is over */
+  /** rows of items that have ended */
   readonly dim?: (item: A) => boolean
 }): JSX.Element => (
   // biome-ignore-start lint/a11y/noRedundantRoles: see above

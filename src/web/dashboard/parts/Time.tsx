@@ -1,9 +1,9 @@
-/** A time: how long ago on the page, the exact one on hover. */
+/** A relative time, with the exact time on hover. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import * as words from "../words.ts"
 
-/** This machine's clock, drawn again now and then. */
+/** This machine's time, updated regularly. */
 export const useNow = (everyMillis: number): number => {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

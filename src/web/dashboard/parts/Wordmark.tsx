@@ -1,4 +1,4 @@
-/** Whose page this is. */
+/** The product's name and logo. */
 import type { JSX } from "preact"
 import mark from "../../shared/favicon.svg"
 

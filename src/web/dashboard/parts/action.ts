@@ -1,4 +1,4 @@
-/** Something the user asked for: whether it is under way, and why it failed. A second press meanwhile does nothing. */
+/** An action of the user: whether it is in progress, and why it failed. While in progress, it cannot be started again. */
 import { Result } from "effect"
 import { useRef, useState } from "preact/hooks"
 import { type Call, call, type Failure } from "../client.ts"
@@ -6,7 +6,7 @@ import { type Call, call, type Failure } from "../client.ts"
 export interface Action {
   readonly busy: boolean
   readonly failure: Failure | undefined
-  /** Runs `done` with what was answered. */
+  /** Runs `done` with the result. */
   readonly run: <A>(request: Call<A>, done: (value: A) => void) => Promise<void>
 }
 

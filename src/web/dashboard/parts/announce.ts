@@ -1,7 +1,7 @@
-/** Tells a screen reader what happened. The region stands in the page from its start, or nobody listens to it. */
+/** Announces a message to screen readers, in a live region that exists from the start, because later ones may be ignored. */
 export const announce = (text: string): void => {
   const region = document.querySelector("#said")
   if (region === null) return
-  // The same words twice are otherwise no change.
+  // Otherwise repeating the same message would be no change.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text
 }

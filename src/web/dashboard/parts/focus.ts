@@ -1,8 +1,8 @@
-/** Keeps the keyboard's place: when what had the focus is gone, it goes on at the page's heading and not at the top. */
+/** Moves focus to the page's heading when the focused element is removed, instead of to the top of the page. */
 
 export const focusHeading = (): void => document.querySelector<HTMLElement>("main h1")?.focus()
 
-/** A button that did its work may be gone with it, such as the one that revoked a key. */
+/** Watches for removed elements, such as the button that revoked a key. */
 export const watchFocus = (): void => {
   let last: Element | null = null
   document.addEventListener("focusin", ({ target }) => {

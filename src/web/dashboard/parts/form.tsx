@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
 import type { Failure } from "../client.ts"
 import * as words from "../words.ts"
 
-/** What a field gives the control inside it. */
+/** The attributes that a field passes to its control. */
 export interface Control {
   readonly id: string
   readonly "aria-describedby": string | undefined
@@ -42,7 +42,7 @@ export const Field = ({
   )
 }
 
-/** A choice of several controls under one name. */
+/** A group of controls with one label. */
 export const Group = ({
   label,
   error,
@@ -66,7 +66,7 @@ export const Group = ({
   )
 }
 
-/** A radio button or a tick, with what it means. */
+/** A radio button or checkbox with its explanation. */
 export const Choice = ({
   label,
   hint,
@@ -93,7 +93,7 @@ export const Choice = ({
   )
 }
 
-/** Why what was asked for was not done. */
+/** The error message of a failed action. */
 export const Problem = ({ of }: { readonly of: Failure | undefined }): JSX.Element | null =>
   of === undefined ? null : (
     <p class="error" role="alert">
@@ -101,7 +101,7 @@ export const Problem = ({ of }: { readonly of: Failure | undefined }): JSX.Eleme
     </p>
   )
 
-/** A form that the page handles itself; `errors` changing brings the focus to the first field that has one. */
+/** A form that is handled in the page. When `errors` changes, focus moves to the first invalid field. */
 export const Form = ({
   onSubmit,
   errors,
@@ -110,7 +110,7 @@ export const Form = ({
 }: {
   readonly onSubmit: () => void
   readonly errors: object
-  /** what has the focus at first; left to the browser when absent */
+  /** selector of the control with initial focus; left to the browser when absent */
   readonly start?: string
   readonly children: ComponentChildren
 }): JSX.Element => {
@@ -122,7 +122,7 @@ export const Form = ({
     control?.focus()
     started.current = document.activeElement === control
   }
-  // At once, so that no key is lost; and when that is too early, because the dialog around it opens only then.
+  // In the layout effect, so that no key press is lost; and again later, because a surrounding dialog may open only then.
   useLayoutEffect(begin, [])
   useEffect(begin, [])
   useEffect(() => {

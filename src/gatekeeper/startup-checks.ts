@@ -1,6 +1,6 @@
 /**
- * What `check` finds of platform and IP provider, in the log of every gate that starts: a wrong campaign, region or key is said
- * before a caller meets it. The gate starts meanwhile, since a platform that is away may come back.
+ * Runs the checks of the command `check` on platform and IP provider when a gate starts, and logs the results, so that a wrong
+ * campaign, region or key is reported before a caller is affected. The gate starts anyway: an unavailable platform may recover.
  */
 import { Effect, Layer } from "effect"
 import { IpIntel } from "../IpIntel.ts"
@@ -19,10 +19,10 @@ const report = (campaign: Campaign, { says, state, subject }: Finding): Effect.E
   }
 }
 
-/** When it asks (ms after the start): the first requests to the platform load its HTTP client, for which readiness need not wait. */
-export const REPORT_MILLIS = 1_000
+/** Delay after the start (ms): the first request loads the HTTP client, which must not delay readiness. */
+export const CHECK_DELAY_MILLIS = 1_000
 
-/** Asks in the background, once. */
+/** Runs the checks once, in the background. */
 export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
     const platform = yield* PlatformApi
@@ -36,11 +36,11 @@ export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> 
             Effect.forEach(findings, (finding) => report(campaign, finding), { discard: true }),
           ),
         { discard: true },
-      ).pipe(Effect.delay(REPORT_MILLIS)),
+      ).pipe(Effect.delay(CHECK_DELAY_MILLIS)),
     )
     yield* intel.probe.pipe(
       Effect.catch(({ message }) => Effect.logError(`addresses: ${message}`)),
-      Effect.delay(REPORT_MILLIS),
+      Effect.delay(CHECK_DELAY_MILLIS),
       Effect.forkScoped,
     )
   }),

@@ -1,27 +1,27 @@
-/** How the gate's answers stand in the OpenAPI document: one schema and one set of headers for each status of an endpoint. */
+/** Describes the gate's answers for the OpenAPI document: one schema and one set of headers for each status of an endpoint. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { type Problem, problems } from "./problems.ts"
 
 type Fields = Schema.Struct.Fields
 
-/** What answers have, except those to an upgrade that is refused. */
-const usual = {
+/** Headers of every answer except a refused upgrade. */
+const commonHeaders = {
   "x-request-id": Schema.optionalKey(
-    Schema.String.annotate({ description: "The request's own where it is plain and short, else one of the gate's." }),
+    Schema.String.annotate({ description: "The request's own id if it is valid, else a generated one." }),
   ),
   "cache-control": Schema.optionalKey(Schema.Literal("no-store")),
   "x-content-type-options": Schema.optionalKey(Schema.Literal("nosniff")),
 }
 
-/** A success of this status. */
+/** A success with this status. */
 export const succeeds = <S extends Schema.Top>(status: number, schema: S, headers: Fields = {}) =>
-  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), { ...usual, ...headers })
+  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), { ...commonHeaders, ...headers })
 
-/** What any request may be answered, whatever it asks for. */
-const anywhere: ReadonlyArray<Problem> = [problems.hostNotAllowed, problems.gateClosed]
+/** Problems that any endpoint may answer with. */
+const commonProblems: ReadonlyArray<Problem> = [problems.hostNotAllowed, problems.gateClosed]
 
-/** The headers of several problems that share a status: required where all of them have it. */
+/** The headers of several problems with one status; a header is required if all of them have it. */
 const sharedHeaders = (some: ReadonlyArray<Problem>): Fields =>
   Object.fromEntries(
     some
@@ -32,9 +32,9 @@ const sharedHeaders = (some: ReadonlyArray<Problem>): Fields =>
 const describe = ({ codes, remark }: Problem): string =>
   [codes.map((code) => `\`${code}\``).join(", "), remark].filter((text) => text !== "").join(": ")
 
-/** The problems of an endpoint, and those of any. */
+/** The problems of an endpoint, and those common to all, by status. */
 export const refusals = (...own: ReadonlyArray<Problem>) => {
-  const all = [...own, ...anywhere]
+  const all = [...own, ...commonProblems]
   return [...new Set(all.map(({ status }) => status))]
     .sort((a, b) => a - b)
     .map((status) => {
@@ -43,7 +43,7 @@ export const refusals = (...own: ReadonlyArray<Problem>) => {
         HttpApiSchema.asJson({ contentType: "application/problem+json" }),
         HttpApiSchema.status(status),
       )
-      return HttpApiSchema.WithHeaders(body, { ...usual, ...sharedHeaders(some) }).annotate({
+      return HttpApiSchema.WithHeaders(body, { ...commonHeaders, ...sharedHeaders(some) }).annotate({
         description: some.map(describe).join("; "),
       })
     })

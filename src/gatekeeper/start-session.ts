@@ -1,6 +1,6 @@
 /**
- * Asks the platform for a session in the name of a held slot, and makes the slot what the answer says: live, given back, or held
- * where a session may run, while the ticket keeps its place.
+ * Starts a session at the platform for a held slot. Depending on the answer the slot becomes live, is given back, or stays held
+ * because a session may run; in the last case the ticket keeps its place.
  */
 import { createHash } from "node:crypto"
 import { Effect, Result, Schedule, type Scope } from "effect"
@@ -11,25 +11,25 @@ import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
-import type { Closing } from "./closing.ts"
 import { platformUnavailable } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
+import type { Shutdown } from "./shutdown.ts"
 import type { Steps } from "./steps.ts"
 
-/** How long a started session is kept for a store that is away for a moment, before the start is given up. */
+/** How a started session is bound while the store is unavailable, before the caller gets an error. */
 const BIND_RETRY = { schedule: Schedule.spaced(200), times: 25 }
 
-/** Until when it is bound without an answer to its caller: so long a start in doubt holds its slot. */
+/** How binding goes on after that: for as long as a start in doubt holds its slot. */
 const BIND_LATER = { schedule: Schedule.spaced(250), times: DOUBT_MILLIS / 250 }
-/** How a failed start is told to a store that is away. */
-const TELL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
+/** How a failed start is reported to the queue while the store is unavailable. */
+const FAIL_RETRY = { schedule: Schedule.spaced(250), times: START_LEASE_MILLIS / 250 }
 
-/** What is kept with a ticket until it starts: `from` is its caller's group, absent in tickets of older versions. */
+/** The data stored with a ticket until it starts; `from` is its caller's group, absent in tickets of older versions. */
 export interface StoredConfig extends SessionConfig {
   readonly from?: string
 }
 
-/** Reads it; undefined where that is not what a gate has written. */
+/** Parses stored data; undefined if it is not what a gate has written. */
 export const storedConfigOf = (data: string): StoredConfig | undefined => {
   try {
     const stored: StoredConfig | null = JSON.parse(data)
@@ -39,28 +39,28 @@ export const storedConfigOf = (data: string): StoredConfig | undefined => {
   }
 }
 
-/** The ticket's place after a start that failed; `busy` where the platform has no free slot, else it did not answer usefully. */
-export type Unstarted = Place & { readonly busy: boolean }
+/** The ticket's place after a failed start; `busy` if the platform has no free slot, otherwise it gave no usable answer. */
+export type NotStarted = Place & { readonly busy: boolean }
 
 /**
- * A session; or the ticket's place, because the platform has not started one. `unplaced` is done where the store did
- * not say whether the ticket has that place, and no session runs.
+ * Returns the session, or the ticket's place if the platform has not started one. `unplaced` runs if no session runs and the store
+ * failed, so that it is unknown whether the ticket got its place back.
  */
-export type Launch = (
+export type StartSession = (
   at: At,
   ticket: string,
   lease: string,
   stored: StoredConfig,
   unplaced?: Effect.Effect<void>,
-) => Effect.Effect<Result.Result<Started, Unstarted>, PlatformUnavailable | StoreUnavailable>
+) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
-const tooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
+const startTooSlow = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startTooSlow)
 
-export const ownFailure = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
+export const startFailed = (): PlatformUnavailable => platformUnavailable("unavailable", messages.startFailed)
 
 const misconfigured = (): PlatformUnavailable => platformUnavailable("rejected", messages.platformRejected, 60)
 
-/** What the queue makes of a platform that gave no usable answer: whether a session may run, and whether a caller can be the reason. */
+/** Classifies a platform failure for the queue: whether a session may run, and whether the caller's request may be the cause. */
 const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): StartFailure => {
   if (mayHaveHappened) return { _tag: "doubt" }
   switch (reason) {
@@ -75,126 +75,126 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
 }
 
 /**
- * By which the platform knows the caller of a ticket: the caller's own identifier, else one of the ticket's, so that its session can be
- * found in the platform's history. The ticket's id is a credential, so that only its hash goes out.
+ * The client identifier sent to the platform: the caller's own, or one derived from the ticket, so that the session can be found in
+ * the platform's history. Only a hash of the ticket's id is sent, because the id is a credential.
  */
 export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
   config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
 
-export const makeLaunch = (
+export const makeStartSession = (
   { step }: Steps,
   ids: SessionIds,
-  { inTime, isLate }: Closing,
-): Effect.Effect<Launch, never, FifoQueue | PlatformApi | Scope.Scope> =>
+  { beforeDeadline: inTime, isPastDeadline: isLate }: Shutdown,
+): Effect.Effect<StartSession, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
 
-    /** Where the store is away for longer, its slot must not be given to others: it is bound when the store is back. */
-    const bindWithin = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
+    /** If the store stays unavailable, binding goes on in the background, so that the slot is not given to another caller. */
+    const bindWithRetry = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
       const bind = step(at, queue.bind(at, ticket, lease, session))
       return Effect.tapError(Effect.retry(bind, bindRetry), () =>
         Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
       )
     }
 
-    const bound = (
+    const bindStarted = (
       at: At,
       ticket: string,
       lease: string,
       campaign: string,
       { sessionIds, webSocketUrl }: WebSession,
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
-      bindWithin(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }).pipe(
+      bindWithRetry(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
             const [sessionId = "", ...others] = sessionIds
             const started = { uniqueRequestId: ticket, webSocketUrl, sessionId }
-            // its webhook may name another id; the caller does not wait for that
+            // the webhook may use another id; the caller does not wait for the lookup
             return others.length > 0
               ? Effect.succeed(started)
               : Effect.as(Effect.forkIn(ids.learn(at, campaign, sessionId), scope), started)
           }
           return Effect.fail(
-            result === "stale" ? tooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
+            result === "stale" ? startTooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
           )
         }),
       )
 
-    /** Tells the queue when the store is back: until the start's deadline, when it would be in doubt. Then does what is left to do. */
-    const later = (
+    /** Retries in the background until the start's deadline, when the store puts the start in doubt by itself; then runs `then`. */
+    const failLater = (
       at: At,
       ticket: string,
       lease: string,
       why: StartFailure,
       then: Effect.Effect<void> = Effect.void,
     ): Effect.Effect<void> =>
-      Effect.retry(step(at, queue.fail(at, ticket, lease, why)), TELL_RETRY).pipe(
+      Effect.retry(step(at, queue.fail(at, ticket, lease, why)), FAIL_RETRY).pipe(
         Effect.ignore,
         Effect.andThen(then),
         Effect.forkIn(scope),
         Effect.asVoid,
       )
 
-    /** Tells the queue why the start failed, and the log; the ticket has its place again, or is over. */
+    /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */
     const notStarted = (
       at: At,
       ticket: string,
       lease: string,
       { reason }: PlatformError,
       unplaced: Effect.Effect<void> | undefined,
-    ): Effect.Effect<Unstarted, PlatformUnavailable | StoreUnavailable> => {
-      const backInLine = (why: StartFailure, failure = tooSlow) =>
+    ): Effect.Effect<NotStarted, PlatformUnavailable | StoreUnavailable> => {
+      const requeue = (why: StartFailure, failure = startTooSlow) =>
         Effect.flatMap(
           Effect.tapError(step(at, queue.fail(at, ticket, lease, why)), () =>
             why._tag === "doubt"
-              ? later(at, ticket, lease, why, unplaced)
-              : (unplaced ?? later(at, ticket, lease, why)),
+              ? failLater(at, ticket, lease, why, unplaced)
+              : (unplaced ?? failLater(at, ticket, lease, why)),
           ),
-          (result): Effect.Effect<Unstarted, PlatformUnavailable> =>
+          (result): Effect.Effect<NotStarted, PlatformUnavailable> =>
             result._tag === "waiting"
               ? Effect.succeed({ ...result, busy: why._tag === "capacity" || why._tag === "limited" })
-              : Effect.fail(result._tag === "failed" ? failure() : tooSlow()),
+              : Effect.fail(result._tag === "failed" ? failure() : startTooSlow()),
         )
-      const over = (why: StartFailure, failure: PlatformUnavailable) =>
+      const endTicket = (why: StartFailure, failure: PlatformUnavailable) =>
         Effect.andThen(
-          Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => later(at, ticket, lease, why)),
+          Effect.catch(step(at, queue.fail(at, ticket, lease, why)), () => failLater(at, ticket, lease, why)),
           Effect.fail(failure),
         )
       switch (reason._tag) {
         case "AtCapacity":
-          return backInLine({ _tag: "capacity" })
+          return requeue({ _tag: "capacity" })
         case "KeyRateLimited":
           return Effect.andThen(
             Effect.logWarning(
-              `The platform limits the requests of this key (${reason.message}); starts go on within ` +
-                `${LIMITED_LONGEST_MILLIS / 1000} s. This is not the limit of its calls.`,
+              `The platform limits the request rate of this key (${reason.message}); starts resume within ` +
+                `${LIMITED_LONGEST_MILLIS / 1000} s. This is not its limit of concurrent calls.`,
             ),
-            backInLine({ _tag: "limited", millis: reason.retryAfterMillis }),
+            requeue({ _tag: "limited", millis: reason.retryAfterMillis }),
           )
         case "RequestRefused":
-          // what one caller sent: his budget pays for it, and nothing is wrong with the gate or the platform
+          // the caller's input is the cause: the quota is not given back, and neither gate nor platform is at fault
           return Effect.andThen(
-            Effect.logInfo(`The platform refused what a caller sent: ${reason.message}`),
-            over({ _tag: "refused" }, platformUnavailable("refused", messages.requestRefused, 0)),
+            Effect.logInfo(`The platform refused a caller's request: ${reason.message}`),
+            endTicket({ _tag: "refused" }, platformUnavailable("refused", messages.requestRefused, 0)),
           )
         case "Refused":
           return Effect.andThen(
             Effect.logError(`The platform did not start a session: ${reason.message}`),
-            over({ _tag: "failed" }, misconfigured()),
+            endTicket({ _tag: "failed" }, misconfigured()),
           )
         case "Unavailable": {
           const why = failureOf(reason)
-          const said =
+          const summary =
             why._tag === "doubt"
-              ? "It is not known whether the platform started a session, so its slot stays held until that is known, " +
-                `${DOUBT_MILLIS / 60_000} minutes at most`
+              ? "It is not known whether the platform started a session. Its slot stays held until it is known, for at most " +
+                `${DOUBT_MILLIS / 60_000} minutes`
               : "The platform did not start a session"
           return Effect.andThen(
-            Effect.logError(`${said}: ${reason.message}`),
-            why._tag === "failed" ? over(why, misconfigured()) : backInLine(why, ownFailure),
+            Effect.logError(`${summary}: ${reason.message}`),
+            why._tag === "failed" ? endTicket(why, misconfigured()) : requeue(why, startFailed),
           )
         }
       }
@@ -203,7 +203,7 @@ export const makeLaunch = (
     return (at, ticket, lease, { from = "", ...config }, unplaced) => {
       const start = platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from)
       return Effect.matchEffect(inTime(start), {
-        onSuccess: (session) => Effect.map(bound(at, ticket, lease, config.campaign, session), Result.succeed),
+        onSuccess: (session) => Effect.map(bindStarted(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })
     }

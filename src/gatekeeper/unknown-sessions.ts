@@ -1,41 +1,40 @@
 /**
- * Says when most session-ended webhooks name sessions that nobody here knows. They are those of another gate that serves the same
- * campaign with another store, which is noticed by nothing else when its store is another server; or of calls that are started past
- * the gate.
+ * Warns if most session-ended webhooks name unknown sessions. Such sessions belong to another gate that serves the same campaign
+ * with another store, or were started without a gate. If the other store is on another server, this is the only sign of it.
  */
 import { Clock, Effect } from "effect"
 
-/** Webhooks are counted for so long, and there is at most one line in it. */
+/** The period in which webhooks are counted, with at most one warning (ms). */
 export const COUNTED_MILLIS = 3_600_000
-/** Fewer unknown sessions than this are said to nobody. */
-export const FEWEST = 10
+/** The minimum number of unknown sessions for a warning. */
+export const MIN_UNKNOWN = 10
 
 export type EndResult = "released" | "repeat" | "unknown"
 
-/** Notes what a webhook came to. */
+/** Counts the result of a webhook. */
 export type NoteEnd = (result: EndResult) => Effect.Effect<void>
 
 export const makeUnknownEnds = (): NoteEnd => {
   let since = Number.NEGATIVE_INFINITY
   let unknown = 0
   let released = 0
-  let said = false
+  let warned = false
   return (result) => {
     if (result === "repeat") return Effect.void
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (now - since >= COUNTED_MILLIS) {
         since = now
         unknown = released = 0
-        said = false
+        warned = false
       }
       if (result === "unknown") unknown++
       else released++
-      if (said || unknown < FEWEST || unknown <= released) return Effect.void
-      said = true
+      if (warned || unknown < MIN_UNKNOWN || unknown <= released) return Effect.void
+      warned = true
       return Effect.logWarning(
         `${unknown} of the last ${unknown + released} session-ended webhooks name sessions that this gate does not know. Another gate ` +
-          "may serve the same campaign with another store (StoreConnectionString), so that each counts slots of its own; or calls " +
-          "are started past the gate.",
+          "may serve the same campaign with another store (StoreConnectionString), so that each counts its slots separately; or calls " +
+          "are started without the gate.",
       )
     })
   }

@@ -1,0 +1,24 @@
+/** Runs a background task at an interval for the lifetime of the gate. */
+import { Effect, type Scope } from "effect"
+import type { StoreUnavailable } from "../Session.ts"
+
+/**
+ * Repeats a task at this interval (ms), and as soon as `wake` succeeds. The first run is after one interval, or immediate with
+ * `atOnce`. Ignores an unavailable store; logs any other failure as a bug.
+ */
+export const runEvery = (
+  millis: number,
+  name: string,
+  task: Effect.Effect<void, StoreUnavailable>,
+  { atOnce = false, wake }: { readonly atOnce?: boolean; readonly wake?: Effect.Effect<void> | undefined } = {},
+): Effect.Effect<unknown, never, Scope.Scope> => {
+  const guardedTask = task.pipe(
+    Effect.catchTag("StoreUnavailable", () => Effect.void),
+    Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
+  )
+  const pause = Effect.sleep(millis)
+  const repeated = Effect.forever(
+    Effect.andThen(wake === undefined ? pause : Effect.raceFirst(pause, wake), guardedTask),
+  )
+  return Effect.forkScoped(atOnce ? Effect.andThen(guardedTask, repeated) : repeated, { startImmediately: true })
+}

@@ -1,0 +1,85 @@
+/**
+ * Shutdown of a gate: no new starts begin, and starts in progress finish. A start that the platform has not answered by the
+ * deadline fails with an unknown outcome, so that the store can handle ticket and slot now. Otherwise the slot would stay held
+ * until the start's deadline by a process that no longer exists.
+ */
+import { Deferred, Effect } from "effect"
+import type { PlatformError } from "../PlatformApi.ts"
+import { unavailable } from "../platform-api/errors.ts"
+import type { Draining } from "../Session.ts"
+import { shuttingDown } from "./outcomes.ts"
+
+/** How long a shutdown may take (ms). */
+export const CLOSE_MILLIS = 7_500
+/** The part of `CLOSE_MILLIS` reserved for the store after waiting for the platform stops (ms): a command may take two seconds. */
+export const RESERVED_MILLIS = 2_500
+
+export interface Shutdown {
+  /** Runs an effect that may take a slot; `close` waits for it. Fails with `Draining` once the gate is closed. */
+  readonly track: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
+  /** Runs a start at the platform, and fails it at the shutdown's deadline. */
+  readonly beforeDeadline: <A>(start: Effect.Effect<A, PlatformError>) => Effect.Effect<A, PlatformError>
+  /** Whether the deadline has passed. */
+  readonly isPastDeadline: () => boolean
+  /**
+   * Refuses new work and waits at most `CLOSE_MILLIS` for the work in progress. Further calls wait for the same result.
+   */
+  readonly close: Effect.Effect<void>
+}
+
+const REASON = "the gate was told to stop before the platform had answered"
+
+export const makeShutdown = (): Shutdown => {
+  let inProgress = 0
+  let closing = false
+  let pastDeadline = false
+  const idle = Deferred.makeUnsafe<void>()
+  const deadline = Deferred.makeUnsafe<void>()
+  const closed = Deferred.makeUnsafe<void>()
+
+  const finished = Effect.sync(() => {
+    inProgress--
+    if (closing && inProgress === 0) Deferred.doneUnsafe(idle, Effect.void)
+  })
+  const passDeadline = Effect.suspend(() => {
+    pastDeadline = true
+    return Deferred.succeed(deadline, undefined)
+  })
+
+  return {
+    track: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() => {
+        let counted = false
+        return Effect.ensuring(
+          Effect.suspend((): Effect.Effect<A, E | Draining, R> => {
+            if (closing) return Effect.fail(shuttingDown())
+            counted = true
+            inProgress++
+            return effect
+          }),
+          Effect.suspend(() => (counted ? finished : Effect.void)),
+        )
+      }),
+    beforeDeadline: (start) =>
+      Effect.suspend(() =>
+        pastDeadline
+          ? Effect.fail(unavailable("timeout", false, REASON))
+          : Effect.raceFirst(
+              start,
+              Effect.andThen(Deferred.await(deadline), Effect.fail(unavailable("timeout", true, REASON))),
+            ),
+      ),
+    isPastDeadline: () => pastDeadline,
+    close: Effect.suspend(() => {
+      if (closing) return Deferred.await(closed)
+      closing = true
+      if (inProgress === 0) return Effect.asVoid(Deferred.succeed(closed, undefined))
+      return Deferred.await(idle).pipe(
+        Effect.timeoutOption(CLOSE_MILLIS - RESERVED_MILLIS),
+        Effect.andThen(passDeadline),
+        Effect.andThen(Effect.timeoutOption(Deferred.await(idle), RESERVED_MILLIS)),
+        Effect.ensuring(Effect.andThen(passDeadline, Deferred.succeed(closed, undefined))),
+      )
+    }),
+  }
+}

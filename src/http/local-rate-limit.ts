@@ -1,0 +1,84 @@
+/**
+ * Limits requests per minute of an address and of its network. Counted in process memory, so that a refusal costs the store
+ * nothing; each instance counts separately.
+ */
+import { Clock, Effect, type Scope } from "effect"
+import type { LRUCache } from "lru-cache"
+import { boundedCache } from "../bounded-cache.ts"
+import { limitKey, networkKey } from "../ip-intel/address.ts"
+
+const MINUTE = 60_000
+/** The limit of a network (the /24 of IPv4, the /48 of IPv6), as a multiple of the limit of an address. */
+export const NETWORK_FACTOR = 5
+/** Maximum addresses, and networks, that are counted at once; the least recently used is dropped. */
+const MAX_COUNTED = 10_000
+
+/** The requests in the minute that ends at `until` (ms). */
+interface Count {
+  requests: number
+  readonly until: number
+}
+
+export interface LocalRateLimit {
+  /** Seconds until `address` may send another request; 0 if it may now. Counts nothing. */
+  readonly retryAfter: (address: string, now: number) => number
+  /** The same, and counts the request if it is allowed. */
+  readonly take: (address: string, now: number) => number
+  /** Drops expired counts to free their memory. */
+  readonly dropExpired: (now: number) => void
+}
+
+/** `perMinute` is the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in memory until `forget`. */
+export const makeLocalRateLimit = (perMinute: number): LocalRateLimit => {
+  const newCounts = () => boundedCache<Count>(MAX_COUNTED)
+  const [addresses, networks] = [newCounts(), newCounts()]
+
+  const retryAfterOf = (counts: LRUCache<string, Count>, key: string, limit: number, now: number): number => {
+    const count = counts.get(key)
+    return count === undefined || count.until <= now || count.requests < limit
+      ? 0
+      : Math.ceil((count.until - now) / 1000)
+  }
+  const retryAfter: LocalRateLimit["retryAfter"] = (address, now) => {
+    if (perMinute === 0) return 0
+    const network = networkKey(address)
+    return Math.max(
+      retryAfterOf(addresses, limitKey(address), perMinute, now),
+      network === "" ? 0 : retryAfterOf(networks, network, perMinute * NETWORK_FACTOR, now),
+    )
+  }
+  const count = (counts: LRUCache<string, Count>, key: string, now: number): void => {
+    const known = counts.get(key)
+    if (known !== undefined && known.until > now) known.requests++
+    else counts.set(key, { requests: 1, until: now + MINUTE })
+  }
+  return {
+    retryAfter: retryAfter,
+    take: (address, now) => {
+      const seconds = retryAfter(address, now)
+      if (seconds > 0 || perMinute === 0) return seconds
+      count(addresses, limitKey(address), now)
+      const network = networkKey(address)
+      if (network !== "") count(networks, network, now)
+      return 0
+    },
+    dropExpired: (now) => {
+      for (const counts of [addresses, networks]) {
+        for (const [key, { until }] of [...counts.entries()]) if (until <= now) counts.delete(key)
+      }
+    },
+  }
+}
+
+/** The same limit, which drops expired counts once a minute. */
+export const localRateLimit = (perMinute: number): Effect.Effect<LocalRateLimit, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const limit = makeLocalRateLimit(perMinute)
+    yield* Effect.sync(() => limit.dropExpired(clock.currentTimeMillisUnsafe())).pipe(
+      Effect.delay(MINUTE),
+      Effect.forever,
+      Effect.forkScoped,
+    )
+    return limit
+  })
