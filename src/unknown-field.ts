@@ -1,16 +1,16 @@
-/** Fields that nobody asked for: one that is misspelt and silently ignored does something else than was meant. */
+/** Reports unknown fields: a misspelt field that is silently ignored would do something else than the caller meant. */
 import { closestMatch } from "leven"
 
-/** The longest field name that is repeated. */
+/** A field name is cut to this length in a message. */
 const MAX_NAME = 64
 
-/** One field that is not known, and what is wrong with it, in words with the field that was probably meant. */
+/** One unknown field, and a message that suggests the field that was probably meant. */
 export interface UnknownField {
   readonly field: string
   readonly message: string
 }
 
-/** The fields of `given` that are not among `known`. A field that is undefined is not there. */
+/** The fields of `given` that are not in `known`. A field that is undefined counts as absent. */
 export const unknownFields = (given: object, known: ReadonlyArray<string>): ReadonlyArray<UnknownField> =>
   Object.entries(given).flatMap(([name, value]) => {
     if (value === undefined || known.includes(name)) return []

@@ -7,7 +7,7 @@ import { keysOf } from "../../src/queue/keys.ts"
 import { admit } from "../../src/queue/rules.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
-import { MOST } from "../../src/store/join.ts"
+import { MAX_CALLS_PER_COMMAND } from "../../src/store/batch.ts"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
 import { load } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
@@ -55,7 +55,7 @@ const fill = async (redis: RedisServer, count: number): Promise<void> => {
     for (let from = 0; from < count; ) {
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
-        const many = Math.min(MOST, count - from)
+        const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
         const calls = Array.from({ length: many }, (_, k) => JSON.stringify(newcomer(from + k)))
         pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
         from += many

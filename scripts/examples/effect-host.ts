@@ -144,7 +144,7 @@ const program = Effect.gen(function* () {
   const connection = yield* push.open(ticket, bob.address, {
     send: (event) => console.log(`bob    is told: ${event.type}`),
     backlog: () => 0,
-    beat: () => true,
+    ping: () => true,
     close: () => {},
   })
   const missed = yield* gatekeeper.attach(ticket)

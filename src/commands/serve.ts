@@ -4,7 +4,7 @@ import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
 import * as Server from "../http/server.ts"
-import { formOf, toStandardOutput } from "../log.ts"
+import { formatFor, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
 
 /** The gate behind its own server, with an access log on standard output. */
@@ -12,7 +12,7 @@ export const server = (options: Listeners.Options = {}) =>
   Server.layer.pipe(
     Layer.provide(Listeners.layer(options)),
     Layer.provide(Gate.layer),
-    Layer.provide(AccessLog.layer(toStandardOutput, formOf(process.stdout))),
+    Layer.provide(AccessLog.layer(toStandardOutput, formatFor(process.stdout))),
   )
 
 /** So long (ms) after the process was told to stop it ends, whatever is not over: a store that does not answer, say. */

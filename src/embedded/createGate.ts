@@ -83,7 +83,7 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
   Logger.layer([
     Logger.make<unknown, void>((options) => {
       const message = Log.messageOf(options)
-      const { annotations, cause } = Log.fieldsOf(options)
+      const { annotations, cause } = Log.detailsOf(options)
       log({
         level: levels[options.logLevel] ?? "debug",
         message: cause === undefined ? message : `${message} ${cause}`,

@@ -5,13 +5,13 @@
  * left to the disconnect grace or to the deadline of its slot.
  */
 import { Cause, Effect, Metric, type Scope } from "effect"
+import { makeConnectionCounter } from "../connection-counter.ts"
 import { FifoQueue } from "../FifoQueue.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { WITHDRAW_LIMIT } from "../rules/queue/withdraw.ts"
 import { shareOf } from "../rules/ticket.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
-import { makeTally } from "../tally.ts"
 import * as metrics from "./metrics.ts"
 import type { Steps } from "./steps.ts"
 
@@ -58,7 +58,7 @@ export const makeGiveBack = ({
 
     /** by ticket, the oldest first */
     const kept = new Map<string, Kept>()
-    const callers = makeTally(MOST_OF_CALLER)
+    const callers = makeConnectionCounter(MOST_OF_CALLER)
     const networks = new Map<string, number>()
     let trying = false
     let forgotten = 0
@@ -73,7 +73,7 @@ export const makeGiveBack = ({
       const known = kept.get(taken.ticket)
       if (known !== undefined) {
         known.ticket ||= ticket
-      } else if (hasPlace(taken.network) && callers.enter(taken.caller)) {
+      } else if (hasPlace(taken.network) && callers.acquire(taken.caller)) {
         kept.set(taken.ticket, { taken, ticket })
         networks.set(taken.network, (networks.get(taken.network) ?? 0) + 1)
       } else {
@@ -82,7 +82,7 @@ export const makeGiveBack = ({
     }
     const done = ({ caller, network, ticket }: Taken): void => {
       if (!kept.delete(ticket)) return
-      callers.leave(caller)
+      callers.release(caller)
       const left = (networks.get(network) ?? 1) - 1
       if (left === 0) networks.delete(network)
       else networks.set(network, left)

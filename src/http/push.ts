@@ -63,7 +63,7 @@ class Deferred implements Connection {
     return this.wire?.backlog() ?? 0
   }
 
-  beat(): boolean {
+  ping(): boolean {
     return this.wire?.beat() ?? true
   }
 

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import { HttpClient } from "effect/http"
-import { MAX_LIST_BYTES, textWithin } from "../outgoing.ts"
+import { boundedText, MAX_LIST_BYTES } from "../http-client.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
 /** A list could not be loaded; the message names it without credentials or query. */
@@ -63,7 +63,7 @@ const download = (client: HttpClient.HttpClient, location: string): Effect.Effec
     Effect.mapError(() => failed("could not be reached")),
     Effect.flatMap((response) =>
       response.status === 200
-        ? Effect.mapError(textWithin(response, MAX_LIST_BYTES), () => failed("broke off, or is too long"))
+        ? Effect.mapError(boundedText(response, MAX_LIST_BYTES), () => failed("broke off, or is too long"))
         : Effect.fail(failed(`answered HTTP ${response.status}`)),
     ),
     Effect.timeoutOrElse({

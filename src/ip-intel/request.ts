@@ -4,7 +4,7 @@
  */
 import { Effect, type Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { followingNothing, MAX_ANSWER_BYTES, textWithin } from "../outgoing.ts"
+import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
 import { failing, type IpIntelFailed } from "./facts.ts"
 
 /** What every HTTP provider is made from. */
@@ -49,7 +49,7 @@ export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(optio
   const body = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, IpIntelFailed> => {
     const { status } = response
     return status >= 200 && status < 300
-      ? Effect.catch(textWithin(response, MAX_ANSWER_BYTES), unreachable)
+      ? Effect.catch(boundedText(response, MAX_ANSWER_BYTES), unreachable)
       : fail(statuses?.[status] ?? reasonOfStatus(status), `answered HTTP ${status}`)
   }
 
@@ -60,7 +60,7 @@ export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(optio
       Effect.flatMap((text) =>
         Effect.catch(decode(text), () => fail("malformed", "gave an answer that is not understood")),
       ),
-      followingNothing,
+      withoutRedirects,
       // a stranger need not see our trace ids
       Effect.provideService(HttpClient.TracerPropagationEnabled, false),
     )

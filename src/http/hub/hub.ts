@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
+import { makeConnectionCounter } from "../../connection-counter.ts"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import * as messages from "../../messages.ts"
@@ -19,7 +20,6 @@ import {
 } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
-import { makeTally } from "../../tally.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
@@ -118,7 +118,7 @@ export const makeHub = (
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
     /** How many of a caller's connections are open, registered or not: the push channel counts only the former. */
-    const perCaller = makeTally(CONNECTIONS_PER_CALLER)
+    const perCaller = makeConnectionCounter(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
     yield* Effect.sync(() => {
@@ -185,7 +185,7 @@ export const makeHub = (
       send: (event) => told(peer, ticket, event),
       backlog: () => peer.ws.bufferedAmount,
       // the hub has a heartbeat of its own
-      beat: () => true,
+      ping: () => true,
       close: (reason) => {
         // the widget is done with a ticket that is over, and closes by itself
         if (reason === "over") return
@@ -309,11 +309,11 @@ export const makeHub = (
     ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      if (!perCaller.enter(caller)) {
+      if (!perCaller.acquire(caller)) {
         return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
       }
       // a handshake that ws refuses ends with the socket and never reaches the callback
-      socket.once("close", () => perCaller.leave(caller))
+      socket.once("close", () => perCaller.release(caller))
       server.handleUpgrade(request, socket, head, (ws) => {
         const peer: Peer = {
           ws,
