@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { Context, Effect } from "effect"
-import { asksForDocument, type Document, makeDocument, sendDocument } from "../serving/documents.ts"
+import { type Document, isDocumentRequest, makeDocument, sendDocument } from "../serving/documents.ts"
 
 /** The built pages. Here, because what is bundled knows only how deep below `dist` it is: one level. */
 export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
@@ -48,7 +48,7 @@ export const makeStatic: Effect.Effect<(path: string, request: IncomingMessage, 
     }
     return (path, request, response) => {
       const file = files.get(path)
-      if (file === undefined || !asksForDocument(request)) return false
+      if (file === undefined || !isDocumentRequest(request)) return false
       sendDocument(request, response, file)
       return true
     }

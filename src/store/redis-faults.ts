@@ -38,7 +38,7 @@ export const makeRefusalLog = Effect.fnUntraced(function* (): Effect.fn.Return<L
       return
     }
     counts.set(kind, 0)
-    const started = Effect.logError(`The store refuses a command (${operation}): ${message}.`)
+    const started = Effect.logError(`The store refuses commands (${operation}): ${message}.`)
     run(Effect.andThen(started, Effect.forkIn(everyMinute(kind), scope)))
   }
 })

@@ -43,7 +43,7 @@ const FAULTS: ReadonlyArray<Fault> = [
     kind: "NOREPLICAS",
     begin: ["config", "set", "min-replicas-to-write", "1"],
     end: ["config", "set", "min-replicas-to-write", "0"],
-    advice: /fewer replicas .*bring them back/,
+    advice: /fewer replicas .*restore them/,
     total: true,
   },
   {
@@ -57,7 +57,7 @@ const FAULTS: ReadonlyArray<Fault> = [
     kind: "WRONGTYPE",
     begin: ["set", KEY, "a text"],
     end: ["del", KEY],
-    advice: /another type of value .*delete the key/,
+    advice: /wrong type of value .*delete the key/,
     total: false,
   },
 ]
@@ -76,7 +76,7 @@ describe("a Redis that refuses to write", () => {
   it.effect.each(FAULTS)("is logged when it starts, once a minute and when it ends: $kind", (fault) => {
     const lines: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
-    const refusals = () => lines.filter((line) => line.includes("refuses a command"))
+    const refusals = () => lines.filter((line) => line.includes("refuses commands"))
     return Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>

@@ -53,8 +53,8 @@ const dies = ({ delay, gaps, here, lines }: Effect.Success<ReturnType<typeof pai
     )
     const said = lines.filter((line) => line.includes("arrive"))
     assert.lengthOf(said, 2, lines.join("\n"))
-    assert.match(said[0] ?? "", /does not arrive/)
-    assert.match(said[1] ?? "", /arrives again/)
+    assert.match(said[0] ?? "", /do not arrive/)
+    assert.match(said[1] ?? "", /arrive again/)
   })
 
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, body)
