@@ -117,7 +117,7 @@ describe("bad lists", () => {
     Effect.gen(function* () {
       const ip = yield* start(files)
       expect(ip.logs.filter((line) => line.startsWith("Warn"))).toEqual([
-        "Warn IP list loaded, without 2 bad lines; the first is line 7",
+        "Warn IP list loaded without 2 bad lines; the first is line 7",
       ])
     }),
   )

@@ -1,4 +1,4 @@
-/** The page that describes the API, and the description itself: prepared when somebody asks first, and sent as they are then. */
+/** The API's documentation page and its OpenAPI document, both prepared on first use. */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
