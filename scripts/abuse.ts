@@ -1,10 +1,11 @@
 /**
- * What one address and one network can take of a gate from others, under the defaults, and what it costs them: a Markdown table.
+ * Measures what one address and one network can take from others under the default settings, and the
+ * attacker's cost. Prints a Markdown table.
  *
  *     npm run build && node scripts/abuse.ts [--program dist/main.js]
  *
- * The built gate runs on loopback with a Redis and a platform of its own; addresses are simulated by `X-Forwarded-For`. It needs
- * redis-server, and ends by itself within three minutes.
+ * The built gate runs on loopback with its own Redis and platform; addresses are simulated by `X-Forwarded-For`. It needs
+ * redis-server, and takes at most three minutes.
  */
 import { resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -15,7 +16,7 @@ const program = resolve(values.program ?? resolve(import.meta.dirname, "../dist/
 
 const attacks: ReadonlyArray<Attack> = [address, network, turns, keepFull]
 
-console.log("| attack | what the attacker gets | what it costs him |\n|---|---|---|")
+console.log("| attack | what the attacker gets | what it costs |\n|---|---|---|")
 for (const attack of attacks) {
   for (const { cost, gets, name } of await attack(program)) console.log(`| ${name} | ${gets} | ${cost} |`)
 }

@@ -1,7 +1,7 @@
 /**
- * Builds `dist` from `src`: the library with tsc, what is no TypeScript as it is, the JSON Schema of the settings, the documents as
- * pages, the command line and the pages of `src/web` with Vite.
- * With `--if-needed` only when something of it changed since the last build.
+ * Builds `dist` from `src`: the library with tsc, copies of other files, the JSON Schema of the settings, the documents as pages, the
+ * command line and the pages of `src/web` with Vite.
+ * With `--if-needed` only when an input changed since the last build.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -21,7 +21,7 @@ const files = readdirSync(source, { recursive: true })
   .filter((file) => statSync(file).isFile())
   .sort()
 
-/** Changes when a source, or what is built with it, does. */
+/** A digest of the build's inputs. */
 const fingerprint = () => {
   const hash = createHash("sha256")
   const settings = [

@@ -1,13 +1,13 @@
 /**
- * Breaks what the gate stands on, at full size, and prints what was promised and what was seen:
+ * Chaos tests: breaks the gate's dependencies, at full size, and prints the promises and the observations:
  *
  *     node scripts/chaos.ts [--only NAME[,NAME…]] [--seed N] [--size full|small] [--json FILE] [--root DIR]
  *     node scripts/chaos.ts --planted [NAME…] [--seed N] [--size full|small]
  *
- * Ends with 1 when a promise did not hold. A seed decides all that the scenarios decide; what processes do in between is theirs.
- * With `--root` gates run from the build of another checkout, an older commit say. With `--planted` faults are planted in a copy of this
- * one (`test/chaos/planted.ts`; all of them by default), and the script ends with 1 when the scenario of one does not find it; it runs in
- * small unless told otherwise.
+ * Exit code 1 when a promise did not hold. The seed determines all choices of the scenarios, but not the timing of processes. With
+ * `--root` gates run from the build of another checkout, such as an older commit. With `--planted` it plants faults in a copy of this
+ * checkout (`test/chaos/planted.ts`; by default all) and exits with 1 when a fault's scenario does not find it; the default size is then
+ * small.
  */
 import { existsSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -28,7 +28,7 @@ const { positionals, values } = parseArgs({
     planted: { type: "boolean", default: false },
   },
 })
-/** Ends with what is wrong with the arguments. */
+/** Exits with an error about the arguments. */
 const refuse = (why: string, names: ReadonlyArray<string> = []): never => {
   console.error([why, ...names.map((name) => `  ${name}`)].join("\n"))
   process.exit(2)
@@ -42,7 +42,7 @@ if (values.planted) {
   const unknown = wanted.find((name) => !planted.some((each) => each.name === name))
   if (unknown !== undefined)
     refuse(
-      `no such fault: ${unknown}; there are:`,
+      `unknown fault: ${unknown}; known faults:`,
       planted.map(({ name }) => name),
     )
   console.error(`seed ${seed}, ${size}`)
@@ -62,13 +62,13 @@ const only = values.only?.split(",")
 const chosen = scenarios.filter(({ name }) => only?.includes(name) ?? true)
 if (chosen.length === 0)
   refuse(
-    "no such scenario; there are:",
+    "unknown scenario; known scenarios:",
     scenarios.map(({ name }) => name),
   )
-/** With its causes: what was waited for says what was there instead. */
-const inWords = (error: unknown): string => {
+/** An error with its causes: that of a timeout contains the last observed state. */
+const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : `${error.message}: ${inWords(error.cause)}`
+  return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`
 }
 
 console.error(`seed ${seed}, ${size}`)
@@ -83,7 +83,7 @@ for (const scenario of chosen) {
     }
   } catch (error) {
     console.error(error)
-    const wrongs = [inWords(error)]
+    const wrongs = [describe(error)]
     rows.push({
       scenario: scenario.name,
       fault: scenario.name,

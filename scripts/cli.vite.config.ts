@@ -1,6 +1,6 @@
 /**
- * Bundles the command line into `dist/commands`, with all that it is made of: reading a thousand small modules was most of the
- * time that it took to start. What a host imports (`dist/index.js`) stays as it is, since it must share the host's effect.
+ * Bundles the command line with its dependencies into `dist/commands`: loading a thousand small modules took most of the start time.
+ * The library for hosts (`dist/index.js`) is not bundled, because it must share the host's `effect`.
  */
 import { builtinModules } from "node:module"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ export default defineConfig({
   publicDir: false,
   ssr: {
     noExternal: true,
-    // what ws and pg use when an application brings it
+    // optional dependencies of ws and pg
     external: [...builtinModules, "bufferutil", "utf-8-validate", "pg-native"],
   },
   build: {
@@ -27,7 +27,7 @@ export default defineConfig({
       output: {
         entryFileNames: "cli.js",
         chunkFileNames: "[name]-[hash].js",
-        // smaller files are read sooner; names stay as they are, for those who read a stack
+        // smaller files load faster; names are not mangled, so that stacks are readable
         minify: { compress: true, mangle: false, codegen: true },
       },
     },

@@ -1,12 +1,12 @@
 /**
- * Sends hostile requests to the built gate (on a real Redis) and to the built local platform, for as long as one likes:
+ * Fuzzes the built gate (on a real Redis) and the built local platform with hostile requests:
  *
  *     node scripts/fuzz.ts [--requests N] [--seed S] [--first N] [--connections N] [--store redis|memory] [--patient]
  *
- * Without numbers it sends 1,000,000 of seed 1. It says what was sent and answered, whether memory grew, and what was wrong: a
- * 5xx that `src/docs/wire.md` does not list, a crash, a stack, a secret, a forged line of the log, a smuggled request, silence. What
- * was wrong ends the run with 1, and is repeated by `--seed S --first N --requests 1`; its bytes are kept too. `--patient`
- * measures instead how long clients that do next to nothing may hold a connection.
+ * By default it sends 1,000,000 requests of seed 1. It reports requests and answers, memory growth, and findings: a 5xx that
+ * `src/docs/wire.md` does not list, a crash, a stack, a secret, a forged log line, a smuggled request, a missing answer. A finding
+ * makes the exit code 1; `--seed S --first N --requests 1` repeats it, and its bytes are saved. `--patient` instead measures how long
+ * clients that send almost nothing can keep a connection.
  */
 import { parseArgs } from "node:util"
 import { describe } from "../test/security/fuzz/describe.ts"

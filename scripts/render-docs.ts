@@ -1,10 +1,10 @@
 /**
- * Renders the documents of `src/docs` to the pages that the gate serves below `/docs`, with their stylesheet:
+ * Renders the documents of `src/docs` as the pages that the gate serves below `/docs`, with their stylesheet:
  *
  *     node scripts/render-docs.ts DIRECTORY
  *
- * A link between documents (`wire.md#errors`) becomes one between pages. Any other relative link fails, since the gate serves no
- * other file.
+ * A link between documents (`wire.md#errors`) becomes a link between pages. Any other relative link is an error, because the gate does
+ * not serve other files.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,7 +22,7 @@ export const readDocument = (name: DocumentName): string => readFileSync(join(so
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
-/** Names headings as GitHub does, so that a link to one leads there on either site. */
+/** Makes heading ids like GitHub's, so that links to headings work on both sites. */
 export const makeSlugs = (): ((heading: string) => string) => {
   const seen = new Map<string, number>()
   return (heading) => {
@@ -43,7 +43,7 @@ const titleOf = (markdown: string): string => {
   return title
 }
 
-/** Where a link of a document leads from its page. */
+/** The target of a document's link on its page. */
 const hrefOnPage = (href: string): string => {
   if (/^(#|https:)/.test(href)) return href
   const [, name = "", anchor = ""] = /^([a-z]+)\.md(#.*)?$/.exec(href) ?? []
@@ -76,7 +76,7 @@ const render = (markdown: string): { readonly html: string; readonly sections: R
         return `<a href="${escaped(hrefOnPage(href))}">${this.parser.parseInline(tokens)}</a>`
       },
       codespan({ text }) {
-        // a short one stays on its line: browsers would break --help after its hyphens
+        // short code does not wrap: browsers would break --help after its hyphens
         return `<code${text.length <= 24 ? ' class="short"' : ""}>${escaped(text)}</code>`
       },
       code({ text }) {
@@ -89,7 +89,7 @@ const render = (markdown: string): { readonly html: string; readonly sections: R
         const head = header.map((cell) => `<th${isNumber(cell) ? ' class="number"' : ""}>${html(cell)}</th>`)
         const body = rows.map((cells) => {
           const written = cells.map((cell, column) => {
-            // a narrow page shows it before the cell, where it has no room for columns
+            // a narrow page has no columns and shows the label before the cell
             const label = column === 0 ? "" : ` data-label="${escaped(labels[column] ?? "")}"`
             return `<td${isNumber(cell) ? ' class="number"' : ""}${label}>${html(cell)}</td>`
           })
@@ -107,7 +107,7 @@ ${body.join("\n")}
   return { html: marked.parse(markdown, { async: false }), sections }
 }
 
-/** The page of a document. Its links are relative, so that they hold wherever a host mounts the gate. */
+/** The page of a document. Its links are relative, so that they work wherever a host mounts the gate. */
 export const renderPage = (name: DocumentName, read: (name: DocumentName) => string = readDocument): string => {
   const markdown = read(name)
   const { html, sections } = render(markdown)
@@ -148,7 +148,7 @@ ${html}</main>
 `
 }
 
-/** The pages' stylesheet, with the colours that all pages of the gate share. */
+/** The pages' stylesheet, with the design tokens of all pages of the gate. */
 export const renderStyle = (): string =>
   [tokens, join(source, "text.css"), join(source, "page.css")].map((file) => readFileSync(file, "utf8")).join("\n")
 
@@ -156,7 +156,7 @@ export const renderStyle = (): string =>
 export const writePages = (directory: string): void => {
   const present = readdirSync(source).filter((file) => file.endsWith(".md"))
   const unlisted = present.find((file) => !DOCUMENTS.some((name) => file === `${name}.md`))
-  if (unlisted !== undefined) throw new Error(`${unlisted} is in no list of documents.`)
+  if (unlisted !== undefined) throw new Error(`${unlisted} is missing in DOCUMENTS.`)
   mkdirSync(directory, { recursive: true })
   for (const name of DOCUMENTS) writeFileSync(join(directory, `${name}.html`), renderPage(name))
   writeFileSync(join(directory, "style.css"), renderStyle())

@@ -1,5 +1,5 @@
 /**
- * Writes the tables of settings in `src/docs/configuration.md` from their schema, one below each heading of a group:
+ * Generates the tables of settings in `src/docs/configuration.md` from their schema, one below the heading of each group:
  *
  *     node scripts/settings-table.ts
  */
@@ -9,7 +9,7 @@ import { type SettingRow, settingRows } from "../src/settings/table.ts"
 
 const HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 
-/** What the paths of a group begin with, by the group's heading. */
+/** The path prefix of each group, by heading. */
 const GROUPS = {
   Store: "StoreConnectionString",
   Platform: "VoiceAiPlatform.",
@@ -27,7 +27,7 @@ const row = ({ default: value, description, documentation, path }: SettingRow): 
   return `| \`${path}\` | ${cell(value)} | ${cell(words)} |`
 }
 
-/** The document with its tables of settings as the schema has them. */
+/** The document with regenerated tables of settings. */
 export const withSettingsTables = (document: string): string => {
   let written = document
   for (const [heading, prefix] of Object.entries(GROUPS)) {

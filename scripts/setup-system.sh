@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the servers that the tests start themselves: Redis, PostgreSQL and a browser. Silent when they are there.
-# Where it may not install (not root, not Debian) it says what to install and exits 1. It starts no system service.
+# Installs the servers that the tests start: Redis, PostgreSQL and a browser. Silent when they are installed.
+# When it cannot install (not root, not Debian) it prints what to install and exits 1. It starts no system service.
 set -eu
 
 has_postgres() {
@@ -34,14 +34,14 @@ if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
   exit 1
 fi
 
-# A package that is being installed must not start its service: policy-rc.d says so while we are at it.
+# policy-rc.d prevents packages from starting their services during the installation.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod 755 "$policy"
   trap 'rm -f "$policy"' EXIT
 fi
-# … and Debian's PostgreSQL must not make a cluster that nobody asked for.
+# Debian's PostgreSQL must not create a cluster.
 clusters=/etc/postgresql-common/createcluster.conf
 if ! has_postgres && [ ! -e "$clusters" ]; then
   mkdir -p "$(dirname "$clusters")"

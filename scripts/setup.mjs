@@ -1,8 +1,8 @@
 /**
- * Makes a fresh clone ready: installs the packages of the lock file when they are absent or differ from it, sees to it
- * that the pinned Node is there, and with `--system` the servers that the tests start. Silent when there is nothing to do.
+ * Sets up a clone: installs the packages of the lock file when they are missing or differ from it, makes sure that the pinned Node is
+ * installed, and with `--system` the servers that the tests start. Silent when there is nothing to do.
  *
- * Plain JavaScript without dependencies, for whatever Node npm itself runs on.
+ * Plain JavaScript without dependencies, because it runs on any Node that npm runs on.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -18,7 +18,7 @@ const fail = (message) => {
   process.exit(1)
 }
 
-/** The npm that runs this script, else the one on the PATH. */
+/** The npm that runs this script, or the one on the PATH. */
 const npm = (...args) => {
   const cli = process.env.npm_execpath
   const options = { cwd: root, stdio: "inherit" }
@@ -27,7 +27,7 @@ const npm = (...args) => {
     : spawnSync("npm", args, { ...options, shell: process.platform === "win32" }).status === 0
 }
 
-/** Whether node_modules holds what the lock file says; npm writes its own record of that when an install is complete. */
+/** Whether node_modules matches the lock file; npm writes a record when an install is complete. */
 const installed = () => {
   if (!existsSync(join(root, "node_modules/.package-lock.json"))) return false
   const wanted = readJson("package-lock.json").packages

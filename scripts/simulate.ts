@@ -1,10 +1,10 @@
 /**
- * Plays invented histories for as long as one likes:
+ * Runs random histories in the simulation:
  *
  *     node scripts/simulate.ts [--seeds N] [--from SEED] [--seconds S] [--fault NAME]
  *
- * Without a number it plays 1,000; with `--seconds` until the time is over. A failing one is printed with its seed, made
- * short, and ends the run with 1. `--fault` plants one of the faults of test/simulation/faults.ts.
+ * By default 1,000 histories; with `--seconds` until the time is up. A failing one is shrunk and printed with its seed, and the exit
+ * code is 1. `--fault` plants one of the faults of test/simulation/faults.ts.
  */
 import { parseArgs } from "node:util"
 import { faults } from "../test/simulation/faults.ts"
@@ -25,7 +25,7 @@ const seconds = Number(values.seconds ?? Number.POSITIVE_INFINITY)
 const seeds = Number(values.seeds ?? (values.seconds === undefined ? 1_000 : Number.POSITIVE_INFINITY))
 const planted = faults.find(({ name }) => name === values.fault)
 if (values.fault !== undefined && planted === undefined) {
-  console.error(`no such fault; there are:\n${faults.map(({ name }) => `  ${name}`).join("\n")}`)
+  console.error(`unknown fault; known faults:\n${faults.map(({ name }) => `  ${name}`).join("\n")}`)
   process.exit(2)
 }
 
@@ -49,5 +49,5 @@ while (played < seeds && elapsed() < seconds) {
 }
 console.log(
   `${played} histories from seed ${from}: ${steps} steps, ${changes} of them changes, ${(millis / 3_600_000).toFixed(1)} ` +
-    `simulated hours in ${elapsed().toFixed(1)} s, ${Math.round(steps / elapsed())} steps a second`,
+    `simulated hours in ${elapsed().toFixed(1)} s, ${Math.round(steps / elapsed())} steps per second`,
 )

@@ -1,11 +1,11 @@
 /**
- * Two built gates on one Redis for as long as one likes, with arrivals around their capacity: what they hold afterwards is
- * compared with what they held before, and what they answered with what they should have.
+ * A soak test: two built gates on one Redis under load around their capacity. Compares their resources afterwards with those before,
+ * and their answers with the expected ones.
  *
  *     node scripts/soak.ts [--minutes 60] [--seed N] [--out FILE.json] [--no-forget]
  *
- * Some three minutes of warming up come before the load, and up to 16 after it: lost ends of calls are found, and tickets
- * forgotten ten minutes after they are over (`--no-forget` leaves that out). Exit code 1 when a figure is off.
+ * About three minutes of warm-up precede the load, and up to 16 minutes follow it: lost ends of calls are detected, and tickets are
+ * deleted ten minutes after their end (`--no-forget` skips that). Exit code 1 when a figure is not ok.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -24,14 +24,14 @@ import { checkLimits } from "./soak/limits.ts"
 import { introduceAddresses, makeLoad } from "./soak/load.ts"
 import type { Measured, Sample } from "./soak/measured.ts"
 import { makeMeasuring } from "./soak/measuring.ts"
-import { startOperator, turn } from "./soak/operator.ts"
+import { startOperator, switchCampaign } from "./soak/operator.ts"
 import { NETWORK_SHARE, SLOTS } from "./soak/plan.ts"
 import { startPlatform } from "./soak/platform.ts"
 import { countsTable, figuresTable, problemsText, seriesTable } from "./soak/report.ts"
 import { Sessions } from "./soak/sessions.ts"
 import { gateSettings } from "./soak/settings.ts"
 import { FORGOTTEN_MILLIS } from "./soak/store-figures.ts"
-import { makeTicketAudit, READ_MILLIS } from "./soak/ticket-audit.ts"
+import { makeTicketAudit, READ_INTERVAL_MILLIS } from "./soak/ticket-audit.ts"
 import type { World } from "./soak/world.ts"
 
 const MINUTE = 60_000
@@ -62,7 +62,7 @@ const stop = async (): Promise<void> => {
 const soak = async (): Promise<boolean> => {
   await whenBuilt()
   const ledger = new Ledger()
-  // a client library throws where nobody can catch it when a gate breaks its protocol: that is a finding, not an end
+  // a client library throws uncaught errors when a gate breaks its protocol: a finding, which must not end the run
   process.on("uncaughtException", (error) => ledger.problem("uncaught errors of clients", String(error.stack)))
   let gates: ReadonlyArray<GateProcess> = []
   const redis = await startRedis()
@@ -85,26 +85,26 @@ const soak = async (): Promise<boolean> => {
     ledger,
     (ticket) => {
       const caller = world.holders.get(ticket) ?? -1
-      return { times: sessions.kept(caller), doubts: sessions.spoilt(caller, "ghost") }
+      return { times: sessions.retryableStarts(caller), doubts: sessions.failedStarts(caller, "ghost") }
     },
     shareOf(NETWORK_SHARE, SLOTS),
     (ticket) => world.holders.delete(ticket),
   )
   const reading = setInterval(() => {
     audit.read().catch((error: unknown) => ledger.problem("the store could not be read", String(error)))
-  }, READ_MILLIS)
+  }, READ_INTERVAL_MILLIS)
   stops.push(() => clearInterval(reading))
 
   const measuring = makeMeasuring(gates, client, sessions, load, ledger)
   const settled = async (): Promise<void> => {
-    if (!(await measuring.drained())) say("not everything has come to an end")
+    if (!(await measuring.drained())) say("not every call has ended")
   }
 
   say(`two gates, ${SLOTS} slots, seed ${seed}; warming up`)
   let operator = startOperator(() => gates, ledger)
-  await turn(() => gates, "drain")
+  await switchCampaign(() => gates, "drain")
   await introduceAddresses(world)
-  await turn(() => gates, "reopen")
+  await switchCampaign(() => gates, "reopen")
   await load.run(WARM_MINUTES)
   await settled()
   operator()
@@ -140,11 +140,11 @@ const soak = async (): Promise<boolean> => {
   clearInterval(sampler)
   await sampling
   const used = cpu()
-  say("the load is over; waiting for the last calls")
+  say("the load has ended; waiting for the last calls")
   await settled()
   operator()
   await audit.conclude()
-  say("waiting for what is remembered to be forgotten")
+  say("waiting until ended tickets are deleted")
   await measuring.quiet()
   if (values.forget) await sleep(FORGOTTEN_MILLIS)
   const after = await measuring.atRest()
@@ -160,7 +160,7 @@ const soak = async (): Promise<boolean> => {
   const all = Object.values(used).reduce((sum, percent) => sum + percent, 0)
   console.log(
     [
-      `# Soak: ${minutes} minutes, seed ${seed}: ${ok ? "everything came back" : "**off**"}`,
+      `# Soak: ${minutes} minutes, seed ${seed}: ${ok ? "ok" : "**not ok**"}`,
       figuresTable(figures),
       seriesTable(series, minutes),
       countsTable(ledger),

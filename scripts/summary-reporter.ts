@@ -1,6 +1,6 @@
 /**
- * Ends a run with one line that a script can read: `N passed, N failed`. A file that could not be loaded and an error
- * outside of any test count as failed.
+ * Prints a final line for scripts: `N passed, N failed`. A file that could not be loaded and an error outside of any test count as
+ * failed.
  */
 import type { Reporter, TestModule } from "vitest/node"
 

@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import { type Admitted, type At, admittingOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
 import { takeAndAdmit } from "./queue/rules.ts"
 import { steppedOf } from "./queue/step.ts"
-import { RateLimiter, takingOf } from "./RateLimiter.ts"
+import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"
 import type { Budgets } from "./rules/limits/units.ts"
 import type { QueueContext } from "./rules/step.ts"
 import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
@@ -57,7 +57,7 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
     const store = yield* Store
     const limiter = yield* RateLimiter
     const queue = yield* FifoQueue
-    const limits = takingOf(limiter, store)
+    const limits = takeRequestsOf(limiter, store)
     const line = admittingOf(queue, store)
     if (!store.crossSlot || limits === undefined || line === undefined) {
       return Admission.of({ admit: separate(limiter, queue) })

@@ -1,6 +1,6 @@
 /**
- * What is known of an address: facts, never the verdict, so that a changed setting acts at once. A provider that gives no
- * usable answer is a typed failure; what that means for the caller (`IpIntel.OnError`) is the gatekeeper's decision.
+ * What is known about an address: facts, never a verdict, so that a changed setting takes effect at once. A provider without
+ * a usable answer is a typed failure; the gatekeeper decides what that means for the caller (`IpIntel.OnError`).
  */
 import { Context, type Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
@@ -15,22 +15,22 @@ export { IpFacts, IpIntelFailed, IpIntelSetupError, noFacts } from "./ip-intel/f
 export class IpIntel extends Context.Service<
   IpIntel,
   {
-    /** the provider's name, for logs and `check` */
+    /** the provider's name, shown in logs and by `check` */
     readonly provider: string
     /**
-     * Facts of one address in canonical form (`canonicalAddress` of `ip-intel/address.ts`). Private, loopback and
-     * otherwise non-public addresses answer `noFacts` without a lookup. Lists on this machine answer when it is called, so call
-     * it again for what they say later.
+     * Facts about one address in canonical form (`canonicalAddress` of `ip-intel/address.ts`). Private, loopback and other
+     * non-public addresses yield `noFacts` without a lookup. Local lists are searched during the call itself and not when the
+     * effect runs, so call it once per lookup.
      */
     readonly lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
     /**
-     * Succeeds when the provider gives a usable answer now. Looks up a well-known public address past caches, circuit
-     * breaker and budget: for the `check` command, not for the path of a request.
+     * Succeeds when the provider gives a usable answer now. Looks up a well-known public address without cache, circuit
+     * breaker and budget: for the `check` command, not for requests.
      */
     readonly probe: Effect.Effect<void, IpIntelFailed>
   }
 >()("voicegate/IpIntel") {
-  /** The provider that the settings name, behind caches, time-out, circuit breaker and lookup budget. */
+  /** The provider from the settings, behind caches, time-out, circuit breaker and lookup budget. */
   static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> =
     Layer.effect(IpIntel, make).pipe(Layer.provide(CallerNames.layer))
 }

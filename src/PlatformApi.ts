@@ -1,9 +1,9 @@
 /**
- * The voice-agent platform as the gate sees it: starts web sessions, reads concurrency and a session's status, with typed
- * failures. A start is never repeated by itself: it may have happened. A read is tried twice.
+ * The client of the voice-agent platform: starts web sessions, reads concurrency and a session's status, with typed failures.
+ * A start is never retried, because it may have been carried out. A read is tried twice.
  *
- * Campaigns of one BaseUrl share a circuit (`platform-api/circuit.ts`): calls fail at once for five seconds, and longer each
- * time, when the platform gives no usable answer to several callers in a row. One caller alone does not open it.
+ * Campaigns with the same BaseUrl share a circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no
+ * usable answer to several callers in a row, for five seconds at first and longer each time. One caller alone cannot open it.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpClient } from "effect/http"
@@ -11,7 +11,7 @@ import { CircuitBreaker } from "effect/persistence"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
-import { makeNewest, PAGE_LIMIT } from "./platform-api/newest.ts"
+import { makeRecentSessions, PAGE_LIMIT } from "./platform-api/recent-sessions.ts"
 import { type Call, exchange } from "./platform-api/transport.ts"
 import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
@@ -42,24 +42,24 @@ export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transp
 export type { Finding } from "./platform-api/verify.ts"
 export type { StartConfig } from "./Session.ts"
 
-/** A session that the platform has started. */
+/** A session that the platform started. */
 export interface WebSession {
-  /** every id by which the platform may name the session later, the web session's first; never empty */
+  /** every id that the platform may use for the session later, the web session's first; never empty */
   readonly sessionIds: ReadonlyArray<string>
   readonly webSocketUrl: string
 }
 
-/** The account's figures: how many calls may run at once, and how many do. */
+/** The account's limit of concurrent calls, and how many run now. */
 export interface Concurrency {
   readonly limit: number
   readonly inUse: number
 }
 
-/** What the platform's history says of a session. */
+/** The state of a session according to the platform's history. */
 export interface SessionState {
-  /** `unknown` where the platform cannot be asked, or does not know the session */
+  /** `unknown` when the platform has no such endpoint or does not know the session */
   readonly status: "running" | "over" | "unknown"
-  /** every id that the answer names, in no order; may be empty */
+  /** every id in the answer, in no order; may be empty */
   readonly sessionIds: ReadonlyArray<string>
 }
 
@@ -67,18 +67,19 @@ export class PlatformApi extends Context.Service<
   PlatformApi,
   {
     /**
-     * Starts a web session of a configured campaign (`config.campaign` is its name in the settings). `group` is the coarse
-     * group of callers that asks (`gatekeeper/caller-group.ts`): what one group alone provokes is not held against the
-     * platform. It is not sent.
+     * Starts a web session of a configured campaign (`config.campaign` is its name in the settings). `group` is the caller's
+     * coarse group (`gatekeeper/caller-group.ts`): failures of one group alone do not open the circuit. It is not sent.
      */
     readonly initiate: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
-    /** The account's figures; needs a key with user management. `Refused` when the key may not, or the platform has no such endpoint. */
+    /**
+     * The account's concurrency. Fails with `Refused` when the key has no user management or the platform has no such endpoint.
+     */
     readonly concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
-    /** Whether a session still runs, and by which ids the platform's history names it. */
+    /** Whether a session still runs, and its ids in the platform's history. */
     readonly sessionStatus: (campaign: string, sessionId: string) => Effect.Effect<SessionState, PlatformError>
     /**
-     * The web campaign's sessions of one client identifier that began after `since` (ms since 1970, by this machine's clock), running or
-     * over; undefined where the platform cannot be asked, or does not say so.
+     * The ids of each session of one client identifier in the web campaign that began after `since` (ms since 1970, by this
+     * machine's clock), running or ended; undefined when the platform has no usable history.
      */
     readonly sessionsOf: (
       campaign: string,
@@ -86,14 +87,14 @@ export class PlatformApi extends Context.Service<
       since: number,
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
     /**
-     * Harmless reads with the campaign's key, for `check`, the start and the console: what the platform says of the campaign's
-     * settings, and what it does not tell.
+     * Checks the campaign's settings with harmless reads, for `check`, the start and the console. What the platform does not
+     * reveal is reported as not checked.
      */
     readonly verify: (campaign: string) => Effect.Effect<ReadonlyArray<Finding>>
   }
 >()("voicegate/PlatformApi") {}
 
-/** Over HTTP. The client is the host's to choose: its proxy, its certificates, its tracing. */
+/** The platform over HTTP. The host chooses the client, with its proxy, certificates and tracing. */
 export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
@@ -102,7 +103,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
     const circuit = yield* makeCircuit
     const campaigns = new Map(settings.Campaigns.map((campaign) => [campaign.name, campaign]))
 
-    /** A waiting ticket may outlive its campaign's settings, so an unknown name is a failure and not a defect. */
+    /** A waiting ticket may outlive its campaign in the settings, so an unknown name is a failure and not a defect. */
     const campaignOf = (name: string): Effect.Effect<Campaign, PlatformError> => {
       const campaign = campaigns.get(name)
       return campaign === undefined
@@ -133,14 +134,14 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       }
       const data = yield* call(campaign, StartData, start, group)
       const sessionIds = sessionIdsOf(data)
-      if (sessionIds.length === 0) return yield* malformed("start", "the platform named no session")
+      if (sessionIds.length === 0) return yield* malformed("start", "the platform's answer has no session id")
       return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
     })
 
     const concurrency = Effect.fn("PlatformApi.concurrency")(function* (name: string) {
       const campaign = yield* campaignOf(name)
       const read = { kind: "read", method: "GET" } as const
-      // One after the other: while the circuit is half open only one call is let through.
+      // Sequential: a half-open circuit lets only one call through.
       const features = yield* call(campaign, FeaturesData, { ...read, path: "user/billing/featuresactivequantity" })
       const usage = yield* call(campaign, UsageData, { ...read, path: "user/billing/usage" })
       return {
@@ -159,7 +160,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       )
     })
 
-    const newest = makeNewest((campaign, cursor) => {
+    const recentSessions = makeRecentSessions((campaign, cursor) => {
       const path = `business/${encodeURIComponent(campaign.BusinessId)}/websession/history`
       const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
       return call(campaign, HistoryPage, { kind: "read", method: "POST", path, body })
@@ -172,7 +173,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
     ) {
       const campaign = yield* campaignOf(name)
       const from = since - CLOCK_DIFFERENCE_MILLIS
-      const found = yield* Effect.catchIf(newest(campaign, from), cannotTell, () => Effect.undefined)
+      const found = yield* Effect.catchIf(recentSessions(campaign, from), cannotList, () => Effect.undefined)
       return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
     })
 
@@ -190,21 +191,21 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
 
 const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
 
-/** By how much the platform's clock may be behind this machine's (ms). */
+/** How far the platform's clock may be behind this machine's (ms). */
 const CLOCK_DIFFERENCE_MILLIS = 60_000
 
-/** The same, or one whose list this gate does not understand or the key may not read. */
-const cannotTell = (error: PlatformError): boolean =>
+/** The same, or a list that has an unknown format or that the key may not read. */
+const cannotList = (error: PlatformError): boolean =>
   cannotBeAsked(error) ||
   (error.reason._tag === "Refused" && error.reason.status === 403) ||
   (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
 
-/** A platform without the endpoint, or one that has no such session. */
+/** The platform has no such endpoint, or no such session. */
 const cannotBeAsked = ({ reason }: PlatformError): boolean =>
   reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
 
 const decode = <A>(kind: CallKind, data: Schema.Decoder<A>, answer: unknown): Effect.Effect<A, PlatformError> =>
   Schema.decodeUnknownEffect(data)(answer).pipe(
-    // The details could quote the answer, whose URL holds a token.
-    Effect.mapError(() => malformed(kind, "the platform's answer lacks what its documentation promises")),
+    // The details could quote the answer, whose URL contains a token.
+    Effect.mapError(() => malformed(kind, "the platform's answer does not match its documentation")),
   )

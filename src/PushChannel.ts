@@ -1,107 +1,107 @@
 /**
- * Delivers events to exactly the connection that holds a ticket, on whichever instance it is.
+ * Delivers events to exactly the connections of a ticket, on whichever instance they are.
  *
- * A message is a hint: it may be lost with its connection or its bus. The state in the store is the truth, and the next
- * tick or the next attach brings what was missed. News equal to the last on a connection is not sent again; an answer to
- * something that the peer asked (`session`, `error`) always is.
+ * A message is a hint: it may be lost with its connection or the message bus. The state in the store is the truth, and the
+ * next tick or the next attach delivers what was missed. An event that equals the connection's last one is not sent again,
+ * except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
 import { Context, DateTime, Effect, Latch, Layer, Random, Schema } from "effect"
+import { makeConnectionCounter } from "./connection-counter.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import * as messages from "./messages.ts"
 import { readSignal } from "./queue/signals.ts"
 import type { PushEvent, TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
-import { makeTally } from "./tally.ts"
 
-/** One open connection, as its transport offers it. Nothing here may block or throw. */
+/** One open connection, implemented by its transport. No method may block or throw. */
 export interface Connection {
   /** Sends an event; `text` is its JSON, encoded once for all connections. */
   readonly send: (event: PushEvent, text: string) => void
-  /** bytes accepted but not yet taken by the peer */
+  /** bytes that are buffered and not yet sent to the peer */
   readonly backlog: () => number
-  /** Asks the peer for a sign of life, and answers false when the last one never came. */
-  readonly beat: () => boolean
+  /** Sends a ping; false when the peer did not answer the previous one. */
+  readonly ping: () => boolean
   readonly close: (reason: CloseReason) => void
 }
 
-/** A connection that the channel has taken on. */
+/** The handle of a connection that was added to the channel. */
 export interface Opened {
   /** Sends to this connection alone. */
   readonly send: (event: PushEvent) => void
-  /** The connection is gone. */
+  /** Removes the connection, which has closed. */
   readonly close: () => void
 }
 
-/** Why the gate closes a connection; `over` is the ordinary end of its ticket, `shutdown` sends it to another instance. */
+/** Why the gate closes a connection; `over`: its ticket has ended; `shutdown`: the client is to reconnect to another instance. */
 export type CloseReason = "over" | "lagging" | "dead" | "replaced" | "shutdown"
 
-/** One address holds as many connections as it may. */
+/** The caller is at its limit of connections. */
 export class TooManyConnections extends Schema.TaggedError<TooManyConnections>()("TooManyConnections", {
   message: Schema.String,
 }) {}
 
-/** A ticket may have so many connections; one more takes the place of the oldest. */
+/** Limit of connections per ticket; one more replaces the oldest. */
 export const CONNECTIONS_PER_TICKET = 3
-/** One caller (address, or /64) may have so many connections. */
+/** Limit of connections per caller (address, or /64). */
 export const CONNECTIONS_PER_CALLER = 100
-/** A peer that lags behind by more than this many bytes is cut. */
+/** A connection with a larger backlog than this (bytes) is closed. */
 export const BACKLOG_BYTES = 64 * 1024
-/** How often some are sent away, of those that are sent away within a time. */
+/** The interval between two batches of connections that are told to reconnect. */
 const SEND_AWAY_MILLIS = 100
-/** How often every connection is asked for a sign of life. */
+/** How often every connection is pinged. */
 export const HEARTBEAT_MILLIS = 15_000
 
 export class PushChannel extends Context.Service<
   PushChannel,
   {
     /**
-     * Where scripts of other instances publish what is for connections here. Empty when `send` reaches a ticket wherever
-     * it is, as in a single process, or in a host with a channel of its own.
+     * The address to which rules on other instances publish events for connections of this one. Empty when `send` reaches a
+     * ticket on any instance, as in a single process or with a host's own channel.
      */
     readonly address: string
-    /** Delivers to the ticket's connections; when it has none here, nothing happens. */
+    /** Delivers to the ticket's connections on this instance; does nothing when it has none. */
     readonly send: (ticket: string, event: PushEvent) => Effect.Effect<void>
-    /** Tickets with a connection here, to be kept present and told their position. */
+    /** The tickets with a connection here. They are kept present and sent their position. */
     readonly tickets: Effect.Effect<ReadonlyArray<string>>
     /** Adds a connection of a ticket. */
     readonly open: (ticket: string, caller: string, connection: Connection) => Effect.Effect<Opened, TooManyConnections>
-    /** Tells every connection to come back elsewhere, and closes it; so it goes for those that still come. */
+    /** Tells every connection to reconnect to another instance, and closes it; connections that open later too. */
     readonly drain: Effect.Effect<void>
     /**
-     * Tells the connections that are open now to come back elsewhere, in no order and evenly within `millis`, and closes them. Others
-     * may still come. Interrupted, it leaves the rest open. A channel without it keeps its connections.
+     * Tells the connections that are open now to reconnect to another instance, in random order and evenly within `millis`, and
+     * closes them. New ones may still open. When interrupted, it leaves the rest open. A channel without it keeps its connections.
      */
     readonly sendAway?: (millis: number) => Effect.Effect<void>
     /**
-     * Waits until messages for connections here may have been lost, since it was waited for last: they are to be looked up then.
-     * A channel that loses none may leave it out.
+     * Waits until messages for connections here may have been lost since the last wait; the caller then looks up their tickets.
+     * Absent for a channel that loses none.
      */
     readonly missed?: Effect.Effect<void>
   }
 >()("voicegate/PushChannel") {}
 
-/** The event that says a ticket is over. */
+/** The event for a ticket that has ended. */
 export const endedEvent = (state: TicketState): Extract<PushEvent, { type: "ended" }> => ({
   type: "ended",
   reason: state,
   message: messages.ended(state),
 })
 
-/** The event that says the store no longer knows the ticket, as after a restart without persistence. */
+/** The event for a ticket that the store no longer knows, for instance after a restart without persistence. */
 export const lostEvent: PushEvent = {
   type: "ended",
   reason: "unknown",
   message: messages.placeLost,
 }
 
-/** The event that says a slot is reserved until `startBefore` (ms since 1970). */
+/** The event for a ticket whose slot is reserved until `startBefore` (ms since 1970). */
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
   type: "start_call",
   startBefore: DateTime.formatIso(DateTime.makeUnsafe(startBefore)),
 })
 
-/** What a signal of the queue means to the ticket's connection. */
+/** The event for a signal of the queue. */
 export const eventOf = ({ kind }: Signal): PushEvent =>
   kind._tag === "called" ? startCallEvent(kind.startBefore) : endedEvent(kind.state)
 
@@ -115,20 +115,17 @@ interface Entry {
   last: string
 }
 
-/**
- * The table of connections of this process. Plain loops without an effect each: this is the room where ten thousand
- * connections are served.
- */
+/** The connections of this process. Hot path: plain loops without effects, since it serves ten thousand connections. */
 const makeTable = () => {
   const byTicket = new Map<string, Set<Entry>>()
-  const perCaller = makeTally(CONNECTIONS_PER_CALLER)
+  const connectionsPerCaller = makeConnectionCounter(CONNECTIONS_PER_CALLER)
   let draining = false
 
   const remove = (entry: Entry): void => {
     const entries = byTicket.get(entry.ticket)
     if (entries?.delete(entry) !== true) return
     if (entries.size === 0) byTicket.delete(entry.ticket)
-    perCaller.leave(entry.caller)
+    connectionsPerCaller.release(entry.caller)
   }
   const cut = (entry: Entry, reason: CloseReason): void => {
     remove(entry)
@@ -163,7 +160,7 @@ const makeTable = () => {
     deliver,
     tickets: (): ReadonlyArray<string> => [...byTicket.keys()],
     open: (ticket: string, caller: string, connection: Connection): Opened | undefined => {
-      if (!perCaller.enter(caller)) return undefined
+      if (!connectionsPerCaller.acquire(caller)) return undefined
       const entries = byTicket.get(ticket) ?? new Set()
       const [oldest] = entries
       if (entries.size >= CONNECTIONS_PER_TICKET && oldest !== undefined) cut(oldest, "replaced")
@@ -172,8 +169,8 @@ const makeTable = () => {
       if (draining) sendAway(entry)
       return { send: (event) => sendTo(entry, event, JSON.stringify(event)), close: () => remove(entry) }
     },
-    beat: (): void => {
-      for (const entry of all()) if (!entry.connection.beat()) cut(entry, "dead")
+    pingAll: (): void => {
+      for (const entry of all()) if (!entry.connection.ping()) cut(entry, "dead")
     },
     all,
     sendAway: (entry: Entry): void => {
@@ -206,11 +203,11 @@ const serve = (
       drain: Effect.sync(table.drain),
       sendAway: Effect.fnUntraced(function* (millis) {
         const entries = yield* Random.shuffle(table.all())
-        const times = Math.max(1, Math.floor(millis / SEND_AWAY_MILLIS))
-        const some = Math.ceil(entries.length / times)
-        for (let from = 0; from < entries.length; from += some) {
+        const batches = Math.max(1, Math.floor(millis / SEND_AWAY_MILLIS))
+        const batchSize = Math.ceil(entries.length / batches)
+        for (let from = 0; from < entries.length; from += batchSize) {
           yield* Effect.sleep(SEND_AWAY_MILLIS)
-          for (const entry of entries.slice(from, from + some)) table.sendAway(entry)
+          for (const entry of entries.slice(from, from + batchSize)) table.sendAway(entry)
         }
       }),
       ...(missed === undefined ? {} : { missed }),
@@ -218,9 +215,9 @@ const serve = (
   )
 
 const heartbeat = (table: ReturnType<typeof makeTable>) =>
-  Effect.sync(table.beat).pipe(Effect.delay(HEARTBEAT_MILLIS), Effect.forever, Effect.forkScoped)
+  Effect.sync(table.pingAll).pipe(Effect.delay(HEARTBEAT_MILLIS), Effect.forever, Effect.forkScoped)
 
-/** For one process alone: every connection is here. */
+/** For a single process, which has every connection. */
 export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(
   PushChannel,
   Effect.gen(function* () {
@@ -230,7 +227,7 @@ export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(
   }),
 )
 
-/** For any number of instances: each has an address, on which scripts publish what concerns its connections. */
+/** For any number of instances: each has an address, to which rules publish events for its connections. */
 export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
   PushChannel,
   Effect.gen(function* () {
@@ -238,15 +235,15 @@ export const layerShared: Layer.Layer<PushChannel, never, Store> = Layer.effect(
     const table = makeTable()
     const address = randomBytes(6).toString("base64url")
     yield* heartbeat(table)
-    const gap = Latch.makeUnsafe(false)
+    const missedMessages = Latch.makeUnsafe(false)
     yield* store.subscribe(
       INSTANCE_CHANNEL + address,
       (message) => {
         const signal = readSignal(message)
         if (signal !== undefined) table.deliver(signal.ticket, eventOf(signal))
       },
-      () => gap.openUnsafe(),
+      () => missedMessages.openUnsafe(),
     )
-    return yield* serve(address, table, Effect.andThen(gap.await, gap.close))
+    return yield* serve(address, table, Effect.andThen(missedMessages.await, missedMessages.close))
   }),
 )

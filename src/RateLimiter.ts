@@ -1,6 +1,7 @@
 /**
- * Budgets of one caller: calls an hour, calls a day, tickets open at once. They are taken together or not at all in one step of
- * the store, and given back by token. Windows slide exactly: a unit counts until one hour, or one day, after its moment.
+ * Budgets of one caller: calls per hour, calls per day, tickets open at once. One atomic step of the store takes from all of
+ * them or from none; a token gives the units back. Windows slide exactly: a unit counts for one hour, or one day, after it
+ * was taken.
  */
 import { Context, Effect, Layer, Result, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
@@ -16,31 +17,31 @@ import { Settings } from "./Settings.ts"
 import { Store } from "./Store.ts"
 import { ruleOf } from "./store/rule.ts"
 
-/** A unit whose ticket was never said to be over is no longer open after this time (ms). */
+/** A ticket whose end was never reported counts as open for this long (ms). */
 export const HOLD_MILLIS: number = DAY
 
-/** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of what was given back in the last hour. */
+/** Both keys of a caller, under one hash tag: its units, and the tokens (by time) of the refunds of the last hour. */
 export const keysOf = (caller: string): readonly [log: string, refunds: string] => [
   `vg:{${caller}}:log`,
   `vg:{${caller}}:refunds`,
 ]
 
 /**
- * A refusal is repeated without asking the store while all its figures hold, and at most for this time: a unit that
- * was given back at another instance, whose message was lost, counts again after it.
+ * How long a refusal may be repeated without asking the store (ms), while all its figures hold. Bounded because another
+ * instance may have given a unit back and its message may be lost.
  */
 const REPEAT_MILLIS = 1_000
-/** The most callers whose refusals are remembered; of more, the store is asked. */
-const MOST_REFUSED = 10_000
-/** Where instances tell each other whose units were given back: the caller's first key. */
+/** The number of callers whose refusals are remembered; for others the store is asked. */
+const MAX_REMEMBERED_REFUSALS = 10_000
+/** On this channel instances announce the first key of a caller whose units were given back. */
 const REFUNDS_CHANNEL = "vg:refunds"
-/** When to try again while too many of one's own tickets are open: their end cannot be foretold. */
+/** Retry-After while too many tickets of the caller are open: nobody can predict when they end. */
 const CONCURRENT_RETRY_SECONDS = 30
 const NO_KEYS: ReadonlyArray<string> = []
 
 const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
 
-/** How the store is asked for units, and to take them back. */
+/** The rules that take units and give them back. */
 export const rules = {
   take: ruleOf(
     "limits.take",
@@ -54,64 +55,71 @@ export const rules = {
   giveBack: ruleOf("limits.giveBack", runs["limits.giveBack"], Finite),
 }
 
-/** What a taking asks of the store, for a step that does more with it. */
-export interface Taking {
-  /** where the caller's units are */
+/** The arguments for taking units, for a rule that does so as part of a larger step. */
+export interface TakeRequest {
+  /** the key of the caller's units */
   readonly log: string
   /** the same object every time */
   readonly budgets: Budgets
   readonly take: Take
-  /** Why nothing was taken. */
+  /** Makes the error for a rule that took nothing. */
   readonly refusal: (usage: Usage) => RateLimited
 }
 
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** whether there is a limit of open tickets, so that the end of each must be told */
+    /** whether open tickets are limited, so that the end of each must be reported */
     readonly holds: boolean
     /**
-     * Takes a unit of each budget of `caller` (`limitKey` of its address) in the name of `token`, which must be new.
-     * Answers where the budgets stand.
+     * Takes a unit from each budget of `caller` (`limitKey` of its address) under `token`, which must be new.
+     * Returns the state of the budgets.
      */
     readonly take: (
       caller: string,
       token: string,
     ) => Effect.Effect<ReadonlyArray<LimitState>, RateLimited | StoreUnavailable>
     /**
-     * A refusal of this caller that is known to hold still, from this instance's memory alone; undefined where nothing is
-     * known, which does not say that a unit is free. Asks the store nothing and takes nothing.
+     * A refusal of this caller that still holds, from this instance's memory; undefined when none is remembered, which does
+     * not mean that a unit is free. Does not access the store and takes nothing.
      */
     readonly refusal: (caller: string) => Effect.Effect<RateLimited | undefined>
     /**
-     * Gives back all that the token took: the call did not come about. Once `Security.RefundsPerHour` were given back in an
-     * hour, only the open ticket is. Idempotent.
+     * Gives back all units that the token took, because the call did not happen. After `Security.RefundsPerHour` refunds in
+     * an hour it gives back only the open ticket. Idempotent.
      */
     readonly refund: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-    /** The token's ticket is open no more; what it took stays used. Idempotent. */
+    /** The token's ticket is no longer open; its units of the hour and the day stay used. Idempotent. */
     readonly release: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
-    /** The same after a missed turn, which takes units until it has cost `Security.MissedTurnCost`. Idempotent. */
+    /** As `release`, after a missed turn: takes further units until it has cost `Security.MissedTurnCost`. Idempotent. */
     readonly missed: (caller: string, token: string) => Effect.Effect<void, StoreUnavailable>
   }
 >()("voicegate/RateLimiter") {}
 
-/**
- * What a taking asks of the store when nobody wants to know where the budgets stand; undefined where there is no limit. A refusal that is
- * known is repeated.
- */
-export type MakeTaking = (caller: string, token: string, now: number) => Result.Result<Taking | undefined, RateLimited>
+/** Makes the arguments for taking units without reading the budgets' state; undefined when there is no limit. Fails with a remembered refusal. */
+export type MakeTakeRequest = (
+  caller: string,
+  token: string,
+  now: number,
+) => Result.Result<TakeRequest | undefined, RateLimited>
 
-const takings = new WeakMap<RateLimiter["Service"], { readonly taking: MakeTaking; readonly store: Store["Service"] }>()
+const takeRequests = new WeakMap<
+  RateLimiter["Service"],
+  { readonly makeTakeRequest: MakeTakeRequest; readonly store: Store["Service"] }
+>()
 
-/** How the limiter asks this store for units; undefined for a limiter that is not this package's, or over another store. */
-export const takingOf = (limiter: RateLimiter["Service"], store: Store["Service"]): MakeTaking | undefined => {
-  const found = takings.get(limiter)
-  return found?.store === store ? found.taking : undefined
+/** How this limiter takes units from this store; undefined for a host's own limiter, or one over another store. */
+export const takeRequestsOf = (
+  limiter: RateLimiter["Service"],
+  store: Store["Service"],
+): MakeTakeRequest | undefined => {
+  const found = takeRequests.get(limiter)
+  return found?.store === store ? found.makeTakeRequest : undefined
 }
 
 const secondsUntil = (millis: number, now: number): number => Math.max(0, Math.ceil((millis - now) / 1000))
 
-/** Limits over whatever store there is; reads `Security.RateLimit*`, `.RefundsPerHour` and `.MissedTurnCost`. */
+/** Limits over the `Store`; reads `Security.RateLimit*`, `.RefundsPerHour` and `.MissedTurnCost`. */
 export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.effect(
   RateLimiter,
   Effect.gen(function* () {
@@ -119,8 +127,8 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const { MissedTurnCost, RateLimitConcurrency, RateLimitDaily, RateLimitHourly, RefundsPerHour } = (yield* Settings)
       .Security
     const counted = RateLimitHourly > 0 || RateLimitDaily > 0
-    /** a missed turn never fills a log to more than this: what a day can take */
-    const fullest = RateLimitDaily > 0 ? RateLimitDaily : RateLimitHourly * (DAY / HOUR)
+    /** missed turns fill the log of units up to this length at most: a day's budget */
+    const maxLogLength = RateLimitDaily > 0 ? RateLimitDaily : RateLimitHourly * (DAY / HOUR)
     const unlimited = !counted && RateLimitConcurrency === 0
 
     const budgets: Budgets = {
@@ -131,7 +139,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
     const giveBack: GiveBackContext = {
       refundsPerHour: RefundsPerHour,
       missedUnits: counted ? MissedTurnCost - 1 : 0,
-      fullest,
+      fullest: maxLogLength,
       concurrent: RateLimitConcurrency,
       counted,
       channel: REFUNDS_CHANNEL,
@@ -174,11 +182,11 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       )
     }
 
-    /** What a refusal said, by the caller's first key, and how long it holds. */
-    const refused = boundedCache<{ readonly usage: Usage; readonly until: number }>(MOST_REFUSED)
+    /** The figures of a refusal and how long it holds, by the caller's first key. */
+    const refused = boundedCache<{ readonly usage: Usage; readonly until: number }>(MAX_REMEMBERED_REFUSALS)
     yield* store.subscribe(REFUNDS_CHANNEL, (log) => refused.delete(log))
 
-    /** Until when a refusal's figures hold: no unit of any budget comes back by itself any earlier. */
+    /** How long a refusal's figures hold: until the first unit of any budget expires. */
     const holdsUntil = ({ dayReset, hourReset, openReset }: Usage): number =>
       Math.min(...[hourReset, dayReset, openReset].filter((reset) => reset > 0))
 
@@ -192,21 +200,21 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
         ).pipe(Effect.andThen(Effect.sync(() => void refused.delete(ownKeys[0]))))
       }
 
-    /** What a caller was refused for, while that holds; `log` is the caller's first key. */
-    const known = (log: string, now: number): RateLimited | undefined => {
+    /** The caller's refusal, while it holds; `log` is the caller's first key. */
+    const knownRefusal = (log: string, now: number): RateLimited | undefined => {
       const last = refused.get(log)
       return last !== undefined && now < last.until ? refuse(limitStates(last.usage, now)) : undefined
     }
 
-    const asking = (
+    const makeRequest = (
       caller: string,
       token: string,
       now: number,
       omitUsage: boolean,
-    ): Result.Result<Taking | undefined, RateLimited> => {
+    ): Result.Result<TakeRequest | undefined, RateLimited> => {
       if (unlimited) return Result.succeed(undefined)
       const [log] = keysOf(caller)
-      const repeated = known(log, now)
+      const repeated = knownRefusal(log, now)
       if (repeated !== undefined) return Result.fail(repeated)
       return Result.succeed({
         log,
@@ -221,17 +229,17 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
 
     const limiter = RateLimiter.of({
       holds: RateLimitConcurrency > 0,
-      refusal: (caller) => Effect.map(store.now, (now) => known(keysOf(caller)[0], now)),
+      refusal: (caller) => Effect.map(store.now, (now) => knownRefusal(keysOf(caller)[0], now)),
       take: (caller, token) =>
         Effect.flatMap(store.now, (now) => {
-          const asked = asking(caller, token, now, false)
+          const asked = makeRequest(caller, token, now, false)
           if (Result.isFailure(asked)) return Effect.fail(asked.failure)
           if (asked.success === undefined) return Effect.succeed([])
           const { log, refusal, take } = asked.success
           return Effect.flatMap(
             store.run(rules.take, { keys: NO_KEYS, ownKeys: [log], now, context: budgets, call: take }),
             ({ taken, usage }) => {
-              if (usage === undefined) return Effect.die(new TypeError("limits.take did not say what is used"))
+              if (usage === undefined) return Effect.die(new TypeError("limits.take returned no usage"))
               return taken ? Effect.succeed(limitStates(usage, now)) : Effect.fail(refusal(usage))
             },
           )
@@ -240,7 +248,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
       release: settle("release"),
       missed: settle("missed"),
     })
-    takings.set(limiter, { taking: (caller, token, now) => asking(caller, token, now, true), store })
+    takeRequests.set(limiter, { makeTakeRequest: (caller, token, now) => makeRequest(caller, token, now, true), store })
     return limiter
   }),
 )

@@ -1,7 +1,8 @@
 /**
- * The settings: one annotated schema, a group a file in `settings/groups`. Each setting is declared once, with its type, default,
- * check and description; the tree that every layer reads, the type of `createGate`, `--help`, `docs/configuration.md`, the JSON Schema
- * and the example come from it. How it is read from a file and the environment is `settings/`.
+ * The settings: one annotated schema, with one file per group in `settings/groups`. Each setting is declared once, with its
+ * type, default, check and description. The tree that layers read, the type of `createGate`, `--help`,
+ * `docs/configuration.md`, the JSON Schema and the example are derived from it. `settings/` reads it from a file and the
+ * environment.
  */
 import { Context, Schema, Struct } from "effect"
 import { CampaignSettings, FurtherCampaigns } from "./settings/groups/campaign.ts"
@@ -16,7 +17,7 @@ import { oneOf } from "./settings/values.ts"
 export { TRANSPORTS, type Transport } from "./settings/groups/campaign.ts"
 export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
 
-/** The settings, in the shape of the settings file. What the environment gives is laid over it first. */
+/** The settings, in the shape of the settings file. Environment variables override the file before it is decoded. */
 export const SettingsFile = Schema.Struct({
   StoreConnectionString: withDefault(connectionString, "memory:", {
     description:
@@ -38,26 +39,26 @@ export const SettingsFile = Schema.Struct({
   Server: ServerSettings,
 })
 
-/** All settings but those of campaigns, each of which inherits from another. */
+/** All settings except those of campaigns, which inherit from one another. */
 export const GeneralSettings = SettingsFile.mapFields(Struct.omit(["VoiceAiPlatform"]))
 
-/** With a value for what is absent from the settings and follows from others. */
+/** With a value for optional settings whose default depends on other settings. */
 type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
-/** One web campaign of the platform: what has slots and a queue. */
+/** One web campaign of the platform; it has slots and a queue. */
 export interface Campaign extends Resolved<typeof CampaignSettings.Type, "AllowedRegionIds"> {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
 }
 
-/** The settings as every layer reads them: validated, with defaults filled in. Names are those the operator writes. */
+/** The settings as layers read them: validated, with defaults filled in. Names are as the operator writes them. */
 export interface SettingsTree extends Omit<typeof GeneralSettings.Type, "IpIntel" | "Server"> {
-  /** the default campaign first; names are unique */
+  /** the default campaign comes first; names are unique */
   readonly Campaigns: readonly [Campaign, ...ReadonlyArray<Campaign>]
   readonly IpIntel: Resolved<typeof IpIntelSettings.Type, "Provider" | "NetworkLookupsPerMinute">
   /** where `AllowedHosts` is undefined, a request's `Host` may be anything */
   readonly Server: typeof ServerSettings.Type & {
-    /** as AllowedHosts, for the private port */
+    /** the same for the private port */
     readonly PrivateHosts: ReadonlyArray<string> | undefined
   }
 }

@@ -2,8 +2,8 @@
  * The shared key-value store. It runs one rule atomically, keeps cached values with a lifetime, carries messages
  * between instances (at most once: a message is a hint to look, never the truth), and says whether it is reachable.
  *
- * What is decided in one step is a rule (`src/rules`): a TypeScript function, which the memory store runs as it is and Redis as the Lua that
- * is made of it.
+ * A rule (`src/rules`) is a TypeScript function that is one atomic step. The memory store calls it; Redis runs the Lua that is
+ * compiled from it.
  */
 import { Context, type Effect, type Scope } from "effect"
 import type { Run } from "./rules/run.ts"
@@ -12,29 +12,29 @@ import type { StoreUnavailable } from "./Session.ts"
 /**
  * One atomic step of the store.
  *
- * The context and the calls are JSON for Redis, and so is the answer. Rules never read the clock: the time is given to them.
+ * Redis gets the context and the calls as JSON and answers JSON. Rules never read the clock: the time is an argument.
  */
 export interface Rule<RuleContext extends object, Call extends object, Answer> {
-  /** names the rule in logs, unique */
+  /** unique; names the rule in logs */
   readonly name: string
   readonly run: Run<RuleContext, Call, Answer>
-  /** ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). Answers a JSON list, an answer a call. */
+  /** ARGV 1 now (ms) · 2 context (JSON) · 3… calls (JSON). Returns a JSON list with one answer per call. */
   readonly lua: string
-  /** Reads one answer of the Lua; throws where it is another than it should be. */
+  /** Decodes one answer of the Lua; throws when it has the wrong shape. */
   readonly decode: (answer: unknown) => Answer
-  /** Several calls with the same keys and context may travel as one command, at the time of the first. */
+  /** Whether calls with the same keys and context may share one command, which then runs at the time of the first. */
   readonly batch: boolean
 }
 
-/** What a rule is asked. Keys that one step needs share a hash tag, so that it is legal on Redis Cluster, unless `Store.crossSlot`. */
+/** One call of a rule. All its keys share a hash tag, as Redis Cluster requires, unless the store is `crossSlot`. */
 export interface Ask<RuleContext extends object, Call extends object> {
-  /** those that all calls share */
+  /** keys that all calls share */
   readonly keys: ReadonlyArray<string>
-  /** this call's own, behind those */
+  /** keys of this call alone, appended to `keys` */
   readonly ownKeys?: ReadonlyArray<string>
   /** ms since 1970, by the store's clock */
   readonly now: number
-  /** what does not change from call to call; the same object where it is the same */
+  /** arguments that do not change from call to call; calls share a command only when this is the same object */
   readonly context: RuleContext
   readonly call: Call
 }
@@ -47,24 +47,24 @@ export class Store extends Context.Service<
       rule: Rule<RuleContext, Call, Answer>,
       ask: Ask<RuleContext, Call>,
     ) => Effect.Effect<Answer, StoreUnavailable>
-    /** Whether the keys of one step may have several hash tags, as a cluster does not allow. */
+    /** Whether the keys of one step may have different hash tags; false on a cluster. */
     readonly crossSlot: boolean
-    /** A cached value, or undefined when there is none or its lifetime passed. */
+    /** A cached value; undefined when there is none or it has expired. */
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreUnavailable>
     readonly set: (key: string, value: string, ttlMillis: number) => Effect.Effect<void, StoreUnavailable>
     readonly publish: (channel: string, message: string) => Effect.Effect<void, StoreUnavailable>
     /**
-     * Receives a channel's messages until the scope closes. Resubscribes by itself after an interruption; what was
-     * published meanwhile is lost, and `onGap` is called when the subscription stands again.
+     * Receives a channel's messages until the scope closes. Resubscribes after an interruption; messages published in
+     * between are lost, and `onGap` is called once the subscription is restored.
      */
     readonly subscribe: (
       channel: string,
       onMessage: (message: string) => void,
       onGap?: () => void,
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Whether what is published arrives here, as far as is known; a store that always hears may leave it out. */
+    /** Whether published messages arrive here, as far as known. Absent for a store that never misses one. */
     readonly listens?: Effect.Effect<boolean>
-    /** Succeeds when the store answers and takes writes. */
+    /** Succeeds when the store answers and accepts writes. */
     readonly ping: Effect.Effect<void, StoreUnavailable>
     /** The time all instances agree on, in milliseconds since 1970. */
     readonly now: Effect.Effect<number>

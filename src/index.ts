@@ -2,10 +2,10 @@
  * What a host application imports.
  *
  * With Effect: provide layers for `Settings`, `Store`, `IpIntel`, `PlatformApi` and `PushChannel` (the ones below, or your
- * own) to `layerGatekeeper`, or take `layerGate`, which has them all as the settings say; then use `Gatekeeper`, with HTTP
+ * own) to `layerGatekeeper`, or use `layerGate`, which builds all of them from the settings. Then use `Gatekeeper`, with HTTP
  * (`layerListeners`, `layerServer`) or without.
  *
- * Without Effect: `createGate(settings)` gives promises, plain objects, and two listeners for a node server.
+ * Without Effect: `createGate(settings)` returns promises, plain objects, and listeners for a node server.
  */
 
 // Without Effect
@@ -31,11 +31,11 @@ export type { CampaignSettings, GateSettings } from "./embedded/settings.ts"
 // The gate
 
 export {
-  /** The gatekeeper with everything that the settings name; needs `Settings`. Its concerns are among its outputs. */
+  /** The gatekeeper with all its concerns, built from `Settings`. It provides the concerns too. */
   layer as layerGate,
   /**
    * The gatekeeper over concerns that the host provides: `Settings`, `Store`, `IpIntel`, `PlatformApi`, `PushChannel`. Limits
-   * and queue stand on the `Store`.
+   * and queue use the `Store`.
    */
   layerNoDeps as layerGatekeeper,
 } from "./Gate.ts"
@@ -43,7 +43,7 @@ export {
   type Caller,
   Gatekeeper,
   initiateWebSession,
-  /** The gatekeeper over all concerns as the host provides them, `RateLimiter`, `FifoQueue` and `Admission` too. */
+  /** The gatekeeper over concerns that the host provides, including `RateLimiter`, `FifoQueue` and `Admission`. */
   layer as layerGatekeeperNoDeps,
   type RequestError,
   type WebSessionConfig,
@@ -81,9 +81,9 @@ export {
 
 export { type Campaign, IP_PROVIDERS, type IpProvider, Settings, type SettingsTree } from "./Settings.ts"
 export {
-  /** The settings of a process, from a file and the environment over it; needs a `FileSystem`. Warnings are logged. */
+  /** Reads settings from a file and the environment, which wins; needs a `FileSystem`. Logs warnings. */
   layer as layerSettings,
-  /** Settings given as an object in the shape of the settings file; warnings are logged. */
+  /** Reads settings from an object in the shape of the settings file. Logs warnings. */
   layerFrom as layerSettingsFrom,
   loadSettings,
   type SettingsSource,
@@ -97,22 +97,22 @@ export type { LoadedSettings } from "./settings/resolve.ts"
 export { type Ask, type Rule, Store } from "./Store.ts"
 export { parseConnectionString, type RedisConnection } from "./settings/connection-string.ts"
 export {
-  /** The store that `StoreConnectionString` names. */
+  /** The store of `StoreConnectionString`. */
   layer as layerStore,
 } from "./store/layer.ts"
 export {
-  /** The data on which a rule runs in this process; a store of your own may keep one. */
+  /** The in-process data that rules run on; your own store may use it. */
   MemoryDb,
 } from "./store/MemoryDb.ts"
 export {
-  /** The embedded store: for one process, gone with it. */
+  /** The embedded store: for one process, lost when the process ends. */
   layer as layerStoreMemory,
 } from "./store/memory.ts"
 export {
-  /** The shared store on Redis, of a connection as `parseConnectionString` gives it. */
+  /** The shared store on Redis; takes a connection from `parseConnectionString`. */
   layer as layerStoreRedis,
 } from "./store/redis.ts"
-export { StoreRefused } from "./store/redis-trouble.ts"
+export { StoreRefused } from "./store/redis-problems.ts"
 
 // Limits and queue
 
@@ -120,7 +120,7 @@ export {
   Admission,
   /** Quota and place in one step of the `Store`; the default. */
   layerAtomic as layerAdmissionAtomic,
-  /** Quota of any `RateLimiter`, then a place of any `FifoQueue`. */
+  /** Quota from any `RateLimiter`, then a place in any `FifoQueue`. */
   layerSeparate as layerAdmissionSeparate,
 } from "./Admission.ts"
 export {
@@ -173,7 +173,7 @@ export {
 export {
   type CloseReason,
   type Connection,
-  /** For one process: every connection is here. */
+  /** For a single process, which has every connection. */
   layerLocal as layerPushLocal,
   /** For any number of instances, over the `Store`. */
   layerShared as layerPushShared,
@@ -187,7 +187,7 @@ export {
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./http/access-log.ts"
 export {
   Listeners,
-  /** The gate's HTTP as two listeners of a node server, at the root or below `basePath`. */
+  /** The gate's HTTP as listeners for a node server, at the root or below `basePath`. */
   layer as layerListeners,
   type Options as ListenersOptions,
   refuseUpgrade,
@@ -195,6 +195,6 @@ export {
 export {
   GateServer,
   ListenFailed,
-  /** A node server of its own, at `Server.Host` and `Server.Port`. */
+  /** The gate's own node server, at `Server.Host` and `Server.Port`. */
   layer as layerServer,
 } from "./http/server.ts"

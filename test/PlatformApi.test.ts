@@ -28,7 +28,7 @@ const ok = (data: unknown): Scripted => json(200, { success: true, message: null
 const no = (code: string, message: string | null, status = 200) =>
   json(status, { success: false, message, code, data: null })
 
-/** Runs `use` against a server that answers by script. */
+/** Runs `use` against a server with scripted answers. */
 const against = <A, E>(
   script: (request: Received, index: number) => Scripted,
   use: (api: PlatformApi["Service"], received: ReadonlyArray<Received>) => Effect.Effect<A, E>,
@@ -88,7 +88,7 @@ describe("starting a session", () => {
     ),
   )
 
-  it.effect("gives a caller without an identifier one that the platform accepts", () =>
+  it.effect("sends an identifier that the platform accepts for a caller without one", () =>
     against(
       () => ok(startData),
       (api, received) =>
@@ -115,11 +115,11 @@ describe("starting a session", () => {
 
   for (const [what, answer] of [
     ["HTTP 429 and its code", no("InitiateWebSession:CONCURRENCY_LIMIT_REACHED", "all 2 calls are taken", 429)],
-    ["HTTP 429 and its words", json(429, { detail: "Too many active sessions." })],
+    ["HTTP 429 and its text", json(429, { detail: "Too many active sessions." })],
     ["a code", no("InitiateWebSession:CONCURRENCY_LIMIT_REACHED", null)],
     ["another code", no("A:B:USER_CUSTOMER_CONCURRENCY_LIMIT_REACHED", "limit", 400)],
     ["a message behind a general code", no("X:BACKEND_CALL_PROCESS_FAIL", "Concurrency limit of 5 exceeded")],
-    ["a message of the other form", json(403, { detail: "Too many active sessions" })],
+    ["a message in the other form", json(403, { detail: "Too many active sessions" })],
     ["a 503 with its code", no("CONCURRENCY_LIMIT_REACHED", "full", 503)],
   ] as const) {
     it.effect(`recognises a platform at capacity by ${what}`, () =>
@@ -135,10 +135,10 @@ describe("starting a session", () => {
     ["HTTP 429 in the words of HTTP", json(429, { detail: "Too many requests" }), 1_000],
     ["the local platform's code", { ...no("RATE_LIMIT_EXCEEDED", "all made", 429), retryAfter: "37" }, 37_000],
     ["wrong keys", { ...no("TOO_MANY_FAILED_KEYS", "too many wrong keys", 429), retryAfter: "2" }, 2_000],
-    ["a date that is not read", { status: 429, body: "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT" }, 1_000],
-    ["an envelope of another status", no("X:Y", "Rate limit exceeded"), 1_000],
+    ["a date, which is ignored", { status: 429, body: "", retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT" }, 1_000],
+    ["an envelope with another status", no("X:Y", "Rate limit exceeded"), 1_000],
   ] as const) {
-    it.effect(`tells a limit of the key's requests from a platform at capacity: ${what}`, () =>
+    it.effect(`distinguishes the key's request limit from a platform at capacity: ${what}`, () =>
       Effect.gen(function* () {
         assert.deepInclude(yield* failing(answer), { _tag: "KeyRateLimited", retryAfterMillis })
       }),
@@ -152,7 +152,7 @@ describe("starting a session", () => {
     ["422", json(422, { detail: [] })],
     ["a code of the reference", no("X:CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "too long")],
   ] as const) {
-    it.effect(`is refused for what the caller sent by ${what}`, () =>
+    it.effect(`is refused because of the caller's request by ${what}`, () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* failing(answer))._tag, "RequestRefused")
       }),
@@ -190,17 +190,17 @@ describe("starting a session", () => {
   for (const [what, answer, reason, mayHaveHappened] of [
     ["500", json(500, { detail: "oops" }), "server_error", true],
     ["502 of a proxy", { status: 502, body: "bad gateway" }, "server_error", true],
-    ["500 by which the platform itself gave up", no("X", "oops", 500), "server_error", false],
+    ["500 with an envelope: the platform itself gave up", no("X", "oops", 500), "server_error", false],
     ["503", { status: 503, body: "" }, "server_error", false],
     ["a backend that failed to start the call", no("X:BACKEND_CALL_PROCESS_FAIL", "no answer"), "server_error", false],
     ["a broken connection", "reset", "unreachable", true],
     ["200 that is not JSON", { status: 200, body: "<html>" }, "malformed", true],
     ["200 without an envelope", json(200, { webSessionId: "w" }), "malformed", true],
-    ["an answer without the address", ok({ webSessionId: "w" }), "malformed", true],
+    ["an answer without the URL", ok({ webSessionId: "w" }), "malformed", true],
     ["an answer without an id", ok({ sessionWebSocketURL: "ws://p/" }), "malformed", true],
     ["no data", ok(null), "malformed", true],
-    ["an address of another kind", ok({ ...startData, sessionWebSocketURL: "javascript:alert(1)" }), "malformed", true],
-    ["an address that is none", ok({ ...startData, sessionWebSocketURL: "p.example/x" }), "malformed", true],
+    ["a URL of another scheme", ok({ ...startData, sessionWebSocketURL: "javascript:alert(1)" }), "malformed", true],
+    ["an invalid URL", ok({ ...startData, sessionWebSocketURL: "p.example/x" }), "malformed", true],
   ] as const) {
     it.effect(`has no usable answer from ${what}`, () =>
       Effect.gen(function* () {
@@ -224,12 +224,12 @@ describe("starting a session", () => {
   )
 
   for (const answer of [{ status: 503, body: "" }, { status: 500, body: "" }, "reset"] as const) {
-    it.effect(`is never repeated by itself, not after ${JSON.stringify(answer)}`, () =>
+    it.effect(`is never retried, not even after ${JSON.stringify(answer)}`, () =>
       against(
         (_, index) => (index === 0 ? ok(startData) : answer),
         (api, received) =>
           Effect.gen(function* () {
-            // The first call leaves a connection behind that the second one uses again.
+            // The second call reuses the connection of the first.
             yield* api.initiate(sessionConfig(), "a")
             yield* Effect.flip(api.initiate(sessionConfig(), "a"))
             assert.strictEqual(received.length, 2)
@@ -238,7 +238,7 @@ describe("starting a session", () => {
     )
   }
 
-  it.effect("never tells the key, even when the platform echoes it", () =>
+  it.effect("never reveals the key, even when the platform echoes it", () =>
     Effect.gen(function* () {
       for (const answer of [
         json(401, { detail: `bad ${SECRET}` }),
@@ -306,7 +306,7 @@ describe("reading", () => {
   }
 
   for (const limit of ["many", "", -1, null, undefined]) {
-    it.effect(`does not take ${JSON.stringify(limit)} for a figure`, () =>
+    it.effect(`rejects ${JSON.stringify(limit)} as a figure`, () =>
       against(figures(limit, 0), (api) =>
         Effect.gen(function* () {
           const { reason } = yield* Effect.flip(api.concurrency("default"))
@@ -327,7 +327,7 @@ describe("reading", () => {
     ),
   )
 
-  it.effect("is tried once more after a failure that may pass", () =>
+  it.effect("is tried once more after a failure that may be temporary", () =>
     against(
       (request, index) => (index === 0 ? "reset" : figures(3, 1)(request)),
       (api, received) =>
@@ -349,7 +349,7 @@ describe("reading", () => {
     [{ status: 404, body: "" }, "unknown"],
     [no("H:WEB_SESSION_NOT_FOUND", "none"), "unknown"],
   ] as const) {
-    it.effect(`says ${expected} for ${JSON.stringify(answer)}`, () =>
+    it.effect(`reports ${expected} for ${JSON.stringify(answer)}`, () =>
       against(
         () => answer,
         (api, received) =>
@@ -375,7 +375,7 @@ describe("reading", () => {
       createdAt: new Date(SINCE - secondsAgo * 1_000).toISOString(),
       ...fields,
     })
-    /** Pages of a history without end, each of so many seconds, with a session of somebody each. */
+    /** Pages of an endless history; each covers this many seconds and has one session of another client. */
     const endless = (seconds: number) => (request: Received) => {
       const page = Number(JSON.parse(request.body).nextCursor ?? 0)
       return ok({ items: [session(page, page * seconds, { clientIdentifier: "else" })], nextCursor: String(page + 1) })
@@ -383,7 +383,7 @@ describe("reading", () => {
     const bodies = (received: ReadonlyArray<Received>) => received.map(({ body }): unknown => JSON.parse(body))
 
     it.effect(
-      "finds those of the client and campaign that began since then, by either clock, on as many pages as it takes",
+      "finds those of the client and campaign that began since then, by either clock, on as many pages as needed",
       () => {
         const pages = [
           [session(1, -2), session(2, 0, { clientIdentifier: "else" })],
@@ -417,13 +417,13 @@ describe("reading", () => {
       },
     )
 
-    it.effect("reads once for all that is asked in a moment, and anew a moment later", () =>
+    it.effect("shares one reading between queries within a short time, and reads again later", () =>
       against(endless(30), (api, received) =>
         Effect.gen(function* () {
           const ask = (since: number) => api.sessionsOf("default", "me", since)
           assert.deepStrictEqual([yield* ask(SINCE), yield* ask(SINCE + 1_000)], [[], []])
           assert.lengthOf(received, 4)
-          // one that is older needs more
+          // an older one needs more pages
           assert.deepStrictEqual(yield* ask(SINCE - 60_000), [])
           assert.lengthOf(received, 4 + 6)
           yield* TestClock.adjust("2 seconds")
@@ -433,7 +433,7 @@ describe("reading", () => {
       ),
     )
 
-    it.effect("does not say where that is more than ten pages away, and does not look again in that moment", () =>
+    it.effect("is undefined when that is more than ten pages away, and not read again within the short time", () =>
       against(endless(1), (api, received) =>
         Effect.gen(function* () {
           assert.isUndefined(yield* api.sessionsOf("default", "me", SINCE))
@@ -446,12 +446,12 @@ describe("reading", () => {
     for (const [what, answer] of [
       ["has no such list", { status: 404, body: "" }],
       ["does not let the key read it", { status: 403, body: "" }],
-      ["answers otherwise", ok([])],
-      ["begins with the oldest", ok({ items: [session(1, 600), session(2, 0)] })],
-      ["does not name its callers", ok({ items: [session(1, 0, { clientIdentifier: undefined })] })],
-      ["does not say when", ok({ items: [session(1, 0, { createdAt: "yesterday" })] })],
+      ["answers in another format", ok([])],
+      ["lists the oldest first", ok({ items: [session(1, 600), session(2, 0)] })],
+      ["does not name the callers", ok({ items: [session(1, 0, { clientIdentifier: undefined })] })],
+      ["has an invalid time", ok({ items: [session(1, 0, { createdAt: "yesterday" })] })],
     ] as const) {
-      it.effect(`does not say where the platform ${what}`, () =>
+      it.effect(`is undefined when the platform ${what}`, () =>
         against(
           () => answer,
           (api) => Effect.map(api.sessionsOf("default", "me", SINCE), (found) => assert.isUndefined(found)),
@@ -459,7 +459,7 @@ describe("reading", () => {
       )
     }
 
-    it.effect("fails where the platform fails", () =>
+    it.effect("fails when the platform fails", () =>
       against(
         () => json(503, {}),
         (api) =>
@@ -488,7 +488,7 @@ describe("reading", () => {
       )
     }
 
-    it.effect("by business, web campaign and region, each by its own harmless read", () =>
+    it.effect("by business, web campaign and region, each with its own harmless read", () =>
       Effect.gen(function* () {
         const { paths, says, states } = yield* verify([business, campaign, regions])
         assert.deepStrictEqual(states, ["ok", "ok", "ok"])
@@ -517,7 +517,7 @@ describe("reading", () => {
       ["a wrong business", [no("B:BUSINESS_NOT_FOUND", "no such business", 404)], /\.BusinessId: no such business/],
       ["a wrong key", [json(401, { detail: "Invalid token." })], /\.ApiSecretToken: Invalid token\./],
       [
-        "a wrong business, or a wrong key, of a key that is restricted to others",
+        "a wrong business, or a key that is restricted to other businesses",
         [no("B:RESTRICTED_API_KEY", "this key is restricted to other businesses", 403)],
         /VoiceAiPlatform\.BusinessId or VoiceAiPlatform\.ApiSecretToken: this key is restricted to other businesses/,
       ],
@@ -532,7 +532,7 @@ describe("reading", () => {
       }),
     )
 
-    it.effect("and says what the platform does not tell", () =>
+    it.effect("and reports what the platform does not reveal", () =>
       Effect.gen(function* () {
         const may = no("R:PERMISSION_MISSING", "this key needs the permission", 403)
         for (const silent of [{ status: 404, body: "" }, no("ROUTE_NOT_FOUND", "no endpoint", 404), may]) {
@@ -548,7 +548,7 @@ describe("reading", () => {
 })
 
 describe("a platform that does not answer", () => {
-  /** A client that counts, and answers as told. */
+  /** A client that counts its calls and has a scripted answer. */
   const counting = (answer: () => "never" | "broken" | Response) => {
     const calls = { count: 0 }
     const client = HttpClient.make((request) => {
@@ -568,7 +568,7 @@ describe("a platform that does not answer", () => {
   const reasonOf = (effect: Effect.Effect<unknown, PlatformError>) =>
     Effect.map(Effect.flip(effect), (error) => error.reason)
 
-  it.effect("times out, and may have started the session", () => {
+  it.effect("times out, and the session may have started", () => {
     const fake = counting(() => "never")
     return Effect.gen(function* () {
       const api = yield* PlatformApi
@@ -583,7 +583,7 @@ describe("a platform that does not answer", () => {
 
   const ofFive = ["a", "b", "c", "d", "e"]
 
-  it.effect("is left alone after failures of five callers, and probed after a while that grows", () => {
+  it.effect("opens the circuit after failures of five callers, and is probed after growing intervals", () => {
     let healthy = false
     const fake = counting(() => (healthy ? started() : "broken"))
     return Effect.gen(function* () {
@@ -593,7 +593,7 @@ describe("a platform that does not answer", () => {
       assert.deepInclude(yield* reasonOf(initiate("f")), { reason: "circuit_open", mayHaveHappened: false })
       assert.strictEqual(fake.calls.count, 5)
       yield* TestClock.adjust(CIRCUIT_OPEN_MILLIS)
-      // two callers are enough now, one is not
+      // now two callers are enough, but not one
       for (const group of ["a", "a", "b"]) {
         assert.deepInclude(yield* reasonOf(initiate(group)), { reason: "unreachable" })
       }
@@ -608,7 +608,7 @@ describe("a platform that does not answer", () => {
     }).pipe(Effect.provide(layer.pipe(Layer.provide([settings(campaign({})), fake.layer]))))
   })
 
-  it.effect("to one caller's content only is not left alone, and answers everybody else", () => {
+  it.effect("to the content of one caller only does not open the circuit, and serves everyone else", () => {
     const fake = HttpClient.make((request) => {
       const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
       const answer = body.includes("poison") ? new Response("", { status: 503 }) : started()
@@ -626,7 +626,7 @@ describe("a platform that does not answer", () => {
     )
   })
 
-  it.effect("is not kept open by the probes of one caller", () => {
+  it.effect("does not stay cut off because of one caller's probes", () => {
     let away = true
     const fake = HttpClient.make((request) => {
       const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
@@ -649,7 +649,7 @@ describe("a platform that does not answer", () => {
     )
   })
 
-  it.effect("starts sessions although it cannot tell one's history", () => {
+  it.effect("still starts sessions when reading one session's history fails", () => {
     const fake = HttpClient.make((request) =>
       Effect.succeed(
         HttpClientResponse.fromWeb(
@@ -669,7 +669,7 @@ describe("a platform that does not answer", () => {
     )
   })
 
-  it.effect("cannot be the fault of a caller where no connection came about: five of one open the circuit", () => {
+  it.effect("opens the circuit after five refused connections of one caller, whose input cannot be the reason", () => {
     const fake = HttpClient.make((request) =>
       Effect.fail(
         new HttpClientError.HttpClientError({
@@ -688,7 +688,7 @@ describe("a platform that does not answer", () => {
     )
   })
 
-  it.effect("is told apart from one that refuses or is at capacity, and from another platform", () => {
+  it.effect("is distinguished from one that refuses or is at capacity, and from another platform", () => {
     let answer: () => "broken" | Response = () => Response.json({ detail: "concurrency" }, { status: 429 })
     const fake = counting(() => answer())
     const elsewhere = campaign({ name: "elsewhere", BaseUrl: "http://127.0.0.2:9/api/v1/" })

@@ -1,4 +1,4 @@
-/** Delivery to connections: on one instance, and between two over a store. */
+/** Delivery to connections: on one instance, and between two instances over a store. */
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -29,7 +29,7 @@ const startCall: PushEvent = { type: "start_call", startBefore: "2027-01-15T08:0
 const ended: PushEvent = { type: "ended", reason: "ended", message: "The call has ended." }
 const error: PushEvent = { type: "error", code: "not_your_turn", message: "It is not your turn yet." }
 
-/** A connection that writes down what happens to it. */
+/** A connection that records what happens to it. */
 const makePeer = () => {
   const got: Array<PushEvent> = []
   const closed: Array<CloseReason> = []
@@ -42,8 +42,8 @@ const makePeer = () => {
       got.push(event)
     },
     backlog: () => backlog,
-    // as a WebSocket does it: a beat asks, and the next one looks whether the answer came
-    beat: () => {
+    // like a WebSocket: a ping is sent, and the next one checks whether the pong arrived
+    ping: () => {
       if (asked && !alive) return false
       asked = true
       return true
@@ -96,7 +96,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "sends news once, and again when something else was news in between",
+      "sends an event once, and again when another event was sent in between",
       Effect.gen(function* () {
         const peer = yield* open("t")
         peer.opened.send(position(2))
@@ -108,7 +108,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "sends every answer, and forgets no news over it",
+      "sends every reply, and still suppresses a repeated event after it",
       Effect.gen(function* () {
         const peer = yield* open("t")
         yield* send("t", position(2))
@@ -120,7 +120,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "closes a connection when its ticket is over",
+      "closes a connection when its ticket has ended",
       Effect.gen(function* () {
         const peer = yield* open("t")
         yield* send("t", ended)
@@ -132,7 +132,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "cuts a peer that lags, and only that one, and says why",
+      "closes a peer that lags, and only that one, with the reason",
       Effect.gen(function* () {
         const slow = yield* open("t")
         const quick = yield* open("t")
@@ -145,7 +145,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "cuts a dead peer at the second heartbeat, and its ticket is present no more",
+      "closes a dead peer at the second heartbeat, and its ticket is no longer present",
       Effect.gen(function* () {
         const dead = yield* open("dead")
         const alive = yield* open("alive")
@@ -160,7 +160,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "lets one connection too many take the place of the ticket's oldest",
+      "replaces the ticket's oldest connection when one more than the limit opens",
       Effect.gen(function* () {
         const peers = yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_TICKET + 1 }), () => open("t"))
         expect(peers.map(({ closed }) => closed)).toEqual([["replaced"], [], [], []])
@@ -170,7 +170,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "lets one caller have so many connections, and again one when one of them is gone",
+      "limits the connections of one caller, and allows another when one of them is closed",
       Effect.gen(function* () {
         const peers = yield* Effect.forEach(Array.from({ length: CONNECTIONS_PER_CALLER }), (_, n) => open(`t${n}`))
         expect((yield* Effect.flip(open("more")))._tag).toBe("TooManyConnections")
@@ -183,7 +183,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "counts a replaced, a lagging and a finished connection of a caller no more",
+      "no longer counts a replaced, a lagging and a finished connection of a caller",
       Effect.gen(function* () {
         yield* Effect.forEach(Array.from({ length: 3 * CONNECTIONS_PER_CALLER }), () => open("t"))
         const slow = yield* open("slow")
@@ -198,7 +198,7 @@ for (const [name, layer] of channels) {
     )
 
     channelTest(
-      "sends everybody away when it drains, also those who come later",
+      "tells every connection to reconnect when it drains, also those that open later",
       Effect.gen(function* () {
         const channel = yield* PushChannel
         const peer = yield* open("t")

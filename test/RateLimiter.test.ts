@@ -1,4 +1,4 @@
-/** What the rate limiter does around its scripts; the budgets themselves are the affair of `contract/`. */
+/** The rate limiter around its rules; `contract/` tests the budgets themselves. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ import { Store } from "../src/Store.ts"
 import { settingsWith } from "./support/settings.ts"
 import { memoryStore } from "./support/stores.ts"
 
-/** A store that is away. */
+/** A store that is unavailable. */
 const away = Layer.effect(
   Store,
   Effect.map(Store, (store) => ({
@@ -30,13 +30,13 @@ const limiter = (store: Layer.Layer<Store>, [hourly, daily, concurrent]: readonl
 const take = (token: string) => RateLimiter.use((service) => service.take("1.2.3.4", token))
 
 describe("RateLimiter", () => {
-  it.effect("does not ask the store when there is no limit", () =>
+  it.effect("does not access the store when there is no limit", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* take("a"), [])
     }).pipe(Effect.provide(limiter(away, [0, 0, 0]))),
   )
 
-  it.effect("says that the store is away, and neither lets in nor refuses", () =>
+  it.effect("fails with StoreUnavailable when the store is down, and neither admits nor refuses", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* Effect.flip(take("a")))._tag, "StoreUnavailable")
       const refund = RateLimiter.use((service) => service.refund("1.2.3.4", "a"))
@@ -44,7 +44,7 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter(away, [20, 100, 0]))),
   )
 
-  it.effect("names the budget that is used up in a sentence, and never the token", () =>
+  it.effect("names the exhausted budget in its message, and never the token", () =>
     Effect.gen(function* () {
       yield* take("s3cret-token")
       const refused = yield* Effect.flip(take("s3cret-token-2"))
@@ -53,7 +53,7 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter(memoryStore, [1, 100, 0]))),
   )
 
-  it.effect("asks to come back in half a minute while one's own calls are running", () =>
+  it.effect("sets Retry-After to half a minute while the caller's own calls are running", () =>
     Effect.gen(function* () {
       yield* take("a")
       const refused = yield* Effect.flip(take("b"))
@@ -62,7 +62,7 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter(memoryStore, [0, 0, 1]))),
   )
 
-  it.effect("says for the longest-lasting reason why it refuses, when several do", () =>
+  it.effect("reports the budget that stays exhausted the longest when several are", () =>
     Effect.gen(function* () {
       yield* take("a")
       const refused = yield* Effect.flip(take("b"))
@@ -72,7 +72,7 @@ describe("RateLimiter", () => {
   )
 
   describe("after a refusal", () => {
-    /** A limiter whose store counts what it is asked; `deaf` ones hear nothing of other instances. */
+    /** A limiter whose store counts its calls; with `deaf` it receives no messages of other instances. */
     const counted = Effect.fnUntraced(function* (
       store: Store["Service"],
       limits: readonly [number, number, number],
@@ -102,7 +102,7 @@ describe("RateLimiter", () => {
       }
     })
 
-    it.effect("repeats it for a second without asking the store, with the time that is left", () =>
+    it.effect("repeats it for a second without the store, with the remaining time", () =>
       Effect.gen(function* () {
         const gate = yield* counted(yield* Store, [1, 0, 0])
         yield* gate.take("a")
@@ -116,7 +116,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("says without asking the store whether a refusal still holds", () =>
+    it.effect("knows without the store whether a refusal still holds", () =>
       Effect.gen(function* () {
         const gate = yield* counted(yield* Store, [1, 0, 0])
         yield* gate.take("a")
@@ -129,7 +129,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("never repeats it when the budget has a unit again", () =>
+    it.effect("does not repeat it when the budget has a unit again", () =>
       Effect.gen(function* () {
         const gate = yield* counted(yield* Store, [1, 0, 0])
         yield* gate.take("a")
@@ -142,7 +142,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("never repeats what it said of the hour when the day is used up and the hour is not any more", () =>
+    it.effect("does not repeat the hour's refusal when the day is exhausted and the hour no longer is", () =>
       Effect.gen(function* () {
         const store = yield* Store
         const service = Context.get(
@@ -162,7 +162,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.scoped, Effect.provide(memoryStore)),
     )
 
-    it.effect("forgets it when a unit is given back, here or at another instance", () =>
+    it.effect("forgets it when a unit is given back, here or on another instance", () =>
       Effect.gen(function* () {
         const store = yield* Store
         const here = yield* counted(store, [1, 0, 0])
@@ -179,7 +179,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("holds it for no more than a second when the message of a unit given back was lost", () =>
+    it.effect("repeats it for no more than a second when the message about a refund was lost", () =>
       Effect.gen(function* () {
         const store = yield* Store
         const here = yield* counted(store, [1, 0, 0], true)
@@ -192,7 +192,7 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(memoryStore)),
     )
 
-    it.effect("of one's own open tickets is repeated too, until one of them is over, here or at another instance", () =>
+    it.effect("because of open tickets is repeated too, until one of them ends, here or on another instance", () =>
       Effect.gen(function* () {
         const store = yield* Store
         const here = yield* counted(store, [5, 0, 1])

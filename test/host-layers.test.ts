@@ -164,7 +164,7 @@ describe("a host's own", () => {
     }),
   )
 
-  test("PlatformApi starts the session, and PushChannel is told who is called", {}, (world) =>
+  test("PlatformApi starts the session, and PushChannel delivers the start call", {}, (world) =>
     Effect.gen(function* () {
       assert.deepInclude(yield* ask(caller(1)), { _tag: "Started", webSocketUrl: session(1).webSocketUrl })
       const waits = yield* ask(caller(2))

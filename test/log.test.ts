@@ -1,8 +1,8 @@
-/** The log's one format: what every line has, and that nothing in it starts a line of its own. */
+/** The log format: what every line contains, and that no value can start a new line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { formOf, layer, line } from "../src/log.ts"
+import { formatFor, formatLine, layer } from "../src/log.ts"
 
 const written = (form: "json" | "text", effect: Effect.Effect<void>) =>
   Effect.gen(function* () {
@@ -43,7 +43,7 @@ describe("a line of the log", () => {
     }),
   )
 
-  it.effect("is for people on a terminal, dated too", () =>
+  it.effect("is readable text with a time on a terminal", () =>
     Effect.gen(function* () {
       const [text = ""] = yield* written(
         "text",
@@ -53,17 +53,17 @@ describe("a line of the log", () => {
     }),
   )
 
-  it("holds no character that ends it or steers a terminal", () => {
+  it("contains no character that ends it or controls a terminal", () => {
     const words = "a\nb\r\u0085c\u2028d\u2029e\u001b[2Kf\u009b"
-    const json = line("json", "t", "info", words, { annotations: { words } })
+    const json = formatLine("json", "t", "info", words, { annotations: { words } })
     assert.notMatch(json.slice(0, -1), /[\p{Cc}\u2028\u2029]/u)
     assert.strictEqual(JSON.parse(json).message, words)
-    assert.notMatch(line("text", "t", "info", words, {}).slice(0, -1), /(?!\n)[\p{Cc}\u2028\u2029]/u)
+    assert.notMatch(formatLine("text", "t", "info", words, {}).slice(0, -1), /(?!\n)[\p{Cc}\u2028\u2029]/u)
   })
 
   it("is JSON unless the stream is a terminal", () => {
-    assert.strictEqual(formOf({}), "json")
-    assert.strictEqual(formOf({ isTTY: false }), "json")
-    assert.strictEqual(formOf({ isTTY: true }), "text")
+    assert.strictEqual(formatFor({}), "json")
+    assert.strictEqual(formatFor({ isTTY: false }), "json")
+    assert.strictEqual(formatFor({ isTTY: true }), "text")
   })
 })

@@ -1,6 +1,6 @@
-/** The attacks: each plays against a gate of its own, and says what it got and what that cost. */
+/** The attacks: each runs against its own gate, and reports what it gained and its cost. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { atOnce, type Bench, SLOTS, startBench } from "./bench.ts"
+import { type Bench, runConcurrently, SLOTS, startBench } from "./bench.ts"
 
 export interface Row {
   readonly name: string
@@ -11,13 +11,14 @@ export type Attack = (program: string) => Promise<ReadonlyArray<Row>>
 
 const PLACES = 10_000
 const WINDOW_SECONDS = 30
-const AT_ONCE = 64
-/** The attacker asks for the state of so many tickets at a time, the first in line. */
+const CONCURRENCY = 64
+/** The number of concurrent pollers of the attacker's tickets, the first in the queue. */
 const POLLERS = 100
 
-/** The n-th address of one IPv6 /48, each in a /64 of its own. */
-const ofNetwork = (n: number): string => `2a02:2450:7::${(n + 1).toString(16)}`.replace("::", `:${n.toString(16)}::`)
-/** The n-th honest caller, each in an IPv4 /24 of its own. */
+/** The n-th address of one IPv6 /48, each in a different /64. */
+const addressInNetwork = (n: number): string =>
+  `2a02:2450:7::${(n + 1).toString(16)}`.replace("::", `:${n.toString(16)}::`)
+/** The n-th honest caller, each in a different IPv4 /24. */
 const honest = (n: number): string => `${81 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}.7`
 const percent = (part: number, whole: number): string => `${Math.round((100 * part) / Math.max(1, whole))} %`
 const since = (at: number): number => (performance.now() - at) / 1000
@@ -35,7 +36,7 @@ const withBench = async <A>(
   }
 }
 
-/** One IPv4 address asks 21 times. */
+/** One IPv4 address makes 21 requests. */
 export const address: Attack = (program) =>
   withBench(program, async (bench) => {
     const got = { slots: 0, places: 0, refused: 0 }
@@ -54,29 +55,29 @@ export const address: Attack = (program) =>
     ]
   })
 
-/** The network takes as many places as it gets. */
-const fill = async (bench: Bench) => {
+/** The network takes as many places as it can. */
+const fillQueue = async (bench: Bench) => {
   const began = performance.now()
   const tickets: Array<{ readonly from: string; readonly ticket: string }> = []
   let asked = 0
   let slots = 0
   let refusedInARow = 0
-  await atOnce(PLACES + SLOTS + AT_ONCE, AT_ONCE, async (n) => {
-    const from = ofNetwork(n)
+  await runConcurrently(PLACES + SLOTS + CONCURRENCY, CONCURRENCY, async (n) => {
+    const from = addressInNetwork(n)
     const { status, ticket } = await bench.ask(from)
     asked++
     if (status === 202) tickets.push({ from, ticket })
     if (status === 200) slots++
     refusedInARow = status < 300 ? 0 : refusedInARow + 1
-    return refusedInARow < AT_ONCE && tickets.length < PLACES
+    return refusedInARow < CONCURRENCY && tickets.length < PLACES
   })
   return { tickets, asked, slots, seconds: since(began) }
 }
 
-/** One /48 fills the queue; then for 30 s honest callers of other networks come, three a second, and all start when called. */
+/** One /48 fills the queue; then for 30 s three honest callers of other networks arrive per second, and all start when called. */
 export const network: Attack = (program) =>
   withBench(program, async (bench) => {
-    const { asked, seconds, slots, tickets } = await fill(bench)
+    const { asked, seconds, slots, tickets } = await fillQueue(bench)
     const places = tickets.length
     bench.talk = 3_000
     for (let n = 0; n < SLOTS; n++) await bench.endOne()
@@ -85,7 +86,7 @@ export const network: Attack = (program) =>
     let came = 0
     let refused = 0
     let out = false
-    /** Looks after a ticket until it has started. */
+    /** Polls a ticket until it has started. */
     const follow = async (from: string, ticket: string, who: keyof typeof calls, every: number): Promise<void> => {
       while (!out) {
         const { state, status } = await bench.state(from, ticket)
@@ -104,12 +105,12 @@ export const network: Attack = (program) =>
         await follow(next.from, next.ticket, "attacker", 300)
       }
     })
-    // whatever place comes free is asked for again, twenty times a second
-    let again = PLACES + SLOTS + AT_ONCE
+    // the attacker tries to take free places again, twenty times per second
+    let again = PLACES + SLOTS + CONCURRENCY
     attacker.push(
       (async () => {
         while (!out) {
-          const from = ofNetwork(again++)
+          const from = addressInNetwork(again++)
           const { status, ticket } = await bench.ask(from)
           if (status === 202) tickets.push({ from, ticket })
           await sleep(50)
@@ -140,32 +141,32 @@ export const network: Attack = (program) =>
       {
         name: "… and 90 honest callers of other networks come within 30 s",
         gets: `${refused} of ${came} refused; ${percent(calls.attacker, calls.attacker + calls.honest)} of ${calls.attacker + calls.honest} calls`,
-        cost: `${POLLERS} addresses that poll their tickets and start, and 20 requests a second`,
+        cost: `${POLLERS} addresses that poll their tickets and start, and 20 requests per second`,
       },
     ]
   })
 
-/** Whoever is called and never starts holds a slot for the start window, which is short here and counted as the default. */
+/** A called ticket that never starts holds a slot for the start window, which is short here and scaled to the default. */
 export const turns: Attack = async (program) => {
   const one = await withBench(program, missedByOne, { Queue__StartWindowSeconds: "1" })
   const many = await withBench(program, missedByMany, { Queue__StartWindowSeconds: String(MANY_WINDOW_SECONDS) })
-  // the slot is free by the sweep after the window, half a second later on average
+  // the sweep frees the slot half a second after the window on average
   const wasted = Math.min(1, (many.missed * (MANY_WINDOW_SECONDS + 0.5)) / (SLOTS * MANY_SECONDS))
   return [
     {
       name: "one address is called and never starts",
-      gets: `${one.missed} turns an hour: ${one.missed * WINDOW_SECONDS} slot-seconds`,
+      gets: `${one.missed} turns per hour: ${one.missed * WINDOW_SECONDS} slot-seconds`,
       cost: `${one.requests} requests, the last of them refused`,
     },
     {
       name: "one /48 is called and never starts, while 120 honest callers wait",
-      gets: `${percent(wasted, 1)} of the slots' time: ${Math.round(wasted * SLOTS * 3_600)} slot-seconds an hour; ${many.calls} honest calls in ${MANY_SECONDS} s`,
-      cost: `a request from another /64 for every turn: ${Math.round((wasted * SLOTS * 3_600) / WINDOW_SECONDS)} an hour`,
+      gets: `${percent(wasted, 1)} of the slots' time: ${Math.round(wasted * SLOTS * 3_600)} slot-seconds per hour; ${many.calls} honest calls in ${MANY_SECONDS} s`,
+      cost: `a request from another /64 for every turn: ${Math.round((wasted * SLOTS * 3_600) / WINDOW_SECONDS)} per hour`,
     },
   ]
 }
 
-/** An address asks, is called and does not come, as often as the limits let it. */
+/** An address queues, is called and does not start, as often as the limits allow. */
 const missedByOne = async (bench: Bench) => {
   for (let n = 0; n < SLOTS; n++) await bench.ask(honest(n))
   const from = "81.2.69.142"
@@ -186,7 +187,7 @@ const missedByOne = async (bench: Bench) => {
       missed++
       break
     }
-    // the slot is somebody's again
+    // an honest caller takes the slot again
     await bench.ask(honest(1_000 + requests))
   }
   return { requests, missed }
@@ -195,13 +196,13 @@ const missedByOne = async (bench: Bench) => {
 const MANY_WINDOW_SECONDS = 2
 const MANY_SECONDS = 20
 
-/** A network waits in front of 120 honest callers, and never comes when it is called. */
+/** A network waits in front of 120 honest callers, and never starts when it is called. */
 const missedByMany = async (bench: Bench) => {
   for (let n = 0; n < SLOTS; n++) await bench.ask(honest(n))
   const tickets: Array<readonly [from: string, ticket: string]> = []
-  await atOnce(1_000, AT_ONCE, async (n) => {
-    const { status, ticket } = await bench.ask(ofNetwork(n))
-    if (status === 202) tickets.push([ofNetwork(n), ticket])
+  await runConcurrently(1_000, CONCURRENCY, async (n) => {
+    const { status, ticket } = await bench.ask(addressInNetwork(n))
+    if (status === 202) tickets.push([addressInNetwork(n), ticket])
     return status < 500
   })
   let out = false
@@ -224,7 +225,7 @@ const missedByMany = async (bench: Bench) => {
   out = true
   await Promise.all(callers)
   let missed = 0
-  await atOnce(tickets.length, AT_ONCE, async (n) => {
+  await runConcurrently(tickets.length, CONCURRENCY, async (n) => {
     const [from, ticket] = tickets[n] ?? ["", ""]
     if ((await bench.state(from, ticket)).state === "missed") missed++
     return true
@@ -232,17 +233,17 @@ const missedByMany = async (bench: Bench) => {
   return { missed, calls }
 }
 
-/** Who asks for the state of a ticket keeps it present: the queue stays as full as it was. */
+/** Polling a ticket keeps it present, so the queue stays full. */
 export const keepFull: Attack = (program) =>
   withBench(program, async (bench) => {
-    const { tickets } = await fill(bench)
+    const { tickets } = await fillQueue(bench)
     const held = tickets.length
     let answered = 0
     let refused = 0
     const began = performance.now()
     const SECONDS = 5
-    // one address asks for all of them, as it may: the ticket is the credential
-    await atOnce(held, AT_ONCE, async (n) => {
+    // one address may poll all of them: the ticket is the credential
+    await runConcurrently(held, CONCURRENCY, async (n) => {
       const { status } = await bench.state("81.2.69.142", tickets[n]?.ticket ?? "")
       if (status === 200) answered++
       else refused++
@@ -253,8 +254,8 @@ export const keepFull: Attack = (program) =>
     return [
       {
         name: "the places are kept with GETs",
-        gets: `${held} places as long as the GETs go on`,
-        cost: `${needed} GETs a second; one address gets ${Math.round(rate)} a second answered${refused > 0 ? ` and ${refused} refused` : ""}`,
+        gets: `${held} places while the GETs continue`,
+        cost: `${needed} GETs per second; one address gets ${Math.round(rate)} per second answered${refused > 0 ? ` and ${refused} refused` : ""}`,
       },
     ]
   })

@@ -1,4 +1,4 @@
-/** A gate with a Redis and a platform of its own, on loopback, and callers of any address. */
+/** A gate with its own Redis and platform, on loopback, and callers of any address. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { Agent, createServer, request } from "node:http"
@@ -16,11 +16,11 @@ export interface Answer {
 }
 
 export interface Bench {
-  /** A request for a call from this address. */
+  /** Requests a call from this address. */
   readonly ask: (address: string) => Promise<Answer>
   readonly state: (address: string, ticket: string) => Promise<Answer>
   readonly start: (address: string, ticket: string) => Promise<Answer>
-  /** how long a call lasts, from now on (ms); 0: until `endOne` */
+  /** how long new calls last (ms); 0: until `endOne` */
   talk: number
   readonly endOne: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -54,7 +54,7 @@ const textIn = (json: unknown, field: string): string => {
   return typeof found === "string" ? found : ""
 }
 
-/** Starts them; `more` are further settings, all others are the defaults. */
+/** Starts gate, Redis and platform; `more` overrides default settings. */
 export const startBench = async (program: string, more: Readonly<Record<string, string>> = {}): Promise<Bench> => {
   const redisPort = await freePort()
   const redis = spawn("redis-server", ["--port", String(redisPort), "--bind", "127.0.0.1", "--save", ""], {
@@ -112,7 +112,7 @@ export const startBench = async (program: string, more: Readonly<Record<string, 
   const platform = createServer((asked, response) => {
     asked.resume()
     response.setHeader("content-type", "application/json")
-    // it starts sessions, and has nothing else
+    // it can only start sessions
     if (asked.url?.endsWith("/initiate") !== true) {
       response.statusCode = 404
       response.end(JSON.stringify({ success: false, code: "NOT_FOUND", message: "There is no such thing here." }))
@@ -167,8 +167,8 @@ export const startBench = async (program: string, more: Readonly<Record<string, 
   }
 }
 
-/** `count` calls of `work`, so many at a time, until one of them answers false. */
-export const atOnce = async (
+/** Calls `work` `count` times with limited concurrency, until one call returns false. */
+export const runConcurrently = async (
   count: number,
   limit: number,
   work: (n: number) => Promise<boolean | undefined>,

@@ -1,6 +1,6 @@
 /**
- * What one caller who pipelines requests and never reads an answer costs others: the slowest honest answer, in milliseconds.
- * Run it against a server of your own on loopback:
+ * Measures the cost for others of a client that pipelines requests and never reads: the slowest honest answer, in milliseconds.
+ * Run it against your own server on loopback:
  *
  *   node scripts/attacks/pipelining.ts --url http://127.0.0.1:8080 --path /docs [--seconds 15]
  */
@@ -38,7 +38,7 @@ try {
   await fetch(new URL(values.honest, target))
 } catch {
   console.error(
-    `Nothing answers at ${target.origin}. Start what is to be attacked first, such as: node dist/main.js demo`,
+    `Nothing answers at ${target.origin}. Start the server to attack first, such as: node dist/main.js demo`,
   )
   process.exit(1)
 }

@@ -1,11 +1,11 @@
 /**
- * What one session socket of the local platform can cost: the built platform in a process of its own on a free port, and one
- * attack on it for some seconds. Prints the platform's resident memory, and how long an honest request waited, each second.
+ * Measures what one session socket of the local platform can cost: starts the built platform on a free port and attacks it for some
+ * seconds. Prints the platform's resident memory and the latency of an honest request, each second.
  *
  *     node scripts/attacks/platform-sockets.ts --attack unread|text|ping|empty|none [--seconds 20] [--sockets 1] [--dist dist]
  *
- * unread: 64 KiB audio frames, and nothing is ever read. text: text frames of 10 bytes. ping: pings. empty: audio frames of no
- * bytes. All are sent as fast as the platform takes them. Everything is stopped and deleted at the end.
+ * unread: 64 KiB audio frames without reading. text: text frames of 10 bytes. ping: pings. empty: empty audio frames. All are sent
+ * as fast as the platform accepts them. Everything is stopped and deleted at the end.
  */
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -117,7 +117,7 @@ try {
     if (values.attack === "unread") socket.pause()
     const frame = Buffer.alloc(64 * 1024)
     while (performance.now() < until && socket.readyState === WebSocket.OPEN) {
-      // as much as the kernel takes
+      // as much as the kernel buffers
       if (socket.bufferedAmount > 1024 * 1024) {
         await sleep(1)
         continue

@@ -1,9 +1,9 @@
 /**
- * Admission and flood: requests a second of the built gate beside "limit" and Fastify, each with a Redis of its own. In queue
- * mode every request comes from another address and is queued; in flood mode eight addresses have used up their hour.
+ * Admission and flood: requests per second of the built gate compared with "limit" and Fastify, each with its own Redis. In queue
+ * mode every request comes from another address and is queued; in flood mode eight addresses have used up their hourly limit.
  *
- * All three stand ready and take short turns, one after the other, many times a round: what else the machine does, or its
- * host, then slows all of them alike.
+ * All three run at the same time and are loaded in short alternating turns, many times per round, so that other load on the machine
+ * slows all of them equally.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
@@ -15,24 +15,24 @@ import { type Server, startGate, startYardstick } from "./support/servers.ts"
 const names = ["limit", "fastify", "gate"] as const
 type Name = (typeof names)[number]
 
-/** Servers stay up for days; V8 goes on compiling for the first quarter of a minute, most of all where there is most code. */
+/** V8 compiles for the first 15 s, most for the server with the most code; in production servers run for days. */
 const WARM_UP_SECONDS = 16
 const TURN_SECONDS = 2
 
-interface Standing {
+interface RunningServer {
   readonly name: Name
   readonly server: Server
   readonly redis: RedisServer
 }
 
-const stand = async (name: Name, platform: string, processes: number): Promise<Standing> => {
+const startSide = async (name: Name, platform: string, processes: number): Promise<RunningServer> => {
   const redis = await startRedis()
   const server =
     name === "gate"
       ? await startGate(redis.url, platform, {}, [], processes)
       : await startYardstick(name, redis.url, { PROCESSES: String(processes) })
   await sleep(500)
-  // somebody talks
+  // occupies the slot
   await fetch(`${server.url}/api/session/request`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -41,8 +41,8 @@ const stand = async (name: Name, platform: string, processes: number): Promise<S
   return { name, server, redis }
 }
 
-/** One turn; every answer must be what the mode is about. */
-const turn = async ({ name, redis, server }: Standing, mode: Mode, seconds: number): Promise<Measured> => {
+/** One turn; every answer must be the one that the mode measures. */
+const turn = async ({ name, redis, server }: RunningServer, mode: Mode, seconds: number): Promise<Measured> => {
   const measured = await load(server.url, server.pids, redis.pid(), mode, seconds)
   const expected = mode === "queue" ? 0 : measured.answered
   if (measured.refused !== expected) {
@@ -54,9 +54,9 @@ const turn = async ({ name, redis, server }: Standing, mode: Mode, seconds: numb
 const mean = (turns: ReadonlyArray<Measured>, pick: (measured: Measured) => number): number =>
   turns.reduce((sum, each) => sum + pick(each), 0) / turns.length
 
-/** The turns of every round, by server. */
-const play = async (
-  all: ReadonlyArray<Standing>,
+/** Runs all rounds; returns the measurements of their turns, by server. */
+const runRounds = async (
+  all: ReadonlyArray<RunningServer>,
   mode: Mode,
   rounds: number,
   turns: number,
@@ -70,7 +70,7 @@ const play = async (
     }
     for (const name of names) {
       played[name].push(taken[name])
-      console.error(`${mode} ${name}: ${Math.round(mean(taken[name], (m) => m.perSecond))} requests a second`)
+      console.error(`${mode} ${name}: ${Math.round(mean(taken[name], (m) => m.perSecond))} requests per second`)
     }
   }
   return played
@@ -86,18 +86,18 @@ export const admission = async (rounds: number, turns: number, processes: number
   const figures: Array<Figures> = []
   const ratios: Array<Ratio> = []
   for (const mode of ["queue", "flood"] as const) {
-    const all: Array<Standing> = []
+    const all: Array<RunningServer> = []
     try {
-      for (const name of names) all.push(await stand(name, platform.url, processes))
-      const played = await play(all, mode, rounds, turns)
+      for (const name of names) all.push(await startSide(name, platform.url, processes))
+      const played = await runRounds(all, mode, rounds, turns)
       const of = (pick: (measured: Measured) => number) =>
         Object.fromEntries(names.map((name) => [name, played[name].map((each) => mean(each, pick))]))
       const title = processes === 1 ? `${mode} mode` : `${mode} mode, ${processes} processes`
-      const perSecond = { name: title, unit: "requests a second", of: of((m) => m.perSecond) }
+      const perSecond = { name: title, unit: "requests per second", of: of((m) => m.perSecond) }
       figures.push(
         perSecond,
-        { name: `${title}, CPU of the server`, unit: "µs a request", of: of((m) => m.micros) },
-        { name: `${title}, CPU of Redis`, unit: "µs a request", of: of((m) => m.storeMicros) },
+        { name: `${title}, CPU of the server`, unit: "µs per request", of: of((m) => m.micros) },
+        { name: `${title}, CPU of Redis`, unit: "µs per request", of: of((m) => m.storeMicros) },
         { name: `${title}, 99th percentile`, unit: "ms", of: of((m) => m.p99Micros / 1000) },
       )
       for (const peer of ["limit", "fastify"] as const) {

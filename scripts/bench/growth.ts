@@ -1,13 +1,13 @@
 /**
- * What an admission costs with 1,000 and with 1,000,000 waiting: CPU of the gate and of Redis for one queued request, under the
- * load of `admission.ts`. And how much of Redis a waiting ticket takes.
+ * The cost of an admission with 1,000 and with 1,000,000 waiting tickets: CPU of the gate and of Redis per queued request, under the
+ * load of `admission.ts`. Also the Redis memory of a waiting ticket.
  */
 import { Redis } from "ioredis"
 import { keysOf } from "../../src/queue/keys.ts"
 import { admit } from "../../src/queue/rules.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
-import { MOST } from "../../src/store/join.ts"
+import { MAX_CALLS_PER_COMMAND } from "../../src/store/batch.ts"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
 import { load } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
@@ -33,7 +33,7 @@ const newcomer = (n: number): Newcomer => {
   return { id, data, caller: `${network}.${n & 255}`, holds: true, network }
 }
 
-/** Nobody is called, and everybody is present for an hour. */
+/** No ticket is called, and every ticket is present for an hour. */
 const context: QueueContext = {
   slots: 0,
   share: 0.25,
@@ -46,7 +46,7 @@ const context: QueueContext = {
   callMillis: 7_200_000,
 }
 
-/** Lets so many wait, by the gate's own rule. */
+/** Queues `count` tickets, with the gate's own rule. */
 const fill = async (redis: RedisServer, count: number): Promise<void> => {
   const client = new Redis(redis.url)
   try {
@@ -55,7 +55,7 @@ const fill = async (redis: RedisServer, count: number): Promise<void> => {
     for (let from = 0; from < count; ) {
       const pipeline = client.pipeline()
       for (let n = 0; n < 100 && from < count; n++) {
-        const many = Math.min(MOST, count - from)
+        const many = Math.min(MAX_CALLS_PER_COMMAND, count - from)
         const calls = Array.from({ length: many }, (_, k) => JSON.stringify(newcomer(from + k)))
         pipeline.evalsha(sha, keys.length, ...keys, Date.now(), JSON.stringify(context), ...calls)
         from += many
@@ -91,7 +91,7 @@ export const growth = async (rounds: number, turns: number): Promise<Found> => {
           const name = size.toLocaleString("en")
           whole[name] = [...(whole[name] ?? []), measured.micros + measured.storeMicros]
           store[name] = [...(store[name] ?? []), measured.storeMicros]
-          console.error(`growth ${name}: ${whole[name]?.at(-1)?.toFixed(1)} µs an admission`)
+          console.error(`growth ${name}: ${whole[name]?.at(-1)?.toFixed(1)} µs per admission`)
         } finally {
           await gate?.stop()
           await redis.dispose()
@@ -101,7 +101,7 @@ export const growth = async (rounds: number, turns: number): Promise<Found> => {
   } finally {
     platform.close()
   }
-  const cost = { name: "admission with so many waiting", unit: "µs of gate and Redis", of: whole }
+  const cost = { name: "admission by number of waiting tickets", unit: "µs of gate and Redis", of: whole }
   return {
     figures: [cost, { name: "of these, Redis", unit: "µs", of: store }],
     ratios: [

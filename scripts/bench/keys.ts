@@ -1,7 +1,7 @@
 /**
- * What a key check costs: `GET /api/v1/business/{id}` of the platform with a key that this process knows (warm), and with
- * another key every time (cold), beside a route of the same framework that checks nothing and answers the same text. One run,
- * alternating, medians: the ratios count, not the figures.
+ * The cost of a key check: `GET /api/v1/business/{id}` of the platform with a cached key (warm) and with a different key every time
+ * (cold), compared with a route of the same framework that checks nothing and returns the same text. Alternating runs, medians: the
+ * ratios count, not the figures.
  *
  *     node scripts/bench/keys.ts [postgres://…]      needs Debian's wrk; a SQLite file without a connection string
  */
@@ -21,12 +21,12 @@ import { Users } from "../../src/platform/Users.ts"
 
 const ROUNDS = 3
 const SECONDS = 2
-/** More than are asked for in one round, so that each is asked for once within the life of the cache. */
+/** More than one round uses, so that each is used once within the cache's lifetime. */
 const COLD_KEYS = 20_000
 const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
 const database = Redacted.make(process.argv[2] ?? `sqlite:${join(directory, "keys.db")}`)
 
-/** Requests a second of wrk, which uses the keys one after the other. */
+/** Requests per second of wrk, which uses the keys in rotation. */
 const measure = (url: string, keys: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const script = join(directory, "keys.lua")
@@ -69,7 +69,7 @@ const bench = Effect.gen(function* () {
   const base = median(figures.bare ?? [])
   for (const [name, all] of Object.entries(figures)) {
     const shown = all.map(Math.round).join(", ")
-    yield* Console.log(`${name.padEnd(9)} ${(median(all) / base).toFixed(2)}   (${shown} requests a second)`)
+    yield* Console.log(`${name.padEnd(9)} ${(median(all) / base).toFixed(2)}   (${shown} requests per second)`)
   }
 })
 

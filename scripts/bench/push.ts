@@ -1,6 +1,6 @@
 /**
- * Push with thousands waiting: memory of a connection with its ticket, a position for everybody, and the way from a webhook to
- * the start call, beside bare `ws` that holds as many and a bare publish-and-send.
+ * Push with thousands of waiting callers: memory per connection with its ticket, a position event for all, and the time from a webhook
+ * to the start call, compared with bare `ws` with as many connections and a bare publish-and-send.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../test/support/redis.ts"
@@ -17,27 +17,27 @@ const CALLS = 50
 interface Side {
   readonly server: Server
   readonly paths: ReadonlyArray<string>
-  /** makes everybody's position change */
+  /** changes every position */
   readonly shift: () => Promise<void>
-  /** makes the first in line be called; its answer is awaited after the call was heard */
+  /** causes the first in the queue to be called; its promise is awaited after the call has arrived */
   readonly call: () => Promise<void>
-  /** what the one who was called does next */
+  /** the next step of the called caller */
   readonly answered: () => Promise<void>
 }
 
-/** A side with its crowd, and what each of it holds. */
-interface Standing extends Side {
+/** A side with its connections, and the memory per connection. */
+interface RunningSide extends Side {
   readonly crowd: Crowd
   readonly bytes: number
 }
 
-/** How long it takes from the first to the last who is told a new position, in ms. */
+/** The time from the first to the last position event, in ms. */
 const tick = async (crowd: Crowd, count: number, shift: () => Promise<void>): Promise<number> => {
   const { first, last } = await crowd.heard(count, '"position"', shift)
   return last - first
 }
 
-/** How long it takes until a start call is heard, in ms. */
+/** The time until a start call arrives, in ms. */
 const call = async (crowd: Crowd, { answered, call }: Side): Promise<number> => {
   let began = 0
   const { first } = await crowd.heard(1, "start_call", () => {
@@ -49,19 +49,19 @@ const call = async (crowd: Crowd, { answered, call }: Side): Promise<number> => 
   return first - began
 }
 
-/** So many are there before memory is looked at: what the first ones bring is the program's, not theirs. */
-const FIRST = 1_000
+/** Connections before the memory baseline, because the first ones also load code. */
+const BASELINE_CONNECTIONS = 1_000
 
-/** Lets the crowd gather, and measures what each of it takes. */
-const stand = async (side: Side): Promise<Standing> => {
+/** Opens the connections, and measures the memory of each. */
+const gather = async (side: Side): Promise<RunningSide> => {
   const { paths, server } = side
   const crowd = makeCrowd(server.url)
-  await crowd.gather(paths.slice(0, FIRST))
+  await crowd.gather(paths.slice(0, BASELINE_CONNECTIONS))
   await sleep(1_000)
   const before = await residentOf(server)
-  await crowd.gather(paths.slice(FIRST))
+  await crowd.gather(paths.slice(BASELINE_CONNECTIONS))
   await sleep(3_000)
-  return { ...side, crowd, bytes: ((await residentOf(server)) - before) / (paths.length - FIRST) }
+  return { ...side, crowd, bytes: ((await residentOf(server)) - before) / (paths.length - BASELINE_CONNECTIONS) }
 }
 
 const post = async (url: string): Promise<void> => {
@@ -90,18 +90,18 @@ const gateSide = (server: Server, waiting: Waiting): Side => ({
 const names = ["ws", "gate"] as const
 type Name = (typeof names)[number]
 
-interface Seen {
+interface Observed {
   readonly bytes: number
   readonly spans: Array<number>
   readonly calls: Array<number>
 }
 
-/** Both sides stand at once and take turns: what else the machine does then slows both alike. */
-const play = async (platform: string, count: number): Promise<Record<Name, Seen>> => {
+/** Both sides run at the same time in alternation, so that other load on the machine slows both equally. */
+const runRounds = async (platform: string, count: number): Promise<Record<Name, Observed>> => {
   const servers: Array<Server> = []
   const stores: Array<RedisServer> = []
   const crowds: Array<Crowd> = []
-  const begin = async (name: Name): Promise<Standing> => {
+  const begin = async (name: Name): Promise<RunningSide> => {
     const redis = await startRedis()
     stores.push(redis)
     const server =
@@ -109,7 +109,7 @@ const play = async (platform: string, count: number): Promise<Record<Name, Seen>
         ? await startYardstick("ws", redis.url, {}, collecting)
         : await startGate(redis.url, platform, {}, collecting)
     servers.push(server)
-    const standing = await stand(
+    const standing = await gather(
       name === "ws" ? bare(server, count) : gateSide(server, await queueUp(server.url, count)),
     )
     crowds.push(standing.crowd)
@@ -117,7 +117,7 @@ const play = async (platform: string, count: number): Promise<Record<Name, Seen>
   }
   try {
     const sides = { ws: await begin("ws"), gate: await begin("gate") }
-    const seenOf = ({ bytes }: Standing): Seen => ({ bytes, spans: [], calls: [] })
+    const seenOf = ({ bytes }: RunningSide): Observed => ({ bytes, spans: [], calls: [] })
     const seen = { ws: seenOf(sides.ws), gate: seenOf(sides.gate) }
     for (let n = 0; n < TICKS; n++) {
       for (const name of names) {
@@ -139,22 +139,22 @@ const play = async (platform: string, count: number): Promise<Record<Name, Seen>
 
 export const push = async (rounds: number, count: number): Promise<Found> => {
   const platform = await startPlatform()
-  const seen: Record<Name, Array<Seen>> = { ws: [], gate: [] }
+  const seen: Record<Name, Array<Observed>> = { ws: [], gate: [] }
   try {
     for (let round = 0; round < rounds; round++) {
-      const played = await play(platform.url, count)
+      const played = await runRounds(platform.url, count)
       for (const name of names) {
         seen[name].push(played[name])
         console.error(
-          `push ${name}: ${Math.round(played[name].bytes)} bytes a connection, ${median(played[name].spans).toFixed()} ms a tick`,
+          `push ${name}: ${Math.round(played[name].bytes)} bytes per connection, ${median(played[name].spans).toFixed()} ms per tick`,
         )
       }
     }
   } finally {
     platform.close()
   }
-  const of = (pick: (each: Seen) => number) => ({ ws: seen.ws.map(pick), gate: seen.gate.map(pick) })
-  const memory: Figures = { name: `${count} waiting, memory of each`, unit: "KB", of: of((s) => s.bytes / 1000) }
+  const of = (pick: (each: Observed) => number) => ({ ws: seen.ws.map(pick), gate: seen.gate.map(pick) })
+  const memory: Figures = { name: `${count} waiting, memory per connection`, unit: "KB", of: of((s) => s.bytes / 1000) }
   const ticks: Figures = { name: `a position to ${count}`, unit: "ms, first to last", of: of((s) => median(s.spans)) }
   const calls: Figures = {
     name: `webhook to start call, ${count} waiting`,

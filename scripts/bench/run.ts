@@ -1,10 +1,10 @@
 /**
- * Measures the built gate beside its yardsticks, in alternating runs on this machine, and prints ratios:
+ * Benchmarks the built gate against its reference servers, in alternating runs on this machine, and prints ratios:
  *
  *     npm run build && node scripts/bench/run.ts [admission processes push growth startup] [--rounds 3] [--turns 6]
  *                                               [--waiting 10000] [--json FILE]
  *
- * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it where nothing else runs.
+ * Needs Debian's redis-server and wrk. Figures depend on the machine, ratios much less; run it on an idle machine.
  */
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -38,7 +38,7 @@ const benches: Readonly<Record<string, () => Promise<Found>>> = {
 const wanted = positionals.length > 0 ? positionals : Object.keys(benches)
 const unknown = wanted.filter((name) => !(name in benches))
 if (unknown.length > 0 || [rounds, turns, waiting].some((n) => !(n >= 1))) {
-  console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers from 1 on`)
+  console.error(`Expected some of: ${Object.keys(benches).join(", ")}; and numbers of at least 1`)
   process.exit(2)
 }
 
@@ -46,7 +46,7 @@ const versionOf = (command: string, args: ReadonlyArray<string>): string => {
   try {
     return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\n")[0] ?? ""
   } catch (error) {
-    // wrk says its version and fails
+    // wrk prints its version and fails
     const said = Reflect.get(Object(error), "stdout")
     if (typeof said === "string" && said !== "") return said.split("\n")[0] ?? ""
     console.error(`${command} is not installed: apt-get install redis-server wrk`)

@@ -1,4 +1,4 @@
-/** From nothing to the first answer of readiness, beside a bare server's first answer; the store is connected by then. */
+/** Time from the start to readiness (with a connected store), compared with a bare server's first answer. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { startRedis } from "../../test/support/redis.ts"
 import { startPlatform } from "./support/platform.ts"
@@ -24,7 +24,7 @@ export const startup = async (rounds: number): Promise<Found> => {
   const platform = await startPlatform()
   const of: Record<"node" | "gate", Array<number>> = { node: [], gate: [] }
   try {
-    // the program is compiled once, as after an installation
+    // fills the compile cache, as after an installation
     await untilReady(() => startGate(redis.url, platform.url, { IpIntel__Provider: "none" }), "/health/ready")
     for (let n = 0; n < rounds * STARTS; n++) {
       of.node.push(await untilReady(() => startYardstick("node", ""), "/"))

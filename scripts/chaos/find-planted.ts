@@ -1,4 +1,4 @@
-/** Plants faults in a copy of this checkout, one at a time, and looks whether the scenario of each finds it. */
+/** Plants faults in a copy of this checkout, one at a time, and checks whether each fault's scenario finds it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -8,24 +8,24 @@ import type { Planted } from "../../test/chaos/planted.ts"
 import type { Size } from "../../test/chaos/support/scenario.ts"
 
 const root = join(import.meta.dirname, "../..")
-/** What the program is built of, besides `node_modules`. */
+/** The inputs of the build, besides `node_modules`. */
 const COPIED = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"]
 
 export interface Search {
   readonly planted: Planted
   readonly found: boolean
-  /** what its scenario said */
+  /** the output of its scenario */
   readonly wrongs: ReadonlyArray<string>
 }
 
-/** What is read of the file that a run of chaos writes. */
+/** The part of a chaos run's result file that is used. */
 interface Results {
   readonly rows: ReadonlyArray<{ readonly wrongs: ReadonlyArray<string> }>
 }
 
 let running: ChildProcess | undefined
 
-/** Runs a script of this or the copied checkout; its output goes to standard error. Answers its exit code. */
+/** Runs a script of this or the copied checkout, with its output on standard error. Returns its exit code. */
 const run = async (script: string, args: ReadonlyArray<string> = []): Promise<unknown> => {
   running = spawn(process.execPath, [script, ...args], { stdio: ["ignore", 2, 2] })
   const [code] = await once(running, "exit")
@@ -33,7 +33,7 @@ const run = async (script: string, args: ReadonlyArray<string> = []): Promise<un
   return code
 }
 
-/** A copy of what the program is built of. It is gone when this process is, however that ends but by SIGKILL. */
+/** Copies the inputs of the build. The copy is deleted when this process exits, except by SIGKILL. */
 const makeCopy = (): string => {
   const copy = mkdtempSync(join(tmpdir(), "voicegate-planted-"))
   process.on("exit", () => {
@@ -46,7 +46,7 @@ const makeCopy = (): string => {
   return copy
 }
 
-/** Looks for each of these faults. */
+/** Runs the scenario of each of these faults. */
 export const findPlanted = async (
   all: ReadonlyArray<Planted>,
   seed: number,
@@ -64,7 +64,7 @@ export const findPlanted = async (
     )
     const built =
       (await run(join(copy, "scripts/rules.ts"))) === 0 && (await run(join(copy, "scripts/build.mjs"))) === 0
-    if (!built) throw new Error(`${planted.name} cannot be built`)
+    if (!built) throw new Error(`the checkout with the fault ${planted.name} cannot be built`)
     rmSync(json, { force: true })
     await run(join(root, "scripts/chaos.ts"), [
       ...["--only", planted.scenario, "--root", copy, "--json", json],
@@ -78,10 +78,10 @@ export const findPlanted = async (
   return searches
 }
 
-/** The table as markdown; of each fault what it was found by, or what was said instead. */
+/** The results as a Markdown table: what revealed each fault, or what the scenario printed instead. */
 export const tableOfSearches = (searches: ReadonlyArray<Search>): string =>
   [
-    "| planted fault | scenario | seen of it |",
+    "| planted fault | scenario | observed |",
     "|---|---|---|",
     ...searches.map(({ found, planted, wrongs }) => {
       const said = wrongs.filter((wrong) => !found || planted.says.test(wrong))

@@ -1,6 +1,6 @@
 /**
- * A host on Effect that uses the gate without HTTP, on layers of its own: the agent is in this process, the store counts what
- * it runs, and events are printed instead of sent to browsers. One slot, two callers. Build first:
+ * A host on Effect that uses the gate without HTTP, with its own layers: the agent is in this process, the store counts its rules,
+ * and events are printed instead of sent to browsers. One slot, two callers. Build first:
  *
  *     npm run build && node scripts/examples/effect-host.ts
  */
@@ -45,14 +45,14 @@ const OwnPlatform = Layer.effect(
       concurrency: () => Effect.sync(() => ({ limit: 1, inUse: talksTo.size })),
       sessionStatus: (_campaign, id) =>
         Effect.sync(() => ({ status: talksTo.has(id) ? "running" : "over", sessionIds: [id] })),
-      // each start is answered, so that none is ever in doubt
+      // every start is answered, so none is ever in doubt
       sessionsOf: () => Effect.undefined,
       verify: () => Effect.succeed([{ subject: "platform", state: "ok", says: "the agent is in this process" }]),
     })
   }),
 )
 
-/** A store over another one: each rule of limits and queue is one atomic step, and is counted here. */
+/** A store over another one, which counts the rules of limits and queue. */
 class Steps extends Context.Service<Steps, Map<string, number>>()("example/Steps") {
   static readonly layer = Layer.sync(Steps, () => new Map<string, number>())
 }
@@ -71,7 +71,7 @@ const OwnStore = Layer.effect(
   }),
 ).pipe(Layer.provide(layerStoreMemory))
 
-/** Reaches a ticket wherever it is, so its address is empty; here every ticket has one connection. */
+/** It reaches every ticket, so its address is empty; every ticket has one connection here. */
 const OwnPush = Layer.sync(PushChannel, () => {
   const connections = new Map<string, Connection>()
   const deliver = (connection: Connection, event: PushEvent): void => connection.send(event, JSON.stringify(event))
@@ -97,7 +97,7 @@ const OwnPush = Layer.sync(PushChannel, () => {
   })
 })
 
-/** Addresses are not looked up; the gate's own `IpIntel.layer` would ask the provider that the settings name. */
+/** Addresses are not looked up; the gate's own `IpIntel.layer` would ask the provider from the settings. */
 const OwnIpIntel = Layer.succeed(IpIntel, {
   provider: "none",
   lookup: () => Effect.succeed(noFacts),
@@ -114,7 +114,7 @@ const OwnSettings = layerSettingsFrom({
     DefaultRegionId: "here",
     MaxConcurrency: 1,
   },
-  // the gate is reached over these layers alone; with HTTP this proves the platform's webhook
+  // not used here, since the gate is not reached over HTTP; otherwise it authenticates the platform's webhook
   Security: { WebhookApiToken: randomUUID(), BlockVpn: false, BlockProxy: false, BlockTor: false },
 })
 
@@ -132,7 +132,7 @@ const program = Effect.gen(function* () {
   const url = yield* initiateWebSession({ RegionId: "here", DynamicVariables: { name: "ada" } }, ada)
   yield* Console.log(`ada    talks at ${url}`)
 
-  // everything that can happen is in the type: here the caller waits
+  // the type contains every outcome: here the caller waits
   const bob = { address: "192.0.2.2" }
   const ticket = yield* initiateWebSession({ DynamicVariables: { name: "bob" } }, bob).pipe(
     Effect.flatMap(() => Effect.die("the slot is taken, so bob cannot be started")),
@@ -142,9 +142,9 @@ const program = Effect.gen(function* () {
   )
 
   const connection = yield* push.open(ticket, bob.address, {
-    send: (event) => console.log(`bob    is told: ${event.type}`),
+    send: (event) => console.log(`bob    receives: ${event.type}`),
     backlog: () => 0,
-    beat: () => true,
+    ping: () => true,
     close: () => {},
   })
   const missed = yield* gatekeeper.attach(ticket)

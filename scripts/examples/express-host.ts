@@ -1,5 +1,5 @@
 /**
- * A host on Express, without Effect, that mounts the gate beside its own routes. Build first, then
+ * A host on Express, without Effect, that mounts the gate beside its own routes. Build first:
  *
  *     npm run build && node scripts/examples/express-host.ts            # serves, at PORT or 3000
  *     node scripts/examples/express-host.ts --once                      # makes two calls with one slot, and exits

@@ -1,6 +1,6 @@
 /**
- * A voice-agent platform on this machine, so that the example runs without an account. Not part of what a host copies: there
- * the platform is the real one, and its settings come from where the host keeps its secrets.
+ * A voice-agent platform on this machine, so that the example runs without an account. A real host does not need it: it uses the real
+ * platform, and takes its settings from its own secret store.
  */
 import { Effect, ManagedRuntime, Redacted } from "effect"
 import * as Platform from "../../src/platform/Platform.ts"
@@ -19,13 +19,13 @@ export interface LocalPlatform {
   readonly close: () => Promise<void>
 }
 
-/** Starts a platform with so many slots, which sends session-ended to this URL with this token. */
+/** Starts a platform with this many slots, which sends session-ended to this URL with this token. */
 export const startLocalPlatform = async (
   slots: number,
   webhook: { readonly url: string; readonly token: string },
 ): Promise<LocalPlatform> => {
   const runtime = ManagedRuntime.make(
-    // The example's gate listens on this machine, where webhooks do not go otherwise.
+    // The example's gate listens on this machine, where webhooks are not allowed by default.
     Platform.layer({ privateWebhooks: true }),
   )
   const { baseUrl } = await runtime.runPromise(Effect.service(Platform.Platform))

@@ -1,6 +1,6 @@
 /**
- * What a browser and the platform do to the Express host, for `--once`: two callers on one slot, the second is called when the
- * first hangs up. Throws when something is not as it should be.
+ * Plays a browser and the platform for the Express host's `--once`: two callers on one slot, the second is called when the first hangs
+ * up. Throws when something is unexpected.
  */
 import { strict as assert } from "node:assert"
 import { once } from "node:events"
@@ -26,7 +26,7 @@ const listen = async (url: string) => {
   const socket = new WebSocket(url)
   socket.on("message", (data) => {
     const event: { readonly type: string } = JSON.parse(String(data))
-    console.log(`bob    is told: ${event.type}`)
+    console.log(`bob    receives: ${event.type}`)
     events.push(event)
     socket.emit("event")
   })

@@ -1,32 +1,32 @@
-/** What is asked of a soak, figure by figure, with the tolerance of each and why it has one. */
+/** The checks of a soak: each figure with its tolerance and the reason for it. */
 import type { GateFigures } from "./gate-process.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Measured, Sample } from "./measured.ts"
-import { unseen } from "./seen.ts"
+import { missingEvents } from "./required-events.ts"
 import type { Structure } from "./store-figures.ts"
 import { type Figure, type Judged, judge, judgeTrend } from "./verdict.ts"
 
 const MB = 2 ** 20
 
-/** Code that runs hot for an hour is compiled again and again, and its feedback kept: some MB, however long the run. */
+/** V8 recompiles hot code repeatedly and keeps feedback: a few MB, independent of the run's length. */
 const HEAP_GROWTH = 4 * MB
-/** Pages that V8 and malloc keep for the next peak; the trend says whether it goes on. */
+/** Pages that V8 and malloc keep for the next peak; the trend shows whether growth continues. */
 const RSS_GROWTH = 64 * MB
-/** A leak of 100 bytes a call shows as more than this in half an hour's 15,000 calls. */
+/** A leak of 100 bytes per call exceeds this in the 15,000 calls of half an hour. */
 const HEAP_TREND = 1.5 * MB
 const RSS_TREND = 16 * MB
-/** Buffers of connections that come and go. */
+/** Buffers of connections. */
 const EXTERNAL_GROWTH = 2 * MB
 /** Buffers of clients, cached scripts, fragments. */
 const REDIS_GROWTH = 2 * MB
-/** The most ends that a campaign remembers. */
+/** Limit of session ends that a campaign stores. */
 const ENDS_MAX = 100_000
 const META_FIELDS_MAX = 19
 /** `queue.*` 13, `operator.*` 8, `hub.*` 3, `limits.*` 2. */
 const SCRIPTS_MAX = 26
 const RING_MAX = 360
 
-/** Code that only a start needs is let go of late: what is less under the first load is what to come back to. */
+/** V8 frees start-up code late, so a lower value in the first samples under load is the baseline. */
 const EARLY_SAMPLES = 5
 
 const gateFigures = ({ after, before, series }: Measured): ReadonlyArray<Figure> =>
@@ -59,17 +59,17 @@ const gateFigures = ({ after, before, series }: Measured): ReadonlyArray<Figure>
     ]
   })
 
-/** Structures that must be empty when nobody calls, and those with a bound. */
-const EMPTY: ReadonlyArray<readonly [Structure, string]> = [
-  ["waiting", "tickets that wait"],
-  ["leases", "slots that are held"],
-  ["live", "sessions that run, as counted"],
+/** Structures that must be empty at rest. */
+const EMPTY_AT_REST: ReadonlyArray<readonly [Structure, string]> = [
+  ["waiting", "waiting tickets"],
+  ["leases", "held slots"],
+  ["live", "running sessions, as counted"],
   ["doubts", "starts in doubt, as counted"],
   ["parked", "tickets whose start failed"],
-  ["presence", "who is present"],
+  ["presence", "present tickets"],
   ["data", "configurations and sessions of tickets"],
   ["sessions", "ids of running sessions"],
-  ["settlements", "what the rate limiter owes"],
+  ["settlements", "pending refunds and releases"],
 ]
 
 const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): ReadonlyArray<Figure> => {
@@ -93,37 +93,37 @@ const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): Reado
     after: of(after),
     allowed: { kind: "same" },
   })
-  const lives = (name: string): string => {
+  const lastExpiry = (name: string): string => {
     const millis = after.audit.lifetimes[name]
     return millis === undefined ? "" : `; the last one goes in ${(millis / 3_600_000).toFixed(1)} h`
   }
   return [
-    ...EMPTY.map(([name, note]) => size(name, 0, note)),
-    size("tickets", forgotten ? 0 : after.store.sizes.forget, "forgotten ten minutes after they are over"),
-    size("forget", forgotten ? 0 : Number.POSITIVE_INFINITY, "the same tickets by that time"),
+    ...EMPTY_AT_REST.map(([name, note]) => size(name, 0, note)),
+    size("tickets", forgotten ? 0 : after.store.sizes.forget, "deleted ten minutes after their end"),
+    size("forget", forgotten ? 0 : Number.POSITIVE_INFINITY, "the same tickets by time of deletion"),
     size("endedSessions", Math.min(ENDS_MAX, sessionIds), "ids of ended sessions, for 24 h, at most 100,000"),
     size("meta", META_FIELDS_MAX, "fields"),
-    size("auditLog", 1_000, "what operators did"),
+    size("auditLog", 1_000, "operators' actions"),
     size("ring", RING_MAX, "the console's hour, in buckets of 10 s"),
     same("console: instances", ({ store }) => store.sizes.instances + store.sizes.about),
-    keys("unknown", 0, "keys of no known kind"),
+    keys("unknown", 0, "keys of an unknown kind"),
     keys("campaign", 11, "structures of the one campaign"),
-    keys("console", 3, "of all instances together"),
+    keys("console", 3, "shared by all instances"),
     {
       name: "tickets that count as open",
       before: before.store.open,
       after: after.store.open,
       allowed: { kind: "at most", limit: 0 },
-      note: "of any caller",
+      note: "of all callers",
     },
-    keys("caller refunds", Number.POSITIVE_INFINITY, `one a caller, for an hour${lives("caller refunds")}`),
+    keys("caller refunds", Number.POSITIVE_INFINITY, `one per caller, for an hour${lastExpiry("caller refunds")}`),
     keys("hub token", 0, "for a minute"),
-    keys("caller log", Number.POSITIVE_INFINITY, `one a caller, for 24 h${lives("caller log")}`),
-    keys("hub browser", Number.POSITIVE_INFINITY, `one a browser, for 24 h${lives("hub browser")}`),
-    keys("address facts", Number.POSITIVE_INFINITY, `one an address, for 14 days${lives("address facts")}`),
-    { ...same("keys that would stay for ever", () => 0), after: after.audit.forEver.length },
-    { ...same("keys that stay longer than their kind may", () => 0), after: after.audit.tooLong.length },
-    { ...same("tickets that should be forgotten", () => 0), after: after.audit.overdue },
+    keys("caller log", Number.POSITIVE_INFINITY, `one per caller, for 24 h${lastExpiry("caller log")}`),
+    keys("hub browser", Number.POSITIVE_INFINITY, `one per browser, for 24 h${lastExpiry("hub browser")}`),
+    keys("address facts", Number.POSITIVE_INFINITY, `one per address, for 14 days${lastExpiry("address facts")}`),
+    { ...same("keys without an expiry that should have one", () => 0), after: after.audit.forEver.length },
+    { ...same("keys with a longer lifetime than their kind allows", () => 0), after: after.audit.tooLong.length },
+    { ...same("tickets that should have been deleted", () => 0), after: after.audit.overdue },
     same("redis: clients", ({ store }) => store.clients),
     same("redis: channels", ({ store }) => store.channels),
     {
@@ -131,25 +131,25 @@ const storeFigures = ({ after, before, forgotten, sessionIds }: Measured): Reado
       before: before.store.scripts,
       after: after.store.scripts,
       allowed: { kind: "at most", limit: SCRIPTS_MAX },
-      note: "each of the gates' own, once",
+      note: "one of each gate",
     },
     {
-      name: "redis: memory besides keys",
+      name: "redis: memory other than keys",
       before: before.audit.rest,
       after: after.audit.rest,
       allowed: { kind: "growth", by: REDIS_GROWTH },
       unit: "MB",
-      note: "what the keys above take is theirs and goes with them",
+      note: "without the memory of the keys above, which is freed with them",
     },
   ]
 }
 
 const callFigures = ({ after, peak, slots }: Measured, ledger: Ledger): ReadonlyArray<Figure> => [
-  { name: "callers that are not done", before: 0, after: after.active, allowed: { kind: "same" } },
-  { name: "calls that run", before: 0, after: after.running, allowed: { kind: "same" } },
-  { name: "most calls at once", before: 0, after: peak, allowed: { kind: "at most", limit: slots } },
+  { name: "active callers", before: 0, after: after.active, allowed: { kind: "same" } },
+  { name: "running calls", before: 0, after: after.running, allowed: { kind: "same" } },
+  { name: "peak of concurrent calls", before: 0, after: peak, allowed: { kind: "at most", limit: slots } },
   {
-    name: "calls started, all of them ended",
+    name: "calls started, all ended",
     before: ledger.of("calls started"),
     after: ledger.of("calls ended"),
     allowed: { kind: "same" },
@@ -170,7 +170,7 @@ const trends = ({ series }: Measured): ReadonlyArray<Judged> =>
   })
 
 export const judgeAll = (measured: Measured, ledger: Ledger): ReadonlyArray<Judged> => [
-  ...[...callFigures(measured, ledger), ...unseen(measured, ledger), ...gateFigures(measured)].map(judge),
+  ...[...callFigures(measured, ledger), ...missingEvents(measured, ledger), ...gateFigures(measured)].map(judge),
   ...trends(measured),
   ...storeFigures(measured).map(judge),
 ]

@@ -1,7 +1,7 @@
-/** How much of one core processes have used. */
+/** Measures the CPU use of processes. */
 import { readFileSync } from "node:fs"
 
-/** Ticks of a second in /proc, as every Linux has them. */
+/** Clock ticks per second in /proc, the same on every Linux. */
 const TICKS = 100
 
 const secondsOf = (pid: number): number => {
@@ -10,7 +10,7 @@ const secondsOf = (pid: number): number => {
   return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
-/** Measures from now on: percent of one core, by name. */
+/** Starts a measurement; the returned function gives percent of one core, by name. */
 export const cpuSince = (pids: Readonly<Record<string, number>>): (() => Readonly<Record<string, number>>) => {
   const began = performance.now()
   const before = new Map(Object.entries(pids).map(([name, pid]) => [name, secondsOf(pid)]))

@@ -1,9 +1,9 @@
-/** What a gate may say to a caller, by what the caller does and what the platform has spoilt. */
+/** The answers that a gate may give a caller, depending on the caller's behaviour and on the platform's failures. */
 import { type Answer, field } from "../../test/e2e/support/http.ts"
 import type { Caller } from "./plan.ts"
 import type { World } from "./world.ts"
 
-/** Whether this may be the answer to a request that was not queued. */
+/** Whether this is an expected answer to a request that was not queued. */
 export const expectedAnswer = ({ platform }: World, { id, kind }: Caller, answer: Answer): boolean => {
   const code = field(answer, "code") ?? ""
   switch (answer.status) {
@@ -18,28 +18,28 @@ export const expectedAnswer = ({ platform }: World, { id, kind }: Caller, answer
     case 422:
       return platform.failed(id) && code === "request_refused"
     case 503:
-      return code === "queue_full" || (platform.spoilt(id, "early") > 0 && code === "platform_unavailable")
+      return code === "queue_full" || (platform.failedStarts(id, "early") > 0 && code === "platform_unavailable")
     default:
       return false
   }
 }
 
-/** What the refusal of a start means: the caller waits on, or the visit is over, or it should not have been. */
+/** The meaning of a refused start: the caller keeps waiting, the visit ends, or the refusal is unexpected. */
 export const expectedRefusal = (
   { platform }: World,
   { id, mood }: Caller,
   code: string,
 ): "waits" | "over" | "unexpected" => {
   switch (code) {
-    // at the head of the line again, to be called anew
+    // at the head of the queue again, to be called again
     case "agent_busy":
-      return platform.spoilt(id, "capacity") > 0 ? "waits" : "unexpected"
+      return platform.failedStarts(id, "capacity") > 0 ? "waits" : "unexpected"
     case "agent_unavailable":
-      return platform.spoilt(id, "unavailable", "ghost") > 0 ? "waits" : "unexpected"
-    // it came too late, or was overtaken by the caller's own leaving
+      return platform.failedStarts(id, "unavailable", "ghost") > 0 ? "waits" : "unexpected"
+    // it came too late, or after the caller had left
     case "ticket_over":
       return mood === "late" || mood === "leaves" ? "over" : "unexpected"
-    // it moved while it was being started over its old line
+    // the caller moved while a start on its old channel was in progress
     case "start_in_progress":
       return mood === "moves" ? "waits" : "unexpected"
     case "platform_rejected":
@@ -51,7 +51,7 @@ export const expectedRefusal = (
   }
 }
 
-/** Whether a ticket may be over for this reason; `hub` is what a hub says instead of any. */
+/** Whether a ticket may end for this reason; a hub reports `hub` instead of a reason. */
 export const expectedEnd = ({ platform }: World, { id, mood }: Caller, reason: string, started: boolean): boolean => {
   switch (reason) {
     case "ended":

@@ -1,4 +1,4 @@
-/** A built gate as a process of its own, watched: what it holds, what it writes, how much of a core it takes. */
+/** A built gate as a separate process, with its resource figures and a check of its log. */
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs"
 import { Agent } from "node:http"
 import { join } from "node:path"
@@ -7,11 +7,11 @@ import { program } from "../../test/e2e/support/build.ts"
 import { eventually, start } from "../../test/support/process.ts"
 import type { Ledger } from "./ledger.ts"
 
-/** What a gate holds at a moment, after a collection of garbage. Bytes, and numbers of things. */
+/** A gate's resources after a garbage collection, in bytes or counts. */
 export interface GateFigures {
   readonly rss: number
   readonly heapUsed: number
-  /** memory outside the heap that V8 knows of, buffers included */
+  /** memory outside the heap that V8 tracks, including buffers */
   readonly external: number
   /** from /proc: sockets, and all open files */
   readonly sockets: number
@@ -23,8 +23,8 @@ export interface GateFigures {
   readonly listeners: number
 }
 
-/** The least of each figure: what a gate holds when none of its ticks happens to be under way. */
-export const leastOf = (looks: ReadonlyArray<GateFigures>): GateFigures => {
+/** The minimum of each figure: a gate's resources while no tick is running. */
+export const minimumOf = (looks: ReadonlyArray<GateFigures>): GateFigures => {
   const least = (figure: keyof GateFigures): number => Math.min(...looks.map((look) => look[figure]))
   return {
     rss: least("rss"),
@@ -41,9 +41,9 @@ export const leastOf = (looks: ReadonlyArray<GateFigures>): GateFigures => {
 export interface GateProcess {
   readonly pid: number
   readonly url: string
-  /** keeps connections, as a proxy does */
+  /** keeps connections alive, as a proxy does */
   readonly agent: Agent
-  /** of a gate at rest without the memory that V8 keeps for later */
+  /** with `atRest`, without the memory that V8 keeps in reserve */
   readonly figures: (atRest: boolean) => Promise<GateFigures>
   readonly sockets: () => number
   readonly stop: () => Promise<void>
@@ -54,7 +54,7 @@ const count = (resources: unknown, which: (name: string) => boolean): number =>
     ? Object.entries(resources).reduce((sum, [name, n]) => sum + (which(name) ? Number(n) : 0), 0)
     : 0
 
-/** Open files by what they lead to; one that was closed meanwhile is left out. */
+/** The targets of open files; files that were closed in the meantime are omitted. */
 const openFiles = (pid: number): ReadonlyArray<string> =>
   readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {
@@ -65,8 +65,8 @@ const openFiles = (pid: number): ReadonlyArray<string> =>
   })
 const socketsOf = (pid: number): number => openFiles(pid).filter((file) => file.startsWith("socket:")).length
 
-/** What a gate may warn of when the platform does what this one does. */
-const EXPECTED = [
+/** Warnings that this platform's failures cause. */
+const EXPECTED_WARNINGS = [
   /The platform did not start a session/,
   /It is not known whether the platform started a session/,
   /The platform (cannot be reached|can be reached again) for campaign/,
@@ -74,25 +74,25 @@ const EXPECTED = [
   /"level":"info"/,
 ]
 
-/** Sorts a gate's output: its access log is counted, warnings that nothing accounts for and all of stderr are problems. */
+/** Classifies a gate's output: counts its access log, and reports unexpected warnings and all of stderr as problems. */
 const watcher = (name: string, ledger: Ledger) => {
-  const rests = { stdout: "", stderr: "" }
+  const partialLines = { stdout: "", stderr: "" }
   return (from: "stdout" | "stderr", text: string): void => {
-    const lines = (rests[from] + text).split("\n")
-    rests[from] = lines.pop() ?? ""
+    const lines = (partialLines[from] + text).split("\n")
+    partialLines[from] = lines.pop() ?? ""
     for (const line of lines) {
       if (line.trim() === "") continue
       if (from === "stderr") ledger.problem("output on stderr", `${name}: ${line}`)
       else if (line.includes('"message":"request"')) {
         ledger.count("requests that the gates answered")
         if (line.includes('"status":500')) ledger.problem("internal errors", `${name}: ${line}`)
-      } else if (!EXPECTED.some((expected) => expected.test(line)))
+      } else if (!EXPECTED_WARNINGS.some((expected) => expected.test(line)))
         ledger.problem("unexpected log lines", `${name}: ${line}`)
     }
   }
 }
 
-/** Starts a gate with these settings; answers when it is ready. `directory` takes the file of its figures. */
+/** Starts a gate with these settings; resolves when it is ready. Its figures are written to a file in `directory`. */
 export const startGate = async (
   name: string,
   settings: Readonly<Record<string, string>>,
@@ -101,17 +101,17 @@ export const startGate = async (
 ): Promise<GateProcess> => {
   const file = join(directory, `${name}.json`)
   const probe = fileURLToPath(new URL("probe.ts", import.meta.url))
-  let said = ""
+  let output = ""
   const watch = watcher(name, ledger)
   const child = await start(process.execPath, ["--expose-gc", "--import", probe, program, "serve"], directory, {
     env: { PATH: process.env.PATH ?? "", NO_COLOR: "1", SOAK_PROBE: file, ...settings },
     onOutput: (from, text) => {
-      if (said.length < 4_096) said += text
+      if (output.length < 4_096) output += text
       watch(from, text)
     },
   })
   const agent = new Agent({ keepAlive: true })
-  const urlOf = (): string => /listens at (http:\S+)/.exec(said)?.[1] ?? ""
+  const urlOf = (): string => /listens at (http:\S+)/.exec(output)?.[1] ?? ""
   try {
     await eventually(`gate ${name} is ready`, async () => {
       if (child.exited()) throw new Error(child.output())
@@ -129,25 +129,25 @@ export const startGate = async (
     figures: async (atRest) => {
       rmSync(file, { force: true })
       child.kill(atRest ? "SIGWINCH" : "SIGUSR2")
-      let held: Record<string, unknown> = {}
+      let snapshot: Record<string, unknown> = {}
       await eventually(
         `figures of gate ${name}`,
         () => {
           if (child.exited()) throw new Error(child.output())
-          held = JSON.parse(readFileSync(file, "utf8"))
+          snapshot = JSON.parse(readFileSync(file, "utf8"))
           return true
         },
         60_000,
       )
       return {
-        rss: Number(held.rss),
-        heapUsed: Number(held.heapUsed),
-        external: Number(held.external),
+        rss: Number(snapshot.rss),
+        heapUsed: Number(snapshot.heapUsed),
+        external: Number(snapshot.external),
         sockets: socketsOf(child.pid),
         files: openFiles(child.pid).length,
-        timers: count(held.resources, (name) => name === "Timeout"),
-        resources: count(held.resources, (name) => name !== "Timeout"),
-        listeners: Number(held.listeners),
+        timers: count(snapshot.resources, (name) => name === "Timeout"),
+        resources: count(snapshot.resources, (name) => name !== "Timeout"),
+        listeners: Number(snapshot.listeners),
       }
     },
     stop: async () => {

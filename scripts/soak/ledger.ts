@@ -1,4 +1,4 @@
-/** What happened, by name, and what should not have: a few examples of each are kept. */
+/** Counts events by name, and collects problems with a few examples of each kind. */
 const EXAMPLES = 5
 
 export class Ledger {
@@ -13,7 +13,7 @@ export class Ledger {
     return this.counts.get(name) ?? 0
   }
 
-  /** Something that must not happen, of a kind. */
+  /** Records an event that must not happen. */
   problem(kind: string, example: string): void {
     const known = this.problems.get(kind) ?? { times: 0, examples: [] }
     known.times++

@@ -1,4 +1,4 @@
-/** Callers as they come: at the plan's rate, whatever becomes of those before them. */
+/** Generates callers at the plan's rate, independent of the state of earlier ones (an open system). */
 import { setTimeout as sleep } from "node:timers/promises"
 import { ask } from "../../test/e2e/support/http.ts"
 import { Chance } from "../../test/simulation/chance.ts"
@@ -7,7 +7,7 @@ import { Visit } from "./visit.ts"
 import type { World } from "./world.ts"
 
 export interface Load {
-  /** Lets callers come for so long; they may stay longer. */
+  /** Generates callers for this time; they may stay longer. */
   readonly run: (minutes: number) => Promise<void>
   readonly active: () => number
 }
@@ -35,7 +35,7 @@ export const makeLoad = (seed: number, world: World): Load => {
       const began = performance.now()
       let at = 0
       while (at < minutes * 60_000) {
-        // gaps of a Poisson process, never zero
+        // exponential gaps of a Poisson process, never zero
         const share = (1 + chance.below(1_000_000)) / 1_000_000
         at += (-Math.log(share) * 1_000) / rateAt(at, minutes)
         const wait = at - (performance.now() - began)
@@ -46,10 +46,10 @@ export const makeLoad = (seed: number, world: World): Load => {
   }
 }
 
-/** A divisor of their number. */
-const AT_ONCE = 10
+/** A divisor of `REGULARS`. */
+const CONCURRENCY = 10
 
-/** Requests of every address to every gate while newcomers are turned away: what is known of addresses is full then. */
+/** Sends a request from every address to every gate while the campaign drains, which fills the gates' caches of addresses. */
 export const introduceAddresses = async (world: World): Promise<void> => {
   const introduce = async (index: number): Promise<void> => {
     const headers = { "x-forwarded-for": regularAddress(index) }
@@ -58,7 +58,7 @@ export const introduceAddresses = async (world: World): Promise<void> => {
       if (status !== 503) throw new Error(`a draining gate answered ${status} ${text}`)
     }
   }
-  for (let i = 0; i < REGULARS; i += AT_ONCE) {
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => introduce(i + n)))
+  for (let i = 0; i < REGULARS; i += CONCURRENCY) {
+    await Promise.all(Array.from({ length: CONCURRENCY }, (_, n) => introduce(i + n)))
   }
 }

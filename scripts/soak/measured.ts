@@ -1,20 +1,20 @@
-/** What a soak measures. */
+/** The measurements of a soak. */
 import type { GateFigures } from "./gate-process.ts"
 import type { KeyAudit, StoreFigures } from "./store-figures.ts"
 
-/** Everything that is measured at one moment. */
+/** All measurements at one time. */
 export interface Sample {
-  /** since the load began; negative before it */
+  /** since the start of the load; negative before it */
   readonly minute: number
   readonly gates: ReadonlyArray<GateFigures>
   readonly store: StoreFigures
   readonly callsStarted: number
-  /** callers that are not done */
+  /** active callers */
   readonly active: number
   readonly running: number
 }
 
-/** When nobody calls. */
+/** Without any callers. */
 export interface AtRest extends Sample {
   readonly audit: KeyAudit
 }
@@ -23,10 +23,10 @@ export interface Measured {
   readonly before: AtRest
   readonly after: AtRest
   readonly series: ReadonlyArray<Sample>
-  /** session ids that the gates were ever told: what they may remember of ends */
+  /** session ids that the gates have received, which limits how many ends they may store */
   readonly sessionIds: number
   readonly peak: number
   readonly slots: number
-  /** whether it was waited for until tickets that are over are forgotten */
+  /** whether the run waited until ended tickets were deleted */
   readonly forgotten: boolean
 }

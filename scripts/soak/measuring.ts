@@ -1,7 +1,7 @@
-/** Takes the figures of a soak, under load and at rest. */
+/** Takes the measurements of a soak, under load and at rest. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Redis } from "ioredis"
-import { type GateProcess, leastOf } from "./gate-process.ts"
+import { type GateProcess, minimumOf } from "./gate-process.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Load } from "./load.ts"
 import type { AtRest, Sample } from "./measured.ts"
@@ -9,21 +9,21 @@ import type { Sessions } from "./sessions.ts"
 import { auditKeys, storeFigures } from "./store-figures.ts"
 
 const MINUTE = 60_000
-/** A lost end is found, or its slot reclaimed, within the longest call and a sweep. */
+/** A lost end is detected, or its slot reclaimed, within the longest call plus a sweep. */
 const SETTLE_MILLIS = 7 * MINUTE
-/** Idle connections of clients are closed by the gate after 65 s, those to the platform after 5 s. */
+/** The gate closes idle connections of clients after 65 s, and those to the platform after 5 s. */
 const QUIET_MILLIS = 90_000
-/** Ticks and sweeps of a gate at rest are a second or two apart, so some looks fall between them. */
-const LOOKS = 8
-const LOOK_MILLIS = 730
+/** Ticks and sweeps of a gate at rest are a second or two apart, so some samples fall between them. */
+const SAMPLES = 8
+const SAMPLE_INTERVAL_MILLIS = 730
 
 export interface Measuring {
-  /** Minutes count from here. */
+  /** Starts the count of minutes. */
   readonly begin: () => void
   readonly sample: () => Promise<Sample>
-  /** The least of several looks, and a look at every key. */
+  /** The minimum of several samples, and an audit of every key. */
   readonly atRest: () => Promise<AtRest>
-  /** Waits until nobody calls and every slot is free again; false when that takes too long. */
+  /** Waits until there are no callers and every slot is free; false on a timeout. */
   readonly drained: () => Promise<boolean>
   /** Waits until idle connections are closed. */
   readonly quiet: () => Promise<void>
@@ -38,7 +38,7 @@ export const makeMeasuring = (
 ): Measuring => {
   let began = performance.now()
 
-  const look = async (atRest: boolean): Promise<Sample> => ({
+  const takeSample = async (atRest: boolean): Promise<Sample> => ({
     minute: (performance.now() - began) / MINUTE,
     gates: await Promise.all(gates.map((gate) => gate.figures(atRest))),
     store: await storeFigures(redis),
@@ -51,15 +51,15 @@ export const makeMeasuring = (
     begin: () => {
       began = performance.now()
     },
-    sample: () => look(false),
+    sample: () => takeSample(false),
     atRest: async () => {
-      const looks: Array<Sample> = []
-      for (let n = 0; n < LOOKS; n++) {
-        looks.push(await look(true))
-        await sleep(LOOK_MILLIS)
+      const samples: Array<Sample> = []
+      for (let n = 0; n < SAMPLES; n++) {
+        samples.push(await takeSample(true))
+        await sleep(SAMPLE_INTERVAL_MILLIS)
       }
-      const least = gates.map((_, i) => leastOf(looks.flatMap(({ gates: each }) => each[i] ?? [])))
-      return { ...(await look(false)), gates: least, audit: await auditKeys(redis, Date.now()) }
+      const minimum = gates.map((_, i) => minimumOf(samples.flatMap(({ gates: each }) => each[i] ?? [])))
+      return { ...(await takeSample(false)), gates: minimum, audit: await auditKeys(redis, Date.now()) }
     },
     drained: async () => {
       const deadline = performance.now() + SETTLE_MILLIS

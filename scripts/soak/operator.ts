@@ -1,4 +1,4 @@
-/** What else asks a gate all the time: the load balancer, the metrics' scraper, and an operator with the console open. */
+/** Background requests: the load balancer's health checks, the metrics scraper, and an operator with the console open. */
 import { ask } from "../../test/e2e/support/http.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Gates } from "./sessions.ts"
@@ -12,7 +12,7 @@ const PERIODS = [
   ["/console/api/view", 5_000],
 ] as const
 
-/** Asks until it is stopped. */
+/** Sends requests until it is stopped. */
 export const startOperator = (gates: Gates, ledger: Ledger): (() => void) => {
   const timers = PERIODS.map(([path, millis]) =>
     setInterval(() => {
@@ -31,8 +31,8 @@ export const startOperator = (gates: Gates, ledger: Ledger): (() => void) => {
   }
 }
 
-/** Turns a switch of the campaign, as the console does. */
-export const turn = async (gates: Gates, type: "drain" | "reopen"): Promise<void> => {
+/** Drains or reopens the campaign, as the console does. */
+export const switchCampaign = async (gates: Gates, type: "drain" | "reopen"): Promise<void> => {
   const [gate] = gates()
   const answer = await ask("POST", `${gate?.url}/console/api/actions`, { headers: BEARER, body: { action: { type } } })
   if (answer.status !== 200) throw new Error(`${type}: ${answer.status} ${answer.text}`)

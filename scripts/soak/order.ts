@@ -1,36 +1,35 @@
 /**
- * Judges the order in which tickets were given slots, from their records: of one network (IPv4 /24, IPv6 /48) strictly in the
- * order of acceptance; across networks too, except that a ticket may be overtaken while its network holds its share of the
- * slots, by tickets of networks below theirs.
+ * Checks the order in which tickets got slots, from their records: strictly in the order of acceptance within a network (IPv4 /24,
+ * IPv6 /48), and also across networks, except that a ticket may be overtaken while its network holds its share of the slots, by
+ * tickets of networks below their share.
  */
 
-/** A ticket that was given a slot. Times in ms, of the store. */
-export interface Given {
-  /** its place in the order of slots */
+/** A ticket that got a slot. Times in ms, by the store's clock. */
+export interface GrantedSlot {
+  /** its rank in the order of slots */
   readonly lease: number
-  /** its place in the order of acceptance */
+  /** its rank in the order of acceptance */
   readonly seq: number
-  /** empty for none, which has no share */
+  /** empty without a network, which has no share */
   readonly network: string
-  /** since when, and until when, it held the slot */
+  /** when it got and released the slot */
   readonly from: number
   readonly until: number
 }
 
-/** Instances measure the store's time to within this much (ms). */
+/** The precision with which instances know the store's time (ms). */
 const TOLERANCE = 100
 
 /**
- * What is wrong with the order. `returned` are tickets whose start did not come about and that were given another slot, and
- * the slots of their starts in doubt: their order says nothing, but they may have held a slot at any time since they were
- * accepted (`from`).
+ * The violations of the order. `returned` are tickets whose start failed and that got another slot, and the slots of their starts
+ * in doubt: their order is not checked, but they may have held a slot at any time since they were accepted (`from`).
  *
- * @param most how many slots a network may hold while others wait
+ * @param maxSlots how many slots a network may hold while others wait
  */
 export const orderViolations = (
-  given: ReadonlyArray<Given>,
-  returned: ReadonlyArray<Given>,
-  most: number,
+  given: ReadonlyArray<GrantedSlot>,
+  returned: ReadonlyArray<GrantedSlot>,
+  maxSlots: number,
 ): ReadonlyArray<string> => {
   const ordered = given.toSorted((a, b) => a.lease - b.lease)
   const certain = Map.groupBy(given, ({ network }) => network)
@@ -41,21 +40,21 @@ export const orderViolations = (
   const surelyHolds = (network: string, at: number): number =>
     (certain.get(network) ?? []).filter(({ from, until }) => from + TOLERANCE < at && at < until - TOLERANCE).length
 
-  const mayOvertake = (early: Given, late: Given): boolean =>
+  const mayOvertake = (early: GrantedSlot, late: GrantedSlot): boolean =>
     late.network !== "" &&
     early.network !== late.network &&
-    mayHold(late.network, early.from) >= most &&
-    (early.network === "" || surelyHolds(early.network, early.from) < most)
+    mayHold(late.network, early.from) >= maxSlots &&
+    (early.network === "" || surelyHolds(early.network, early.from) < maxSlots)
 
   const wrong: Array<string> = []
-  /** of each ticket, the highest place among those before it */
+  /** for each ticket, the highest rank of acceptance among those before it */
   const highest: Array<number> = []
   for (const [index, late] of ordered.entries()) {
     for (let n = index - 1; n >= 0 && (highest[n] ?? 0) > late.seq; n--) {
       const early = ordered[n]
       if (early === undefined || early.seq < late.seq || mayOvertake(early, late)) continue
       wrong.push(
-        `place ${late.seq} (${late.network}) was given a slot after place ${early.seq} (${early.network || "no network"})`,
+        `place ${late.seq} (${late.network}) got a slot after place ${early.seq} (${early.network || "no network"})`,
       )
       break
     }

@@ -1,30 +1,30 @@
-/** The voice-agent platform and the provider of address facts, in one server that does what the plan says. */
+/** The voice-agent platform and the provider of address facts, in one server that follows the plan. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { json as readJson, text as readText } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Ledger } from "./ledger.ts"
 import { callerOf, isVpn, type Outcome, type Start, startOf } from "./plan.ts"
-import { KEPT, type Session, type Sessions } from "./sessions.ts"
+import { RETRYABLE, type Session, type Sessions } from "./sessions.ts"
 
 export interface Platform {
   readonly origin: string
-  /** While it is calm no end is lost. */
+  /** In calm times no end is lost. */
   readonly calm: (calm: boolean) => void
   readonly stop: () => Promise<void>
 }
 
-const ANY_SPOILT: ReadonlyArray<Outcome> = ["capacity", "refused", "unavailable", "ghost", "early"]
+const FAILED_OUTCOMES: ReadonlyArray<Outcome> = ["capacity", "refused", "unavailable", "ghost", "early"]
 
-/** Who asks for a session: what the caller put into the metadata, and by what the platform knows the caller. */
+/** The caller of a start: its number from the metadata, and its client identifier. */
 const callerIn = (body: unknown): { readonly caller: number; readonly client: string } => {
   const { clientIdentifier = "", metadata }: { clientIdentifier?: string; metadata?: { caller?: string } } =
     typeof body === "object" && body !== null ? body : {}
   return { caller: Number(metadata?.caller ?? Number.NaN), client: clientIdentifier }
 }
 
-/** What a gate reads when it starts. */
-const ABOUT = new Map<string, unknown>([
+/** The answers to the reads of a starting gate. */
+const START_READS = new Map<string, unknown>([
   ["/api/v1/business/business-1", { name: "Soak" }],
   [
     "/api/v1/business/business-1/webcampaigns/campaign-1",
@@ -51,17 +51,18 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
   let calm = true
   const attempts = new Map<number, number>()
 
-  /** What becomes of this start; a caller who asks again for no reason has been started twice. */
+  /** The plan of this start; more starts than the failed ones explain are a problem. */
   const planFor = (caller: number): Start => {
     const attempt = attempts.get(caller) ?? 0
     attempts.set(caller, attempt + 1)
     const { mood } = callerOf(seed, caller)
-    // one who moves while the start fails is taken for somebody new
-    const allowed = mood === "moves" ? sessions.spoilt(caller, ...ANY_SPOILT) : sessions.kept(caller)
+    // a caller who moves while the start fails counts as a new caller
+    const allowed =
+      mood === "moves" ? sessions.failedStarts(caller, ...FAILED_OUTCOMES) : sessions.retryableStarts(caller)
     if (attempt > allowed) ledger.problem("callers started twice", `caller ${caller}`)
     const plan = startOf(seed, caller, attempt, calm)
-    // nobody knows the ticket of who hung up, so it must not lose its slot and be called out of its order
-    return mood === "hangs-up" && KEPT.includes(plan.outcome) ? { ...plan, outcome: "session" } : plan
+    // the ticket of a caller who hung up is unknown, so it must not lose its slot and be called out of order
+    return mood === "hangs-up" && RETRYABLE.includes(plan.outcome) ? { ...plan, outcome: "session" } : plan
   }
 
   const initiate = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -89,7 +90,7 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
         sessions.spoil(caller, plan.outcome)
         return answer(response, 503, { success: false, message: "not now" })
       case "ghost": {
-        // the gate hears nothing of the session, and has to find out
+        // the gate gets no answer for the session, and must find it
         sessions.spoil(caller, plan.outcome)
         const session = sessions.begin(caller, client)
         response.socket?.destroy()
@@ -104,7 +105,7 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
     }
   }
 
-  /** A page of the newest sessions, and where the next one begins. */
+  /** A page of the newest sessions, and the cursor of the next page. */
   const history = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { limit = 100, nextCursor }: { limit?: number; nextCursor?: string } = JSON.parse(await readText(request))
     ledger.count("histories read")
@@ -121,7 +122,7 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://platform")
     if (url.pathname.endsWith("/websession/initiate")) return initiate(request, response)
-    const about = ABOUT.get(url.pathname)
+    const about = START_READS.get(url.pathname)
     if (about !== undefined) return answer(response, 200, { success: true, data: about })
     if (url.pathname.endsWith("/websession/history")) return history(request, response)
     const asked = /\/websession\/history\/(w\d+)$/.exec(url.pathname)?.[1]

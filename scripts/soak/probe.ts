@@ -1,13 +1,13 @@
 /**
- * Loaded into a gate before its program: at SIGUSR2 it collects garbage and writes what the process holds to the file named by
- * SOAK_PROBE; at SIGWINCH, for a gate at rest, it also makes V8 give back the pages that it keeps for later. Needs `--expose-gc`.
+ * Preloaded into a gate: on SIGUSR2 it collects garbage and writes the process's resources to the file in SOAK_PROBE; on SIGWINCH,
+ * for a gate at rest, it also makes V8 release its reserved pages. Needs `--expose-gc`.
  */
 import { renameSync, writeFileSync } from "node:fs"
 import { setImmediate } from "node:timers/promises"
 
 const file = process.env.SOAK_PROBE ?? ""
 
-const look = async (collect: () => void): Promise<void> => {
+const writeFigures = async (collect: () => void): Promise<void> => {
   collect()
   await setImmediate()
   const { arrayBuffers, external, heapUsed, rss } = process.memoryUsage()
@@ -18,9 +18,9 @@ const look = async (collect: () => void): Promise<void> => {
   renameSync(`${file}.new`, file)
 }
 
-// once: on a busy machine more at a time would hold everything up for seconds
-process.on("SIGUSR2", () => void look(() => globalThis.gc?.()))
+// only one collection: on a busy machine more would block the process for seconds
+process.on("SIGUSR2", () => void writeFigures(() => globalThis.gc?.()))
 process.on(
   "SIGWINCH",
-  () => void look(() => globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })),
+  () => void writeFigures(() => globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })),
 )

@@ -1,10 +1,10 @@
-/** A soak in words: tables of Markdown. */
+/** Formats a soak as Markdown tables. */
 import type { Ledger } from "./ledger.ts"
 import type { Sample } from "./measured.ts"
 import type { Allowed, Figure, Judged } from "./verdict.ts"
 
 const mb = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
-const shown = (value: number, unit: Figure["unit"]): string =>
+const formatValue = (value: number, unit: Figure["unit"]): string =>
   unit === "MB" ? `${mb(value)} MB` : value.toLocaleString("en")
 
 const allowance = (allowed: Allowed, unit: Figure["unit"]): string => {
@@ -12,11 +12,11 @@ const allowance = (allowed: Allowed, unit: Figure["unit"]): string => {
     case "same":
       return "the same"
     case "growth":
-      return `+ ${shown(allowed.by, unit)}`
+      return `+ ${formatValue(allowed.by, unit)}`
     case "at most":
-      return allowed.limit === Number.POSITIVE_INFINITY ? "any" : `≤ ${shown(allowed.limit, unit)}`
+      return allowed.limit === Number.POSITIVE_INFINITY ? "any" : `≤ ${formatValue(allowed.limit, unit)}`
     case "at least":
-      return `≥ ${shown(allowed.limit, unit)}`
+      return `≥ ${formatValue(allowed.limit, unit)}`
   }
 }
 
@@ -29,18 +29,18 @@ export const figuresTable = (figures: ReadonlyArray<Judged>): string =>
     ["", "before", "after", "allowed", "", ""],
     figures.map(({ after, allowed, before, name, note = "", ok, unit }) => [
       name,
-      shown(before, unit),
-      shown(after, unit),
+      formatValue(before, unit),
+      formatValue(after, unit),
       allowance(allowed, unit),
       ok ? "ok" : "**off**",
       note,
     ]),
   )
 
-/** Every so many minutes, so that an hour fits on a page. */
+/** One row per 1, 2 or 10 minutes, depending on the run's length. */
 export const seriesTable = (series: ReadonlyArray<Sample>, minutes: number): string => {
   const every = minutes > 20 ? 10 : minutes > 8 ? 2 : 1
-  const some = series.filter(({ minute }, i) => Math.round(minute) % every === 0 || i === series.length - 1)
+  const shownRows = series.filter(({ minute }, i) => Math.round(minute) % every === 0 || i === series.length - 1)
   return table(
     [
       "minute",
@@ -54,7 +54,7 @@ export const seriesTable = (series: ReadonlyArray<Sample>, minutes: number): str
       "keys",
       "redis MB",
     ],
-    some.map(({ active, callsStarted, gates, minute, store }) => {
+    shownRows.map(({ active, callsStarted, gates, minute, store }) => {
       const of = (figure: (gate: Sample["gates"][number]) => string | number): string => gates.map(figure).join(" / ")
       return [
         minute.toFixed(0),

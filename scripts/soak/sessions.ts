@@ -1,5 +1,5 @@
 /**
- * The sessions of the platform: how many run at every moment, and how well or badly the gates are told of their ends.
+ * The platform's sessions: counts the running ones, and reports their ends to the gates with the planned failures.
  */
 import type { Agent } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,47 +9,47 @@ import { type Outcome, SLOTS, type Start } from "./plan.ts"
 
 export const WEBHOOK_TOKEN = "soak-webhook-token-0123456789"
 
-/** By then a gate has heard of an end, asked after it, or reclaimed the slot. */
-const REMEMBERED_MILLIS = 7 * 60_000
+/** Within this time a gate has learned of an end, checked the session, or reclaimed the slot. */
+const SESSION_RETENTION_MILLIS = 7 * 60_000
 
-const WEBHOOK_TRIES = 4
+const WEBHOOK_ATTEMPTS = 4
 const WEBHOOK_RETRY_MILLIS = 1_000
 
-/** Where the gates are; known only after the platform, whose address they need. */
+/** The gates; known only after the platform has started, because they need its address. */
 export type Gates = () => ReadonlyArray<{ readonly url: string; readonly agent: Agent }>
 
 export interface Session {
   readonly caller: number
-  /** by which the platform knows the caller */
+  /** the caller's client identifier */
   readonly client: string
   readonly startedAt: number
   readonly web: string
   readonly conversation: string
   over: boolean
-  /** the platform itself does not know that it is over */
+  /** the platform never reports that it has ended */
   silent: boolean
   /** webhooks that freed a slot */
   released: number
 }
 
-/** What ends the ticket. */
+/** Outcomes that end the ticket. */
 const FAILED: ReadonlyArray<Outcome> = ["refused", "early"]
-/** After these the ticket is at its place again, and is called again. */
-export const KEPT: ReadonlyArray<Outcome> = ["capacity", "unavailable", "ghost"]
-/** Of these so many may end the ticket: others have begun their calls between them. */
-const STRUCK: ReadonlyArray<Outcome> = ["unavailable", "ghost"]
+/** Outcomes after which the ticket is back at its place and is called again. */
+export const RETRYABLE: ReadonlyArray<Outcome> = ["capacity", "unavailable", "ghost"]
+/** `STRIKES` of these may end the ticket, when other callers' starts succeed in between. */
+const STRIKE_OUTCOMES: ReadonlyArray<Outcome> = ["unavailable", "ghost"]
 const STRIKES = 3
 
 export class Sessions {
   private readonly gates: Gates
   private readonly ledger: Ledger
   private readonly byId = new Map<string, Session>()
-  /** in the order in which they began, while they are remembered */
+  /** in order of start, within the retention time */
   private began: Array<Session> = []
   private readonly spoiltStarts = new Map<string, number>()
   private readonly lostEnds = new Set<number>()
   private made = 0
-  /** sessions that hold a slot, and the most there ever were */
+  /** sessions that hold a slot, and their peak */
   running = 0
   peak = 0
 
@@ -62,30 +62,30 @@ export class Sessions {
     return this.byId.get(web)
   }
 
-  /** ids that the gates were ever told */
+  /** the number of session ids that the gates have received */
   get ids(): number {
     return 2 * this.made
   }
 
-  /** Newest first, from the `from`-th on. */
+  /** Newest first, starting at index `from`. */
   page(from: number, limit: number): ReadonlyArray<Session> {
     const end = this.began.length - from
     return this.began.slice(Math.max(0, end - limit), Math.max(0, end)).toReversed()
   }
 
-  /** Starts that were turned down or spoilt for a caller, by kind. */
-  spoilt(caller: number, ...outcomes: ReadonlyArray<Outcome>): number {
+  /** The number of a caller's failed starts with these outcomes. */
+  failedStarts(caller: number, ...outcomes: ReadonlyArray<Outcome>): number {
     return outcomes.reduce((sum, outcome) => sum + (this.spoiltStarts.get(`${caller} ${outcome}`) ?? 0), 0)
   }
 
-  /** Starts that left the caller's ticket at its place, to be called again. */
-  kept(caller: number): number {
-    return this.spoilt(caller, ...KEPT)
+  /** The number of starts after which the caller's ticket is called again. */
+  retryableStarts(caller: number): number {
+    return this.failedStarts(caller, ...RETRYABLE)
   }
 
   /** Whether a start of this caller failed in a way that ended its ticket. */
   failed(caller: number): boolean {
-    return this.spoilt(caller, ...FAILED) > 0 || this.spoilt(caller, ...STRUCK) >= STRIKES
+    return this.failedStarts(caller, ...FAILED) > 0 || this.failedStarts(caller, ...STRIKE_OUTCOMES) >= STRIKES
   }
 
   lostEnd(caller: number): boolean {
@@ -93,11 +93,11 @@ export class Sessions {
   }
 
   spoil(caller: number, outcome: Outcome): void {
-    this.spoiltStarts.set(`${caller} ${outcome}`, this.spoilt(caller, outcome) + 1)
+    this.spoiltStarts.set(`${caller} ${outcome}`, this.failedStarts(caller, outcome) + 1)
     this.ledger.count(`platform: ${outcome}`)
   }
 
-  /** A session begins, and the gates must hold a slot for it, whether they were told of it or not. */
+  /** Starts a session; the gates must hold a slot for it, whether they got the answer or not. */
   begin(caller: number, client: string): Session {
     const n = ++this.made
     const session: Session = {
@@ -119,20 +119,20 @@ export class Sessions {
     return session
   }
 
-  /** A session is over, and the gates are told as the plan has it; one that they `know` must free its slot. */
+  /** Ends a session and reports it to the gates as planned; the end of a `known` session must free its slot. */
   async end(session: Session, { ending, gate, lateMillis }: Start, known: boolean): Promise<void> {
     session.over = true
     this.running--
     this.ledger.count("calls ended")
     this.ledger.count(`ends ${ending}`)
-    setTimeout(() => this.forget(session), REMEMBERED_MILLIS).unref()
+    setTimeout(() => this.forget(session), SESSION_RETENTION_MILLIS).unref()
     if (ending === "lost" || ending === "silent") {
       this.lostEnds.add(session.caller)
       session.silent = ending === "silent"
       return
     }
     if (ending === "late") await sleep(lateMillis)
-    await Promise.all((ending === "repeated" ? [0, 1] : [gate]).map((each) => this.tell(session, each)))
+    await Promise.all((ending === "repeated" ? [0, 1] : [gate]).map((each) => this.sendWebhook(session, each)))
     if (known && session.released === 0) this.ledger.problem("ends that freed no slot", JSON.stringify(session))
   }
 
@@ -142,14 +142,14 @@ export class Sessions {
     this.began = first === -1 ? [] : this.began.slice(first)
   }
 
-  /** One webhook to a gate, under either name of the session; again, if the gate could not take it. */
-  private async tell(session: Session, index: number, tries = 1): Promise<void> {
+  /** Sends one webhook to a gate, with either id of the session; retries if the gate did not accept it. */
+  private async sendWebhook(session: Session, index: number, attempts = 1): Promise<void> {
     const gate = this.gates()[index]
     if (gate === undefined) return
     const again = async (): Promise<void> => {
-      if (tries === WEBHOOK_TRIES) return
+      if (attempts === WEBHOOK_ATTEMPTS) return
       await sleep(WEBHOOK_RETRY_MILLIS)
-      await this.tell(session, index, tries + 1)
+      await this.sendWebhook(session, index, attempts + 1)
     }
     const body = session.web.endsWith("0")
       ? { webSessionId: session.web }

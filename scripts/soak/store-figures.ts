@@ -1,6 +1,6 @@
 /**
- * What the gates keep in Redis: keys by kind, how long each lives, and the sizes of a campaign's structures, which have no
- * lifetime of their own because the sweep empties them.
+ * The gates' data in Redis: keys by kind, their lifetimes, and the sizes of a campaign's structures, which have no lifetime because
+ * the sweep empties them.
  */
 import type { Redis } from "ioredis"
 import { OPEN } from "../../src/rules/limits/units.ts"
@@ -13,11 +13,11 @@ const DAY = 24 * HOUR
 interface Kind {
   readonly name: string
   readonly pattern: RegExp
-  /** the longest lifetime of such a key in ms; undefined where a key lasts and its content is bounded */
+  /** the maximum lifetime of such a key in ms; undefined for a permanent key with bounded content */
   readonly longest: number | undefined
 }
 
-/** Every kind of key there is, and why it may be there when nobody calls. */
+/** Every kind of key. */
 export const KINDS: ReadonlyArray<Kind> = [
   { name: "campaign", pattern: /^vg:2:\{business-1%2Fcampaign-1\}:[a-zA-Z]+$/, longest: undefined },
   { name: "console", pattern: /^vg:2:\{console\}:(instances|about|ring)$/, longest: undefined },
@@ -30,7 +30,7 @@ export const KINDS: ReadonlyArray<Kind> = [
 ]
 const kindOf = (key: string): Kind | undefined => KINDS.find(({ pattern }) => pattern.test(key))
 
-/** All keys of the campaign begin so. */
+/** The prefix of all keys of the campaign. */
 export const CAMPAIGN = "vg:2:{business-1%2Fcampaign-1}:"
 
 const HASHES = ["meta", "tickets", "data", "sessions"] as const
@@ -45,7 +45,7 @@ export type Structure =
   | "about"
 
 export interface StoreFigures {
-  /** number of keys of each kind, and of none */
+  /** number of keys of each kind, and of unknown ones */
   readonly keys: Readonly<Record<string, number>>
   /** tickets that count as open for their callers */
   readonly open: number
@@ -126,15 +126,15 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   }
 }
 
-/** What a look at every single key says. */
+/** The result of checking every key. */
 export interface KeyAudit {
-  /** keys that would stay for ever although their kind has a lifetime, and keys of no kind */
+  /** keys without a lifetime whose kind has one, and unknown keys */
   readonly forEver: ReadonlyArray<string>
-  /** keys that would stay longer than their kind may */
+  /** keys with a longer lifetime than their kind allows */
   readonly tooLong: ReadonlyArray<string>
-  /** terminal tickets that should be forgotten by now */
+  /** terminal tickets that should have been deleted */
   readonly overdue: number
-  /** bytes of keys and their contents by kind, and what the server uses besides, without its tables of keys */
+  /** bytes of keys with their values by kind, and the server's other memory without its key tables */
   readonly bytes: Readonly<Record<string, number>>
   readonly rest: number
   /** the longest remaining lifetime by kind, ms */
@@ -147,7 +147,7 @@ const numbers = async (replies: Promise<Array<[Error | null, unknown]> | null>):
     return Number(value)
   })
 
-/** Of MEMORY STATS, a flat list of names and values, the bytes of the tables of keys and of their lifetimes. */
+/** From MEMORY STATS, a flat list of names and values: the bytes of the tables of keys and of their lifetimes. */
 const tableBytes = (stats: unknown): number => {
   if (!Array.isArray(stats)) return Number.NaN
   const database: unknown = stats[stats.indexOf("db.0") + 1]
@@ -156,7 +156,7 @@ const tableBytes = (stats: unknown): number => {
   return of("overhead.hashtable.main") + of("overhead.hashtable.expires")
 }
 
-/** Bytes of a key that both MEMORY USAGE and the table's overhead count: its entry and its object. */
+/** Bytes per key that both MEMORY USAGE and the table's overhead include: its entry and its object. */
 const COUNTED_TWICE = 24 + 16
 
 export const auditKeys = async (redis: Redis, now: number): Promise<KeyAudit> => {
@@ -187,12 +187,12 @@ export const auditKeys = async (redis: Redis, now: number): Promise<KeyAudit> =>
   const [info, stats, overdue] = await Promise.all([
     redis.info("memory"),
     redis.call("MEMORY", "STATS"),
-    // a sweep a second clears them
+    // the sweep, once a second, deletes them
     redis.zcount(`${CAMPAIGN}forget`, "-inf", now - 30_000),
   ])
   const rest = field(info, "used_memory") - held - tableBytes(stats) + total * COUNTED_TWICE
   return { forEver, tooLong, overdue, bytes, rest, lifetimes }
 }
 
-/** How long after the last ticket is over the queue remembers nothing of it. */
+/** How long after the end of the last ticket the queue has deleted it. */
 export const FORGOTTEN_MILLIS = RETENTION_MILLIS

@@ -1,23 +1,22 @@
 /**
- * Reads every ticket that is over from the store while it is remembered there. Its record has its place in the order of
- * acceptance (`seq`) and of being given a slot (`lease`), so at the end both orders can be compared whole, and every ticket
- * that was ever accepted must have come up, once.
+ * Reads every ended ticket from the store before it is deleted. Its record has its ranks in the orders of acceptance (`seq`) and of
+ * slots (`lease`), so the complete orders can be compared at the end, and every accepted ticket must have ended exactly once.
  */
 import type { Redis } from "ioredis"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import type { EndState, State, Ticket } from "../../src/rules/ticket.ts"
 import type { Ledger } from "./ledger.ts"
-import { type Given, orderViolations } from "./order.ts"
+import { type GrantedSlot, orderViolations } from "./order.ts"
 import { CAMPAIGN } from "./store-figures.ts"
 
-/** Instances write times of their own, and records arrive while one reads. */
+/** Instances' clocks differ, and records arrive during a read. */
 const OVERLAP_MILLIS = 5_000
 
 export interface TicketAudit {
-  /** Reads what ended since the last time. To be called more often than tickets are forgotten. */
+  /** Reads tickets that ended since the last call. Must be called more often than tickets are deleted. */
   readonly read: () => Promise<void>
-  /** Compares, when everything is over. */
+  /** Compares the orders after everything has ended. */
   readonly conclude: () => Promise<void>
 }
 
@@ -33,21 +32,21 @@ const ENDED: { readonly [S in EndState]: true } = {
 const isEnd = (state: State): state is EndState => state in ENDED
 
 /**
- * `wentBack` says of a ticket how often a start of it did not come about, so that it was called again, later than its place says,
- * and how many of these were in doubt and held a slot of their own. `most` is how many slots a network may hold while others wait.
+ * `wentBack` returns how many starts of a ticket failed, so that it was called again, later than its rank, and how many of these were
+ * in doubt and held their own slot. `maxSlots` is how many slots a network may hold while others wait.
  */
 export const makeTicketAudit = (
   redis: Redis,
   ledger: Ledger,
   wentBack: (ticket: string) => { readonly times: number; readonly doubts: number },
-  most: number,
+  maxSlots: number,
   forget: (ticket: string) => void,
 ): TicketAudit => {
   let since = 0
   let recent = new Map<string, number>()
   const seqs: Array<number> = []
-  const given: Array<Given> = []
-  const returned: Array<Given> = []
+  const given: Array<GrantedSlot> = []
+  const returned: Array<GrantedSlot> = []
 
   const read = async (): Promise<void> => {
     const page = await redis.zrangebyscore(`${CAMPAIGN}forget`, since - OVERLAP_MILLIS, "+inf", "WITHSCORES")
@@ -62,12 +61,12 @@ export const makeTicketAudit = (
     for (const [i, id] of ids.entries()) {
       const record = records[i] ?? null
       if (record === null) {
-        ledger.problem("tickets forgotten too early", id)
+        ledger.problem("tickets deleted too early", id)
         continue
       }
       const { accepted, lease, network = "", seq, since: slotSince = 0, state }: Ticket = JSON.parse(record)
-      if (!isEnd(state)) ledger.problem("tickets over in no terminal state", record)
-      // the slot of a start in doubt whose session turned out to run: no ticket, and its end is that of the session
+      if (!isEnd(state)) ledger.problem("ended tickets in a state that is not terminal", record)
+      // the slot of a start in doubt whose session was found running: not a ticket, and it ends with the session
       else if (id.startsWith("?")) ledger.count(`starts in doubt that ran, ${state}`)
       else ledger.count(`tickets ${state}`)
       if (id.startsWith("?")) continue
@@ -78,7 +77,7 @@ export const makeTicketAudit = (
         const until = (fresh.get(id) ?? 0) - RETENTION_MILLIS
         const slot = { lease: Number(lease), seq, network, from, until }
         ;(times > 0 ? returned : given).push(slot)
-        // a start in doubt may hold its slot when its ticket has another, or is over
+        // a start in doubt may hold its slot although its ticket has another, or has ended
         for (let n = 0; n < doubts; n++) returned.push({ ...slot, until: until + DOUBT_MILLIS })
       }
       forget(id)
@@ -96,16 +95,16 @@ export const makeTicketAudit = (
       const once = new Set(seqs)
       if (once.size !== accepted || seqs.length !== accepted) {
         ledger.problem(
-          "tickets lost or over twice",
+          "tickets lost or ended twice",
           `${accepted} accepted, ${seqs.length} over, ${once.size} different`,
         )
       }
-      const wrong = orderViolations(given, returned, most)
+      const wrong = orderViolations(given, returned, maxSlots)
       for (const what of wrong) ledger.problem("order violations", what)
       ledger.count("slots given in order", given.length - wrong.length)
     },
   }
 }
 
-/** Tickets are read so often. */
-export const READ_MILLIS = Math.min(15_000, RETENTION_MILLIS / 10)
+/** How often tickets are read (ms). */
+export const READ_INTERVAL_MILLIS = Math.min(15_000, RETENTION_MILLIS / 10)

@@ -1,11 +1,11 @@
-/** Judges a soak: each figure after it against the same before it, and what must not have happened at all. */
+/** Judges a soak: compares each figure after it with the same figure before it. */
 
-/** What is allowed of a figure afterwards. */
+/** The allowed value of a figure afterwards. */
 export type Allowed =
   | { readonly kind: "same" }
-  /** no more than before and so much */
+  /** at most the value before plus `by` */
   | { readonly kind: "growth"; readonly by: number }
-  /** whatever it was before */
+  /** independent of the value before */
   | { readonly kind: "at most"; readonly limit: number }
   | { readonly kind: "at least"; readonly limit: number }
 
@@ -15,7 +15,7 @@ export interface Figure {
   readonly after: number
   readonly allowed: Allowed
   readonly unit?: "MB"
-  /** why it may be more than nothing, or what it is made of */
+  /** explains the figure or its tolerance */
   readonly note?: string
 }
 
@@ -23,7 +23,7 @@ export interface Judged extends Figure {
   readonly ok: boolean
 }
 
-const holds = ({ after, allowed, before }: Figure): boolean => {
+const isAllowed = ({ after, allowed, before }: Figure): boolean => {
   switch (allowed.kind) {
     case "same":
       return after === before
@@ -36,8 +36,8 @@ const holds = ({ after, allowed, before }: Figure): boolean => {
   }
 }
 
-/** A figure that could not be measured (NaN) is off. */
-export const judge = (figure: Figure): Judged => ({ ...figure, ok: holds(figure) })
+/** A figure that could not be measured (NaN) is not ok. */
+export const judge = (figure: Figure): Judged => ({ ...figure, ok: isAllowed(figure) })
 
 /** Points of a figure over time. */
 export interface Point {
@@ -53,8 +53,8 @@ const median = (values: ReadonlyArray<number>): number => {
 }
 
 /**
- * How fast a figure grows, a minute: the median of the slopes between all pairs of points (Theil and Sen), which a few odd
- * ones do not move.
+ * The growth of a figure per minute: the median of the slopes between all pairs of points (Theil–Sen), which is robust against a few
+ * outliers.
  */
 export const slope = (points: ReadonlyArray<Point>): number =>
   median(
@@ -63,12 +63,12 @@ export const slope = (points: ReadonlyArray<Point>): number =>
     ),
   )
 
-/** Too few points say nothing of a slope. */
+/** The minimum number of points for a slope. */
 export const SLOPE_POINTS = 8
 
 /**
- * A leak shows as growth that goes on: over the second half of the run, when everything is warm, a figure may not grow by
- * more than `by`. Undefined when there are too few points for a judgement.
+ * A leak shows as continuing growth: over the second half of the run, after warming up, a figure may not grow by more than `by`.
+ * Undefined when there are too few points.
  */
 export const judgeTrend = (
   name: string,
@@ -80,11 +80,11 @@ export const judgeTrend = (
   const [first] = half
   const last = half.at(-1)
   if (half.length < SLOPE_POINTS || first === undefined || last === undefined) return undefined
-  const grown = slope(half) * (last.minute - first.minute)
+  const growth = slope(half) * (last.minute - first.minute)
   return judge({
     name,
     before: 0,
-    after: grown,
+    after: growth,
     allowed: { kind: "at most", limit: by },
     ...(unit === undefined ? {} : { unit }),
     note: `trend of ${half.length} points over the second half`,

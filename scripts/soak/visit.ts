@@ -1,36 +1,36 @@
-/** One caller from the request to the end, as the plan has it; whatever the gate should not have answered is a problem. */
+/** One caller from the request to the end, as planned; every unexpected answer of the gate is a problem. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Answer, field } from "../../test/e2e/support/http.ts"
-import { Asking } from "./asking.ts"
+import { CallerClient } from "./caller-client.ts"
+import { type EventChannel, type GateEvent, openChannel } from "./event-channels.ts"
 import { expectedAnswer, expectedEnd, expectedRefusal } from "./expected.ts"
-import { type Line, openLine, type Said } from "./lines.ts"
 import { type Caller, WINDOW_SECONDS } from "./plan.ts"
 import type { World } from "./world.ts"
 
-/** No visit lasts longer: a lost end holds a call for the longest call. */
-const LONGEST_MILLIS = 8 * 60_000
-/** A turn lasts so much longer at most where another gate's sweep is not due yet (two looks, a second each); a window is 8 s. */
-const LONGER_MILLIS = 3_000
+/** Limit of a visit: a lost end keeps a call for the longest call. */
+const MAX_VISIT_MILLIS = 8 * 60_000
+/** How much longer than its window (8 s) a turn may last until another gate's sweep, in ms. */
+const MAX_LATE_SWEEP_MILLIS = 3_000
 
 export class Visit {
   private readonly world: World
   private readonly caller: Caller
-  private readonly gate: Asking
+  private readonly gate: CallerClient
   private readonly timers = new Set<NodeJS.Timeout>()
-  /** when each start call's window ends, as the gate wrote it */
+  /** the end of each start call's window, as the gate sent it */
   private readonly startCalls: Array<string> = []
   private finish = (): void => {}
   private ticket = ""
-  private line: Line | undefined
-  /** events of older lines are not heard any more */
-  private lines = 0
+  private line: EventChannel | undefined
+  /** the number of the current channel; events of older ones are ignored */
+  private channels = 0
   private started = false
   private over = false
 
   constructor(world: World, caller: Caller) {
     this.world = world
     this.caller = caller
-    this.gate = new Asking(world.gates, caller)
+    this.gate = new CallerClient(world.gates, caller)
   }
 
   async run(): Promise<void> {
@@ -50,17 +50,17 @@ export class Visit {
     const finished = new Promise<void>((resolve) => {
       this.finish = resolve
     })
-    this.after(LONGEST_MILLIS, () => this.done("visits without an end"))
+    this.after(MAX_VISIT_MILLIS, () => this.done("visits that did not end"))
     if (mood === "leaves") this.after(patienceMillis, () => this.leave())
     if (mood === "vanishes") this.after(patienceMillis, () => this.vanish())
     if (mood === "moves") this.after(patienceMillis, () => this.move())
     await this.open()
     await finished
-    const allowed = 1 + this.world.platform.kept(this.caller.id)
+    const allowed = 1 + this.world.platform.retryableStarts(this.caller.id)
     if (this.startCalls.length > allowed) this.problem("called more than once", this.startCalls.join(" "))
   }
 
-  /** An answer that is the end of the visit. */
+  /** Checks an answer that ends the visit. */
   private judge(answer: Answer): void {
     this.count(answer.status === 200 ? "started at once" : `${answer.status} ${field(answer, "code")}`)
     if (expectedAnswer(this.world, this.caller, answer)) return
@@ -68,40 +68,41 @@ export class Visit {
   }
 
   private async open(): Promise<void> {
-    const mine = ++this.lines
+    const mine = ++this.channels
     const { transport } = this.caller
     try {
-      const line = await openLine[transport](this.gate.url, this.ticket, this.gate.headers, (said) => {
-        if (mine === this.lines && !this.over) this.heard(said)
+      const line = await openChannel[transport](this.gate.url, this.ticket, this.gate.headers, (said) => {
+        if (mine === this.channels && !this.over) this.heard(said)
       })
-      if (mine === this.lines && !this.over) this.line = line
+      if (mine === this.channels && !this.over) this.line = line
       else line.cut()
       this.count(`lines: ${transport}`)
     } catch (error) {
-      if (mine === this.lines) this.done("broken connections", `opening ${transport}: ${String(error)}`)
+      if (mine === this.channels) this.done("broken connections", `opening ${transport}: ${String(error)}`)
     }
   }
 
-  private heard(said: Said): void {
+  private heard(said: GateEvent): void {
     if (said.type === "start_call") this.called(String(said.startBefore))
     else if (said.type === "session") this.live()
     else if (said.type === "ended") this.ended(String(said.reason))
     else if (said.type === "error") this.refused(String(said.code))
-    else if (said.type === "closed") this.done("lines closed by the gate", JSON.stringify(said))
+    else if (said.type === "closed") this.done("channels closed by the gate", JSON.stringify(said))
     else if (said.type !== "position") this.done("unknown events", JSON.stringify(said))
   }
 
   private called(startBefore: string): void {
-    // a line that is opened again, or is not the first to ask, hears of the same start call
+    // a reopened channel, or a second poll, gets the same start call again
     if (this.startCalls.includes(startBefore)) return
     const { mood, reactionMillis, transport } = this.caller
-    // who lets a turn end may hear that it lasts a moment longer, until the other gate has swept: that is no further call
+    // a turn that is missed may be extended until the other gate's sweep: that is not another call
     const before = this.startCalls.at(-1)
-    const letsEnd = mood === "late" || mood === "never"
-    if (letsEnd && before !== undefined && Date.parse(startBefore) - Date.parse(before) < LONGER_MILLIS) return
+    const missesTurn = mood === "late" || mood === "never"
+    if (missesTurn && before !== undefined && Date.parse(startBefore) - Date.parse(before) < MAX_LATE_SWEEP_MILLIS)
+      return
     this.startCalls.push(startBefore)
     this.count("start calls")
-    // the gate starts for its hub
+    // the gate starts calls of hub connections itself
     if (mood === "never" || transport === "hub") return
     this.after(mood === "late" ? WINDOW_SECONDS * 1_000 + 1_500 : reactionMillis, () => this.start())
   }
@@ -116,7 +117,7 @@ export class Visit {
     else this.done("unexpected statuses", `start ${answer.status} ${answer.text}`)
   }
 
-  /** A start came to nothing. */
+  /** Handles a refused start. */
   private refused(code: string): void {
     this.count(`start: ${code}`)
     const meaning = expectedRefusal(this.world, this.caller, code)
@@ -129,16 +130,16 @@ export class Visit {
     this.started = true
     this.count("started from the queue")
     for (const timer of this.timers) clearTimeout(timer)
-    // neither the hub nor a poller is told of the end of a call, nor who is on the way to the other gate
+    // the hub and pollers are not notified of the end of a call, nor is a caller who is moving to the other gate
     const { lingers, transport } = this.caller
     if (!lingers || transport === "hub" || transport === "poll" || this.line === undefined) this.done()
-    else this.after(LONGEST_MILLIS, () => this.done("visits without an end"))
+    else this.after(MAX_VISIT_MILLIS, () => this.done("visits that did not end"))
   }
 
   private ended(reason: string): void {
     this.count(`told: ${reason}`)
     const expected = expectedEnd(this.world, this.caller, reason, this.started)
-    this.done(expected ? undefined : "tickets over for no reason", reason)
+    this.done(expected ? undefined : "tickets ended for an unexpected reason", reason)
   }
 
   private async leave(): Promise<void> {
@@ -156,7 +157,7 @@ export class Visit {
     this.done()
   }
 
-  /** Loses the connection, and comes back by the ticket at the other gate. */
+  /** Disconnects, and reconnects with the ticket to the other gate. */
   private async move(): Promise<void> {
     if (this.started) return
     this.hangOn()
@@ -169,15 +170,15 @@ export class Visit {
       this.count("moved to the other gate")
       return this.open()
     }
-    // started over the old line meanwhile; or spoilt there, so that this was taken for somebody new
+    // started on the old channel in the meantime; or failed there, so that this counts as a new caller
     if (answer.status === 200) this.live()
     else if (this.world.platform.failed(this.caller.id)) this.done()
     else this.done("places lost in a move", `${answer.status} ${answer.text}`)
   }
 
-  /** Without its line, for now or for good. */
+  /** Waits without a channel, temporarily or permanently. */
   private hangOn(): void {
-    this.lines++
+    this.channels++
     this.line?.cut()
     this.line = undefined
   }
@@ -191,7 +192,7 @@ export class Visit {
     this.timers.add(timer)
   }
 
-  /** The visit is over, with a problem or without. */
+  /** Ends the visit, with or without a problem. */
   private done(problem?: string, detail = ""): void {
     if (this.over) return
     this.over = true

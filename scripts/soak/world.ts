@@ -1,4 +1,4 @@
-/** What all callers of a soak share. */
+/** Shared by all callers of a soak. */
 import type { Ledger } from "./ledger.ts"
 import type { Caller } from "./plan.ts"
 import type { Gates, Sessions } from "./sessions.ts"
@@ -14,8 +14,8 @@ export interface World {
   readonly gates: Gates
   readonly platform: Sessions
   readonly ledger: Ledger
-  /** who holds a ticket that was queued, for the audit of the store */
+  /** the caller of each queued ticket, for the audit of the store */
   readonly holders: Map<string, number>
-  /** what heavy callers were granted, in order */
+  /** granted requests of heavy callers, in order */
   readonly grants: Array<Grant>
 }

@@ -1,6 +1,6 @@
 /**
- * Says what works, what does not, and what was not checked, before callers find out: the settings, the store, the platform with its
- * key, campaign, regions and slots, the IP provider, the webhook's proof. For people, or with `--json` as one JSON document.
+ * Reports what works, what fails and what was not checked: the settings, the store, the platform with its key, campaign, regions
+ * and slots, the IP provider, the webhook's credentials. As text, or with `--json` as one JSON document.
  */
 import { Console, Effect, type FileSystem, Layer, Logger, Redacted, Result, Schedule } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -22,20 +22,20 @@ const STORE_MILLIS = 5_000
 interface Finding {
   /** settings, store, platform, web campaign, region, slots, addresses, webhook */
   readonly name: string
-  /** the campaign's name in the settings, of checks of a campaign */
+  /** for checks of a campaign: its name in the settings */
   readonly campaign?: string
   readonly status: "ok" | "failed" | "not_checked"
   readonly message: string
-  /** of the settings: every problem */
+  /** for `settings`: every problem */
   readonly problems?: ReadonlyArray<SettingProblem>
 }
 
-/** All that was found. */
+/** All findings. */
 interface Report {
-  /** nothing failed; something may be not checked */
+  /** no check failed; some may not have been made */
   readonly ok: boolean
   readonly checks: ReadonlyArray<Finding>
-  /** what the operator should know about settings that are valid */
+  /** warnings about valid settings */
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -46,7 +46,7 @@ const storeKind = ({ StoreConnectionString }: SettingsTree): string => {
 
 const causeOf = ({ cause }: StoreUnavailable): string => (typeof cause === "string" ? cause : "no answer")
 
-/** Connects and asks; a store that is away is asked again until the time is over. */
+/** Connects and pings; retries until the timeout. */
 const checkStore = (
   tree: SettingsTree,
   store: Layer.Layer<Store, { readonly message: string }>,
@@ -56,7 +56,7 @@ const checkStore = (
     return Effect.succeed({
       name: "store",
       status: "ok",
-      message: "embedded: queue and limits live in one process and end with it",
+      message: "embedded: queue and limits exist in one process only and are lost when it ends",
     })
   }
   let cause = "no answer"
@@ -81,7 +81,7 @@ const checkStore = (
     onSuccess: () => ({
       name: "store",
       status: "ok" as const,
-      message: `Redis (${kind}) answers; password, user and database are accepted, and it takes writes`,
+      message: `Redis (${kind}) answers, accepts password, user and database, and accepts writes`,
     }),
   })
 }
@@ -94,7 +94,7 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
     message,
   })
   if (campaign.MaxConcurrency !== undefined) {
-    const says = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has as many is not checked`
+    const says = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
     return Effect.succeed(finding("ok", says))
   }
   return PlatformApi.PlatformApi.use((platform) =>
@@ -163,7 +163,7 @@ const examine = (source: SettingsSource): Effect.Effect<Report, never, FileSyste
         Effect.map(Effect.forEach(tree.Campaigns, checkCampaign), (findings) => findings.flat()),
         PlatformApi.layer.pipe(Layer.provide([settings, FetchHttpClient.layer])),
       ),
-      // asked past its cache, so that it needs no shared store
+      // the probe does not use the cache, so it needs no shared store
       checkIp(tree).pipe(
         Effect.provide(IpIntel.layer.pipe(Layer.provide([settings, memory.layer, FetchHttpClient.layer]))),
         Effect.catch(({ message }) => Effect.succeed<Finding>({ name: "addresses", status: "failed", message })),
@@ -177,7 +177,7 @@ const examine = (source: SettingsSource): Effect.Effect<Report, never, FileSyste
   })
 
 const lineOf = ({ campaign, message, name, problems, status }: Finding): string => {
-  // the settings' problems have a line each, and a heading
+  // the message already lists the problems, one per line
   if (problems !== undefined) return message
   const what = campaign === undefined ? name : `${name}, campaign ${campaign}`
   switch (status) {
@@ -196,8 +196,8 @@ const asText = ({ checks, warnings }: Report): string => {
 }
 
 /**
- * Checks everything that can be checked, writes what was found to standard output, and answers whether nothing failed. What is
- * logged meanwhile is in the findings too, so it is not shown.
+ * Runs all checks, writes the findings to standard output, and returns whether none failed. The log is suppressed, since the
+ * findings contain the same information.
  */
 export const check = (
   source: SettingsSource,

@@ -1,6 +1,6 @@
 /**
- * The command line: `serve` (the default), `demo`, `check`, `settings`, `platform`. Wiring only; what only one command needs is loaded when
- * it runs, so that serving starts without it.
+ * The command line: `serve` (the default), `demo`, `check`, `settings`, `platform`. Wiring only. Other commands load their modules when
+ * they run, so that serving starts fast.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { createRequire } from "node:module"
@@ -11,11 +11,11 @@ import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
 import { loadSettings, type SettingsSource } from "../settings/load.ts"
 import { platform } from "./platform.ts"
-import { asOneOfSeveral, isOneOfSeveral, serveWith } from "./processes.ts"
+import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
 import { serve } from "./serve.ts"
 import { settings } from "./settings.ts"
 
-/** What `Runtime.defaultTeardown` makes of SIGINT and SIGTERM. */
+/** The exit code of `Runtime.defaultTeardown` for SIGINT and SIGTERM. */
 const INTERRUPTED = 130
 
 const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
@@ -23,7 +23,7 @@ const { version }: { version: string } = createRequire(import.meta.url)("../../p
 const config = Flag.File("config").pipe(
   Flag.withAlias("c"),
   Flag.withDescription(
-    "JSON file of settings, as voicegate settings prints; settings.json beside the process when absent",
+    "JSON file of settings, such as voicegate settings prints; by default settings.json in the working directory",
   ),
   Flag.optional,
 )
@@ -40,7 +40,7 @@ const exitWith = (code: number): Effect.Effect<void> =>
   })
 
 const processes = Flag.Int("processes").pipe(
-  Flag.withDescription("how many processes share the port, to use more than one core; more than one need Redis"),
+  Flag.withDescription("how many processes share the port, to use several cores; more than one requires Redis"),
   Flag.withDefault(1),
   Flag.filter(
     (count) => count >= 1 && count <= 64,
@@ -52,15 +52,15 @@ const serving = Effect.fnUntraced(
   function* (input: { readonly config: Option.Option<string>; readonly processes: number }) {
     const { tree, warnings } = yield* loadSettings(sourceOf(input.config))
     const alone = Effect.provide(serve, Layer.succeed(Settings, tree))
-    if (isOneOfSeveral()) return yield* asOneOfSeveral(alone)
+    if (isWorker()) return yield* asWorker(alone)
     yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
-    return input.processes > 1 ? yield* serveWith(input.processes, tree) : yield* alone
+    return input.processes > 1 ? yield* serveWithProcesses(input.processes, tree) : yield* alone
   },
   Effect.catch((error: { readonly _tag: string; readonly message: string }) =>
     Effect.andThen(
       Effect.logFatal(
         error._tag === "SettingsInvalid"
-          ? `${error.message}\n\nvoicegate settings --help lists every setting, and src/docs/configuration.md explains them. To try voicegate without any: voicegate demo`
+          ? `${error.message}\n\nvoicegate settings --help lists every setting, and src/docs/configuration.md explains them. To try voicegate without settings: voicegate demo`
           : error.message,
       ),
       exitWith(1),
@@ -76,13 +76,15 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
     Command.make("serve", { config, processes }, serving).pipe(Command.withDescription("Serve the gate")),
     Command.make(
       "demo",
-      { port: Flag.Int("port").pipe(Flag.withDescription("where the page is wanted"), Flag.withDefault(8080)) },
+      { port: Flag.Int("port").pipe(Flag.withDescription("the preferred port of the page"), Flag.withDefault(8080)) },
       ({ port }) =>
         Effect.flatMap(
           Effect.promise(() => import("./demo.ts")),
           ({ demo }) => demo(port),
         ),
-    ).pipe(Command.withDescription("Run gate, local platform and a page to call from, offline, with no settings")),
+    ).pipe(
+      Command.withDescription("Run the gate, a local platform and a page to call from, offline and without settings"),
+    ),
     Command.make(
       "check",
       {
@@ -100,7 +102,7 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
         }),
     ).pipe(
       Command.withDescription(
-        "Say what works, and what was not checked: settings, store, platform, campaign, region, slots, IP provider; exit code 1 when something fails",
+        "Check settings, store, platform, campaign, region, slots and IP provider; exit code 1 when a check fails",
       ),
     ),
     settings,
@@ -108,13 +110,13 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
   ]),
 )
 
-/** Being told to stop, and having done so in order, is a success. */
+/** A regular shutdown by a signal exits with 0. */
 const teardown: Runtime.Teardown = (exit, onExit) =>
   Runtime.defaultTeardown(exit, (code) => onExit(code === INTERRUPTED ? 0 : code))
 
 voicegate.pipe(
   Command.run({ version }),
-  // as runMain would, in the format of the log
+  // as runMain does, but in the log's format
   Effect.tapCause((cause) =>
     Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(Cause.squash(cause))
       ? Effect.void

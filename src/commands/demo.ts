@@ -1,6 +1,6 @@
 /**
- * Everything on one machine, offline: a local platform with two slots, the gate in front of it on the embedded store, and a
- * page to call from. The gate's key is restricted to its business and may start calls and nothing else, as one in production should.
+ * Everything on one machine, offline: a local platform with two slots, the gate with the embedded store, and a page to call from.
+ * The gate's key is restricted to its business and may only start calls, as in production.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
@@ -18,7 +18,7 @@ const SLOTS = 2
 const REGION = "local"
 const EMAIL = "demo@example.com"
 
-/** The pages allow nothing but their own files, and WebSockets to the gate and the platform. */
+/** The pages may load only their own files, and open WebSockets to the gate and the platform. */
 const PAGE_HEADERS = {
   "content-security-policy":
     "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -26,7 +26,7 @@ const PAGE_HEADERS = {
   "permissions-policy": "microphone=(self)",
 }
 
-/** The demo's pages as they were built: the widget's, and one in plain JavaScript on the headless client. */
+/** The built demo pages: one with the widget, and one in plain JavaScript with the headless client. */
 export const pages = (
   directory = new URL("../web/demo", import.meta.url),
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
@@ -43,7 +43,7 @@ export const pages = (
     }),
   ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
-/** The wanted port, or a free one when somebody has it already. */
+/** The preferred port, or any free one when it is in use. */
 const freePort = (wanted: number): Effect.Effect<number> => {
   const probe = (port: number) =>
     Effect.callback<number | undefined>((resume) => {
@@ -84,7 +84,7 @@ const announce = (password: Redacted.Redacted<string>, consoleToken: string) =>
     }),
   )
 
-/** Runs the demo until it is stopped; `port` is where its page is wanted. */
+/** Runs the demo until it is stopped. @param wanted the preferred port of its page */
 export const demo = (wanted: number) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
@@ -120,7 +120,7 @@ export const demo = (wanted: number) =>
             ConsoleToken: consoleToken,
             RateLimitHourly: 500,
             RateLimitDaily: 1000,
-            // all tabs have one address here, and two talk while others wait
+            // all tabs share one address
             RateLimitConcurrency: 20,
           },
           Server: { Host: "127.0.0.1", Port: port },

@@ -1,4 +1,4 @@
-/** What the commands of `platform.ts` do. */
+/** Implements the commands of `platform.ts`. */
 import { randomBytes } from "node:crypto"
 import { text as readAll } from "node:stream/consumers"
 import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
@@ -17,7 +17,7 @@ interface Storage {
   readonly vaultKeyFile: Option.Option<string>
 }
 
-/** The connection string and the vault's key, both checked as far as they can be without a connection. */
+/** The connection string and the vault's key, validated without connecting. */
 const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Storage) {
   yield* checkUrl(database)
   const given = yield* Config.option(Config.Redacted(VAULT_KEY))
@@ -25,14 +25,14 @@ const storageOf = Effect.fnUntraced(function* ({ database, vaultKeyFile }: Stora
   return { database, vaultKey: yield* vaultKeyOf({ database, key: Option.getOrUndefined(given), file }) }
 })
 
-/** What stops a command is said in one line, and its exit code is 1. */
-const orExplain = <A, E extends { readonly message: string }, R>(
+/** Logs a failure in one line and sets the exit code to 1. */
+const reportFailure = <A, E extends { readonly message: string }, R>(
   effect: Effect.Effect<A, E, R>,
-  say: (message: string) => Effect.Effect<void> = Console.error,
+  log: (message: string) => Effect.Effect<void> = Console.error,
 ) =>
   Effect.catch(effect, ({ message }) =>
     Effect.andThen(
-      say(message),
+      log(message),
       Effect.sync(() => {
         process.exitCode = 1
       }),
@@ -46,8 +46,9 @@ const announce = (regions: ReadonlyArray<string>) =>
       const businesses = yield* Businesses
       yield* Effect.forEach(regions, (id) => businesses.putRegion({ id, name: id }), { discard: true })
       const known = yield* businesses.regions
-      if (known.length === 0) yield* Effect.logWarning("no session can be started: there is no region (--region)")
-      yield* Effect.logInfo(`the platform listens at ${origin}/api/v1/, described at ${origin}/docs`)
+      if (known.length === 0)
+        yield* Effect.logWarning("no session can be started, because there is no region: set --region")
+      yield* Effect.logInfo(`the platform listens at ${origin}/api/v1/; its documentation is at ${origin}/docs`)
     }),
   )
 
@@ -64,9 +65,9 @@ interface Serving extends Storage {
   readonly idleSeconds: number
 }
 
-/** Serves the platform until the process is told to stop. */
+/** Serves the platform until the process is stopped. */
 export const servePlatform = (input: Serving) =>
-  orExplain(
+  reportFailure(
     Effect.gen(function* () {
       const options: Platform.Options = {
         ...(yield* storageOf(input)),
@@ -84,16 +85,16 @@ export const servePlatform = (input: Serving) =>
     Effect.logFatal,
   )
 
-/** The password from the environment or standard input, or a new one that is shown. */
+/** The password from the environment or standard input, or a generated one, which is then printed. */
 const passwordOf = Effect.fnUntraced(function* (fromStdin: boolean) {
   const given = yield* Config.option(Config.Redacted(PASSWORD))
   if (fromStdin) {
     const line = yield* Effect.promise(() => readAll(process.stdin))
-    return { password: Redacted.make(line.replace(/\r?\n$/, "")), shown: false }
+    return { password: Redacted.make(line.replace(/\r?\n$/, "")), generated: false }
   }
   return Option.isSome(given)
-    ? { password: given.value, shown: false }
-    : { password: Redacted.make(randomBytes(18).toString("base64url")), shown: true }
+    ? { password: given.value, generated: false }
+    : { password: Redacted.make(randomBytes(18).toString("base64url")), generated: true }
 })
 
 interface NewUser extends Storage {
@@ -103,11 +104,11 @@ interface NewUser extends Storage {
   readonly passwordStdin: boolean
 }
 
-/** Makes a user, and shows the password when it was made up. */
+/** Creates a user, and prints a generated password. */
 export const addUser = (input: NewUser) =>
-  orExplain(
+  reportFailure(
     Effect.gen(function* () {
-      const { password, shown } = yield* passwordOf(input.passwordStdin)
+      const { password, generated: shown } = yield* passwordOf(input.passwordStdin)
       const user = yield* withUsers(input, ({ create }) =>
         create({
           email: input.email,
@@ -121,7 +122,7 @@ export const addUser = (input: NewUser) =>
     }),
   )
 
-/** Runs against the database of a platform, which may be running meanwhile. */
+/** Runs against the database of a platform, which may be running at the same time. */
 const withUsers = Effect.fnUntraced(function* <A, E>(
   input: Storage,
   use: (users: Users["Service"]) => Effect.Effect<A, E>,
@@ -137,9 +138,9 @@ const idOf = (users: Users["Service"], email: string) =>
       : Effect.succeed(account.user.id),
   )
 
-/** One line for each user, in columns divided by tabs: e-mail address, id, state, name. */
+/** Prints one line per user with tab-separated columns: e-mail address, id, state, name. */
 export const listUsers = (input: Storage) =>
-  orExplain(
+  reportFailure(
     Effect.gen(function* () {
       const all = yield* withUsers(input, ({ list }) => list)
       for (const { disabled, email, id, name } of all) {
@@ -153,31 +154,31 @@ interface WithPassword extends Storage {
   readonly passwordStdin: boolean
 }
 
-/** Sets a password without the old one, and shows it when it was made up. */
+/** Sets a password without the old one, and prints a generated password. */
 export const setPassword = (input: WithPassword) =>
-  orExplain(
+  reportFailure(
     Effect.gen(function* () {
-      const { password, shown } = yield* passwordOf(input.passwordStdin)
+      const { password, generated: shown } = yield* passwordOf(input.passwordStdin)
       yield* withUsers(input, (users) =>
         Effect.flatMap(idOf(users, input.email), (id) =>
           users.setPassword(id, password, "by command; all sign-ins were ended"),
         ),
       )
-      yield* Console.log(`the password of ${input.email} is changed, and all sign-ins are ended`)
+      yield* Console.log(`changed the password of ${input.email} and ended all sign-ins`)
       if (shown) yield* Console.log(`password (shown once): ${Redacted.value(password)}`)
     }),
   )
 
-/** Takes everything from a user, or gives it back. */
+/** Disables or enables a user. */
 export const setDisabled = (input: Storage & { readonly email: string }, disabled: boolean) =>
-  orExplain(
+  reportFailure(
     Effect.gen(function* () {
       yield* withUsers(input, (users) =>
         Effect.flatMap(idOf(users, input.email), (id) => users.setDisabled(id, disabled)),
       )
       yield* Console.log(
         disabled
-          ? `${input.email} is disabled: signed out everywhere, and the keys are refused within 30 s`
+          ? `${input.email} is disabled: signed out everywhere; the user's keys are refused within 30 s`
           : `${input.email} is enabled`,
       )
     }),

@@ -1,6 +1,6 @@
 /**
- * The platform's side on its own: `platform` serves it, `platform user …` looks after who can sign in. Every flag can be set
- * in the environment too, which is where a connection string with a password belongs.
+ * The commands of the local platform: `platform` serves it, `platform user …` manages users. The connection string, the vault's key
+ * and passwords can be set in the environment, where secrets belong.
  */
 import { Config, Effect, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -8,8 +8,8 @@ import { IpNetwork } from "effect/net"
 import { DEFAULT_CALL_CONCURRENCY, DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "../platform/defaults.ts"
 import { DATABASE, PASSWORD, VAULT_KEY } from "./platform-environment.ts"
 
-/** What the commands do, which is loaded when one of them runs. */
-const running = Effect.promise(() => import("./platform-run.ts"))
+/** Loaded when one of the commands runs. */
+const implementation = Effect.promise(() => import("./platform-run.ts"))
 
 const storage = {
   database: Flag.Redacted("database").pipe(
@@ -19,20 +19,20 @@ const storage = {
   ),
   vaultKeyFile: Flag.File("vault-key-file").pipe(
     Flag.withDescription(
-      `what secrets in the database are sealed with, made when absent; beside a SQLite file when not said; the key itself can be in ${VAULT_KEY}`,
+      `the file with the key that encrypts secrets in the database, created when it does not exist; by default beside a SQLite file; the key itself can be in ${VAULT_KEY}`,
     ),
     Flag.optional,
   ),
 }
 
-/** A day, which is the longest call too. */
-const MOST_IDLE_SECONDS = 86_400
+/** A day, which is also the longest call. */
+const MAX_IDLE_SECONDS = 86_400
 
 const serving = {
   host: Flag.String("host").pipe(Flag.withDescription("the address to listen on"), Flag.withDefault("127.0.0.1")),
   port: Flag.Int("port").pipe(Flag.withDescription("the port to listen on"), Flag.withDefault(8090)),
   region: Flag.String("region").pipe(
-    Flag.withDescription("a region that sessions may be started in; may be repeated"),
+    Flag.withDescription("a region in which sessions may be started; may be repeated"),
     Flag.atLeast(0),
   ),
   publicWebSocketOrigin: Flag.String("public-websocket-origin").pipe(
@@ -44,7 +44,7 @@ const serving = {
     Flag.withDefault(false),
   ),
   trustedProxy: Flag.String("trusted-proxy").pipe(
-    Flag.withDescription("a network (CIDR) whose X-Forwarded-For is believed; may be repeated"),
+    Flag.withDescription("a network (CIDR) whose X-Forwarded-For is trusted; may be repeated"),
     Flag.mapTryCatch(
       (text) => IpNetwork.fromStringUnsafe(text),
       () => "Expected a network such as 10.0.0.0/8",
@@ -53,36 +53,36 @@ const serving = {
   ),
   allowedHost: Flag.String("allowed-host").pipe(
     Flag.withDescription(
-      "a name that a request's Host may have, without port, or *; may be repeated; on loopback those of this machine when absent",
+      "a name that a request's Host may have, without port, or *; may be repeated; by default the names of this machine on loopback, else *",
     ),
     Flag.atLeast(0),
   ),
   requestsPerMinute: Flag.Int("requests-per-minute").pipe(
-    Flag.withDescription("of one key; 0 is no limit"),
+    Flag.withDescription("request limit of one key; 0 is no limit"),
     Flag.withDefault(DEFAULT_LIMITS.requestsPerMinute),
   ),
   startsPerMinute: Flag.Int("starts-per-minute").pipe(
-    Flag.withDescription("of one key, sessions and calls; 0 is no limit"),
+    Flag.withDescription("limit of session and call starts of one key; 0 is no limit"),
     Flag.withDefault(DEFAULT_LIMITS.startsPerMinute),
   ),
   idleSeconds: Flag.Int("idle-seconds").pipe(
-    Flag.withDescription("how long a caller may say nothing before the session ends; 0 is for ever"),
+    Flag.withDescription("how long a caller may be silent before the session ends; 0 is no limit"),
     Flag.filter(
-      (seconds) => seconds >= 0 && seconds <= MOST_IDLE_SECONDS,
-      () => `Expected a whole number from 0 to ${MOST_IDLE_SECONDS}`,
+      (seconds) => seconds >= 0 && seconds <= MAX_IDLE_SECONDS,
+      () => `Expected a whole number from 0 to ${MAX_IDLE_SECONDS}`,
     ),
     Flag.withDefault(DEFAULT_IDLE_SECONDS),
   ),
 }
 
 const serve = Command.make("platform", { ...storage, ...serving }, (input) =>
-  Effect.flatMap(running, ({ servePlatform }) => servePlatform(input)),
+  Effect.flatMap(implementation, ({ servePlatform }) => servePlatform(input)),
 )
 
 const email = Flag.String("email").pipe(Flag.withDescription("the e-mail address that the user signs in with"))
 
 const passwordStdin = Flag.Boolean("password-stdin").pipe(
-  Flag.withDescription(`read the password from standard input; else it is ${PASSWORD}, or made up and shown`),
+  Flag.withDescription(`read the password from standard input; otherwise it is ${PASSWORD}, or generated and printed`),
   Flag.withDefault(false),
 )
 
@@ -91,35 +91,38 @@ const addUser = Command.make(
   {
     ...storage,
     email,
-    name: Flag.String("name").pipe(Flag.withDescription("the e-mail address when not said"), Flag.optional),
+    name: Flag.String("name").pipe(
+      Flag.withDescription("the user's name; by default the e-mail address"),
+      Flag.optional,
+    ),
     concurrency: Flag.Int("concurrency").pipe(
       Flag.withDescription("calls that may run at once"),
       Flag.withDefault(DEFAULT_CALL_CONCURRENCY),
     ),
     passwordStdin,
   },
-  (input) => Effect.flatMap(running, ({ addUser }) => addUser(input)),
-).pipe(Command.withDescription("Make a user who can sign in to the dashboard"))
+  (input) => Effect.flatMap(implementation, ({ addUser }) => addUser(input)),
+).pipe(Command.withDescription("Create a user who can sign in to the dashboard"))
 
 const listUsers = Command.make("list", storage, (input) =>
-  Effect.flatMap(running, ({ listUsers }) => listUsers(input)),
+  Effect.flatMap(implementation, ({ listUsers }) => listUsers(input)),
 ).pipe(Command.withDescription("List the users"))
 
 const setPassword = Command.make("password", { ...storage, email, passwordStdin }, (input) =>
-  Effect.flatMap(running, ({ setPassword }) => setPassword(input)),
+  Effect.flatMap(implementation, ({ setPassword }) => setPassword(input)),
 ).pipe(Command.withDescription("Set a new password, and end all sign-ins of the user"))
 
 const disable = Command.make("disable", { ...storage, email }, (input) =>
-  Effect.flatMap(running, ({ setDisabled }) => setDisabled(input, true)),
+  Effect.flatMap(implementation, ({ setDisabled }) => setDisabled(input, true)),
 ).pipe(Command.withDescription("End a user's sign-ins at once, and refuse the user's keys within 30 s"))
 
 const enable = Command.make("enable", { ...storage, email }, (input) =>
-  Effect.flatMap(running, ({ setDisabled }) => setDisabled(input, false)),
-).pipe(Command.withDescription("Let a disabled user sign in again, and take the user's keys again"))
+  Effect.flatMap(implementation, ({ setDisabled }) => setDisabled(input, false)),
+).pipe(Command.withDescription("Let a disabled user sign in again, and accept the user's keys again"))
 
 /** `platform`, and `platform user` with `add`, `list`, `password`, `disable` and `enable`. */
 export const platform = serve.pipe(
-  Command.withDescription("Serve the platform's side: users, businesses, API keys, sessions, and its REST API"),
+  Command.withDescription("Serve the local platform: users, businesses, API keys, sessions, and its REST API"),
   Command.withSubcommands([
     Command.make("user").pipe(
       Command.withDescription("The platform's users"),

@@ -1,21 +1,21 @@
-/** Prints an example of the settings file, or its JSON Schema; its help lists every setting. */
+/** Prints an example settings file or the JSON Schema; `--help` lists every setting. */
 import { randomBytes } from "node:crypto"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { plainWords, settingRows } from "../settings/table.ts"
+import { plainText, settingRows } from "../settings/table.ts"
 
 const list = settingRows
-  .map((row) => `  ${row.path} (${plainWords(row.default)}): ${plainWords(row.description)}`)
+  .map((row) => `  ${row.path} (${plainText(row.default)}): ${plainText(row.description)}`)
   .join("\n")
 
 const newToken = (): string => randomBytes(24).toString("base64url")
 
-/** The command `settings`. What prints is loaded when it runs, so that serving starts without it. */
+/** The command `settings`. It loads its modules when it runs, so that serving starts fast. */
 export const settings = Command.make(
   "settings",
   {
     schema: Flag.Boolean("schema").pipe(
-      Flag.withDescription("print the JSON Schema instead, by which an editor completes and checks the file"),
+      Flag.withDescription("print the JSON Schema instead, which an editor uses to complete and check the file"),
       Flag.withDefault(false),
     ),
   },
@@ -28,11 +28,11 @@ export const settings = Command.make(
     }),
 ).pipe(
   Command.withShortDescription(
-    "Print an example of the settings file, or its JSON Schema; settings --help lists every setting",
+    "Print an example settings file or its JSON Schema; settings --help lists every setting",
   ),
   Command.withDescription(
-    "Print an example of the settings file with every setting: its default, null where it has none, <required> where you must fill in. " +
-      "The webhook token in it is a new one.\n\n" +
+    "Print an example settings file with every setting: its default, null when it has none, <required> when you must fill it in. " +
+      "It contains a newly generated webhook token.\n\n" +
       `Every setting, with its default:\n\n${list}`,
   ),
 )

@@ -1,6 +1,6 @@
 /**
- * The gate for hosts without Effect: promises, plain objects, and two listeners for the host's own server. Expected outcomes
- * are values; a promise rejects only when something is wrong with the gate itself, or after `close`.
+ * The gate for hosts without Effect: promises, plain objects, and listeners for the host's own server. Expected outcomes are
+ * values; a promise rejects only after an internal error of the gate, or after `close`.
  */
 import { Effect, Layer, Logger, ManagedRuntime, Result } from "effect"
 import * as GateLayer from "../Gate.ts"
@@ -16,7 +16,7 @@ import { type Handler, makeMount, normalizeBasePath, type PrivateHandler, type U
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
 
-/** Who asks: an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress`. */
+/** The caller: an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress`. */
 export interface Client {
   readonly address: string | undefined
 }
@@ -25,51 +25,50 @@ export interface Client {
 export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error"
   readonly message: string
-  /** what the line is about, such as `requestId`; absent when there is nothing */
+  /** such as `requestId`; absent when there are none */
   readonly annotations?: Readonly<Record<string, unknown>>
 }
 
 export interface GateOptions {
-  /** where the host mounts the gate, such as `/voice`; the root when absent */
+  /** the path where the host mounts the gate, such as `/voice`; by default the root */
   readonly basePath?: string
-  /** takes the gate's log; standard output when absent */
+  /** receives the gate's log; by default it goes to standard output */
   readonly log?: (entry: LogEntry) => void
 }
 
 const OPTIONS = { basePath: true, log: true } satisfies { readonly [K in keyof Required<GateOptions>]: true }
 
-/** A running gate. Every method may be passed around without its object. */
+/** A running gate. Its methods do not use `this`, so each may be passed as a function. */
 export interface Gate {
   /** Serves the gate's HTTP: `app.use("/voice", gate.handler)`, or a request listener of a node server. */
   readonly handler: Handler
   /**
-   * Serves what `Server.Docs` and `Server.Metrics` call private, for a server of the host that only its own people reach:
-   * `createServer(gate.privateHandler).listen(9090, "127.0.0.1")`. The gate itself listens nowhere.
+   * Serves what `Server.Docs` and `Server.Metrics` declare private, for a server that only operators can reach:
+   * `createServer(gate.privateHandler).listen(9090, "127.0.0.1")`. The gate itself does not listen.
    */
   readonly privateHandler: PrivateHandler
-  /** Serves its WebSockets: `server.on("upgrade", gate.upgrade)`. */
+  /** Serves the gate's WebSockets: `server.on("upgrade", gate.upgrade)`. */
   readonly upgrade: UpgradeHandler
-  /** Runs a session request, with the body that a browser would send, through the gate. */
+  /** Makes a session request; `body` is what a browser would send. */
   readonly request: (body: unknown, client: Client) => Promise<results.RequestResult>
-  /** The platform's `InitiateWebSession` behind the gate: a WebSocket URL, or why there is none yet. */
+  /** The platform's `InitiateWebSession` through the gate: a WebSocket URL, a place in the queue, or a refusal. */
   readonly initiateWebSession: (config: WebSessionConfig, client: Client) => Promise<results.RequestResult>
-  /** A called ticket starts its session; asked again while that lives, it is answered the same. */
+  /** Starts the session of a called ticket. Idempotent while the session runs. */
   readonly start: (ticket: string) => Promise<results.StartResult>
   /** Gives up a place or a reserved slot; idempotent. A running call ends with its session. */
   readonly leave: (ticket: string) => Promise<results.LeaveResult>
-  /** Where a ticket stands. Asking counts as presence: a ticket without a connection must ask within the disconnect grace. */
+  /** The state of a ticket. Counts as presence: a ticket without a connection must call it within the disconnect grace. */
   readonly status: (ticket: string) => Promise<results.StatusResult>
-  /** Tells the gate that a session has ended, by any of its ids, where the host receives the platform's webhook itself. */
+  /** Reports that a session has ended, by any of its ids, when the host itself receives the platform's webhook. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**
-   * Tells open channels to come back elsewhere, lets what is in flight finish (at most 8 seconds) and ends the gate. A start that
-   * the platform has not answered after 5 seconds fails.
-   * Idempotent. The host closes its own server.
+   * Tells open connections to reconnect to another instance, waits for requests in flight (at most 8 seconds) and shuts the gate
+   * down. A start that the platform has not answered after 5 seconds fails. Idempotent. The host closes its own server.
    */
   readonly close: () => Promise<void>
 }
 
-/** How often `close` looks whether everything in flight is over. */
+/** How often `close` checks whether requests are in flight. */
 const DRAIN_POLL_MILLIS = 20
 
 const levels: Readonly<Record<string, LogEntry["level"]>> = {
@@ -83,7 +82,7 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
   Logger.layer([
     Logger.make<unknown, void>((options) => {
       const message = Log.messageOf(options)
-      const { annotations, cause } = Log.fieldsOf(options)
+      const { annotations, cause } = Log.detailsOf(options)
       log({
         level: levels[options.logLevel] ?? "debug",
         message: cause === undefined ? message : `${message} ${cause}`,
@@ -92,15 +91,14 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
     }),
   ])
 
-/** What a browser would have sent: a field that is undefined is not there. */
+/** The body as JSON: a field that is undefined is absent. */
 const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
 
 /**
- * Starts a gate with these settings, checked as a settings file is; the environment is not read.
+ * Starts a gate with these settings, which are checked like a settings file. Does not read the environment.
  *
- * Rejects with `SettingsInvalid`, whose message has a line for every problem, with `StoreRefused`, `IpIntelSetupError` or
- * `CapacityUnknown` when a setting turns out to be of no use, and with a `TypeError` for a wrong `basePath` or an
- * unknown option.
+ * Rejects with `SettingsInvalid`, whose message has one line per problem; with `StoreRefused`, `IpIntelSetupError` or
+ * `CapacityUnknown` when a valid setting does not work; and with a `TypeError` for a wrong `basePath` or an unknown option.
  */
 export const createGate = async (settings: GateSettings, options: GateOptions = {}): Promise<Gate> => {
   const unknown = unknownFields(options, Object.keys(OPTIONS))

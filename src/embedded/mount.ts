@@ -1,6 +1,6 @@
 /**
- * The gate's listeners as a host mounts them: in a node server, or in a framework that strips the mount path (Express). What
- * is not for the gate is left to the host.
+ * The gate's listeners for a host: for a node server, or for a framework that strips the mount path (Express). Requests that are
+ * not for the gate are left to the host.
  */
 import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -10,24 +10,24 @@ import { isOwnUpgrade, type Listeners, refuseUpgrade, write } from "../http/list
 import { problems } from "../http/problems.ts"
 
 /**
- * A request listener of node:http, and a middleware of Express and its kin. It answers everything below its base path, and
- * without one everything: mount it last there. A body parser may run before it; webhooks that are signed need the bytes
- * as `request.rawBody` then.
+ * A request listener of node:http, and a middleware of Express and similar frameworks. It answers every request below its base
+ * path; without a base path it answers every request, so mount it last. A body parser may run before it; then signed webhooks need
+ * the bytes as `request.rawBody`.
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
-/** A request listener of node:http for what is private; everything else it answers with 404. */
+/** A request listener of node:http for private endpoints; it answers everything else with 404. */
 export type PrivateHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * A listener of a node server's `upgrade`. Answers what is for the gate and says whether it did. What is not is left to the
- * server's other listeners, and refused only when there are none, since nobody would ever close it.
+ * A listener for a node server's `upgrade`. Returns whether the request was for the gate. Other upgrades are left to the server's
+ * other listeners; when there are none they are refused, because otherwise nothing would ever close them.
  */
 export type UpgradeHandler = (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
 const closed = refused(problems.gateClosed.make("gate_closed", "The gate is closed.", {}, { "retry-after": "5" }))
 
-/** A mount path as `/voice`: with a slash before it and none behind; empty for the root. Throws for what is no path. */
+/** A mount path such as `/voice`, with a leading and no trailing slash; empty for the root. Throws for anything else. */
 export const normalizeBasePath = (given = ""): string => {
   const path = given.replace(/\/+$/, "").replace(/^(?=[^/])/, "/")
   if (!/^(?:\/[\w.~-]+)*$/.test(path)) {
@@ -36,7 +36,7 @@ export const normalizeBasePath = (given = ""): string => {
   return path
 }
 
-/** What a framework has stripped off the request's path, as Express says it in `baseUrl`. */
+/** The part of the path that a framework has stripped; Express provides it as `baseUrl`. */
 const strippedPath = (request: IncomingMessage): string =>
   "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl : ""
 
@@ -45,7 +45,7 @@ export const makeMount = (
   basePath: string,
   state: {
     readonly isClosed: () => boolean
-    /** hears of every response that the gate will give */
+    /** called for every response of the gate */
     readonly onRequest: (response: ServerResponse) => void
   },
 ): { readonly handler: Handler; readonly privateHandler: PrivateHandler; readonly upgrade: UpgradeHandler } => ({
@@ -54,7 +54,7 @@ export const makeMount = (
     if (stripped !== "" && stripped.toLowerCase() !== basePath.toLowerCase()) {
       throw new Error(
         `The gate is mounted at ${stripped}, but was created with basePath ${JSON.stringify(basePath)}: ` +
-          "give createGate the path of the mount, which its URLs and WebSockets need.",
+          "pass the mount path to createGate, which needs it for URLs and WebSockets.",
       )
     }
     const url = request.url ?? "/"

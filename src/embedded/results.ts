@@ -1,6 +1,6 @@
 /**
- * What a host without Effect is answered: every expected outcome as a plain object, told apart by `status`. The codes are
- * those of the gate's answers over HTTP.
+ * Results for a host without Effect: every expected outcome is a plain object, distinguished by `status`. The codes are the same
+ * as over HTTP.
  */
 
 import type { RequestError } from "../Gatekeeper.ts"
@@ -24,40 +24,40 @@ import type {
   TicketUnknown,
 } from "../Session.ts"
 
-/** The session has started; `webSocketUrl` opens one WebSocket and is good for about five minutes. */
+/** The session has started; `webSocketUrl` opens one WebSocket and is valid for about five minutes. */
 export interface StartedResult extends Started {
   readonly status: "started"
 }
 
-/** The caller waits; `uniqueRequestId` is the caller's ticket and only credential. */
+/** The caller is in the queue; `uniqueRequestId` is the caller's ticket and only credential. */
 export interface QueuedResult {
   readonly status: "queued"
   readonly uniqueRequestId: string
-  /** 1 is next; 0 when the ticket is called already */
+  /** 1 is next; 0 when the ticket has already been called */
   readonly queuePosition: number
   readonly queueLength: number
   /** null while no call has been measured */
   readonly estimatedWaitSeconds: number | null
-  /** the voice agent cannot be reached at the moment; nobody loses their place */
+  /** the voice agent is unreachable at the moment; callers keep their places */
   readonly disrupted: boolean
-  /** the ticket is called already and may start at once (a request that named its ticket again) */
+  /** the ticket has already been called and may start at once (when the request contained its ticket) */
   readonly called: boolean
-  /** where a browser receives the ticket's events, below the path where the gate is mounted */
+  /** the path of the ticket's events, with the gate's mount path */
   readonly eventsUrl: string
 }
 
-/** Not done, for a reason that is no accident. */
+/** Refused, for an expected reason. */
 export interface RefusedResult<Code extends string> {
   readonly status: "refused"
   /** stable; for programs */
   readonly code: Code
   /** for people; never contains a secret */
   readonly message: string
-  /** when to try again, where that is known */
+  /** when to try again, if known */
   readonly retryAfterSeconds?: number
-  /** of a wrong request: every field that is wrong and what was expected */
+  /** for an invalid request: every invalid field and what was expected */
   readonly issues?: ReadonlyArray<FieldIssue>
-  /** of `blocked`: what is held against the address */
+  /** for `blocked`: the fact about the address that is the reason */
   readonly reason?: Blocked["reason"]
   /** of `rate_limited`: the budget that is used up */
   readonly limit?: RateLimited["limit"]
@@ -68,9 +68,9 @@ export interface RefusedResult<Code extends string> {
 }
 
 /**
- * `request_refused`: the platform does not accept what the request says; `platform_rejected`: it said no to the gate's key or
- * campaign; `platform_unavailable`: the session ended before it could begin, the start took too long, or it failed three times while
- * others began their calls.
+ * `request_refused`: the platform does not accept the request's content; `platform_rejected`: it refused the gate's key or
+ * campaign; `platform_unavailable`: the session ended before it could start, the start took too long, or it failed three times
+ * while other callers' starts succeeded.
  */
 export type LaunchRefusal = "request_refused" | "platform_rejected" | "platform_unavailable" | "store_unavailable"
 export type RequestRefusal =
@@ -88,12 +88,12 @@ export type RequestResult = StartedResult | QueuedResult | RefusedResult<Request
 export type StartResult = StartedResult | RefusedResult<StartRefusal>
 export type StatusResult = { readonly status: "found"; readonly ticket: TicketStatus } | RefusedResult<TicketRefusal>
 export type LeaveResult = { readonly status: "left" } | RefusedResult<"store_unavailable">
-/** `released` says whether a slot was freed: false for repeats and for sessions that are not known. */
+/** `released` tells whether a slot was freed: false for repeats and for unknown sessions. */
 export type SessionEndedResult =
   | { readonly status: "accepted"; readonly released: boolean }
   | RefusedResult<"store_unavailable">
 
-/** What a problem has to say beside its code and its words. */
+/** A problem's members besides code and message. */
 interface Details extends Omit<RefusedResult<string>, "status" | "code" | "message" | "issues"> {
   readonly errors?: ReadonlyArray<FieldIssue>
 }
@@ -129,7 +129,7 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
 })
 
-/** What else can come of a request. */
+/** The result of a request that did not start a session. */
 export const notStarted = (error: RequestError, basePath: string): QueuedResult | RefusedResult<RequestRefusal> =>
   error._tag === "Queued" ? queued(error, basePath) : refused(toProblem(error))
 

@@ -1,6 +1,6 @@
 /**
- * The settings file's shape as a type, for hosts that write settings in code. It helps while typing; what counts is the
- * check when the gate is created, which reports every problem at once, with its path.
+ * The type of the settings file, for hosts that write settings in code. It helps an editor; the check at `createGate` decides and
+ * reports every problem at once, with its path.
  */
 import type { SettingsFile } from "../Settings.ts"
 import type { CampaignSettings as Campaign } from "../settings/groups/campaign.ts"
@@ -8,18 +8,18 @@ import type { CampaignSettings as Campaign } from "../settings/groups/campaign.t
 /** One value, or a list. */
 type Value = boolean | number | string | ReadonlyArray<string>
 
-/** Nothing is required here, since undefined is absent, so that `process.env.NAME` can be given as it is. */
+/** Nothing is required, and undefined means absent, so that `process.env.NAME` can be passed directly. */
 type AsGiven<T> = T extends Value ? T : { readonly [K in keyof T]?: AsGiven<T[K]> | undefined }
 
-/** A campaign below `VoiceAiPlatform`, or a further one, which inherits what it leaves out. */
+/** The campaign below `VoiceAiPlatform`, or a further one, which inherits settings that it omits. */
 export type CampaignSettings = AsGiven<typeof Campaign.Encoded>
 
 type File = AsGiven<typeof SettingsFile.Encoded>
 
 /**
- * Settings of the gate, in the shape of the settings file; `docs/configuration.md` describes each. Secrets stay in the process and are
- * never printed. Of no effect here, as the host listens where it likes: `Server.Port`, `.MaxConnectionsPerAddress`, `.PrivateHost` and
- * `.PrivatePort`. `Server.Host` only says by which names a request may call the gate where it is a loopback address.
+ * Settings of the gate, in the shape of the settings file; `docs/configuration.md` describes each. Secrets are never printed. Without
+ * effect, since the host's own server listens: `Server.Port`, `.MaxConnectionsPerAddress`, `.PrivateHost` and `.PrivatePort`.
+ * `Server.Host` matters only when it is a loopback address: it then limits the allowed names in `Host`.
  */
 export interface GateSettings extends Omit<File, "VoiceAiPlatform"> {
   readonly VoiceAiPlatform: NonNullable<File["VoiceAiPlatform"]>

@@ -3,10 +3,10 @@
  * that, and when this process dies, a ticket is left to the disconnect grace or to the deadline of its slot.
  */
 import { Effect, Metric } from "effect"
+import { makeConnectionCounter } from "../connection-counter.ts"
 import type { Withdrawals } from "../FifoQueue.ts"
 import { shareOf } from "../rules/ticket.ts"
 import type { Campaign } from "../Settings.ts"
-import { makeTally } from "../tally.ts"
 import * as metrics from "./metrics.ts"
 
 /** The most requests that are remembered, and the most of one caller. */
@@ -45,7 +45,7 @@ export interface Memory {
 export const makeMemory = (share: number): Memory => {
   /** by ticket, the oldest first */
   const kept = new Map<string, Kept>()
-  const callers = makeTally(MOST_OF_CALLER)
+  const callers = makeConnectionCounter(MOST_OF_CALLER)
   const networks = new Map<string, number>()
   const withdrawals = new Map<Campaign, Withdrawals>()
 
@@ -77,14 +77,14 @@ export const makeMemory = (share: number): Memory => {
         known.ticket ||= ticket
         return true
       }
-      if (!hasPlace(taken.network) || !callers.enter(taken.caller)) return false
+      if (!hasPlace(taken.network) || !callers.acquire(taken.caller)) return false
       kept.set(taken.ticket, { taken, ticket })
       networks.set(taken.network, (networks.get(taken.network) ?? 0) + 1)
       return true
     },
     forget: ({ caller, network, ticket }) => {
       if (!kept.delete(ticket)) return
-      callers.leave(caller)
+      callers.release(caller)
       const left = (networks.get(network) ?? 1) - 1
       if (left === 0) networks.delete(network)
       else networks.set(network, left)

@@ -5,7 +5,7 @@
  */
 import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
-import { type Form, line } from "../log.ts"
+import { type Format, formatLine } from "../log.ts"
 import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
 
 export interface Entry {
@@ -58,7 +58,7 @@ export const withNames = (log: AccessLogService, names: CallerNames["Service"]):
 export const isQuiet = (path: string): boolean => path.startsWith("/health/") || path === "/metrics"
 
 /** Writes to a sink such as standard output. */
-export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer.Layer<never> =>
+export const layer = (sink: (lines: string) => void, form: Format = "json"): Layer.Layer<never> =>
   Layer.effect(
     AccessLog,
     Effect.gen(function* () {
@@ -78,7 +78,7 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
       const logOmitted = (): void => {
         const count = refusalLimit.takeOmitted()
         if (count > 0) {
-          lines += line(form, timeAt(clock.currentTimeMillisUnsafe()), "info", "refusals left out", { count })
+          lines += formatLine(form, timeAt(clock.currentTimeMillisUnsafe()), "info", "refusals left out", { count })
         }
       }
       const writeOut = (): void => {
@@ -102,7 +102,7 @@ export const layer = (sink: (lines: string) => void, form: Form = "json"): Layer
           lines +=
             form === "json"
               ? `${JSON.stringify({ time, level: "info", message: "request", ...fields })}\n`
-              : line(form, time, "info", "request", fields)
+              : formatLine(form, time, "info", "request", fields)
           if (lines.length >= FLUSH_LENGTH) writeOut()
         },
       }

@@ -1,8 +1,8 @@
 /** Limits the open connections of an address, because each costs memory. Connections beyond the limit are closed at once. */
 import type { Server } from "node:http"
+import { makeConnectionCounter } from "../connection-counter.ts"
 import { parseAddress } from "../ip-intel/address.ts"
 import type { TrustedProxies } from "../ip-intel/client-address.ts"
-import { makeTally } from "../tally.ts"
 
 export interface ConnectionLimit {
   /** maximum connections of an address (IPv6: of a /64) */
@@ -15,13 +15,13 @@ export interface ConnectionLimit {
 
 /** Limits a server's connections, upgraded ones included. Each process counts separately. */
 export const limitConnections = (server: Server, { max, onRefused, trusted }: ConnectionLimit): void => {
-  const open = makeTally(max)
+  const open = makeConnectionCounter(max)
   server.on("connection", (socket) => {
     const address = parseAddress(socket.remoteAddress ?? "")
     if (address === undefined || trusted.has(address)) return
     const { limitKey } = address
-    if (open.enter(limitKey)) {
-      socket.once("close", () => open.leave(limitKey))
+    if (open.acquire(limitKey)) {
+      socket.once("close", () => open.release(limitKey))
     } else {
       socket.destroy()
       onRefused(address.text)

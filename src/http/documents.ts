@@ -8,7 +8,7 @@ import { OpenApi } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Settings } from "../Settings.ts"
 import { renderApiPage } from "../serving/api-page.ts"
-import { asksForDocument, type Document, makeDocument, preparedOnce, sendDocument } from "../serving/documents.ts"
+import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
 import { docPages } from "./doc-pages.ts"
 
@@ -65,13 +65,13 @@ export const makeDocuments = (
           sendDocument(request, response, ready)
         }
       }
-    const docs = prepared(preparedOnce(() => renderApiPage(Documented)))
-    const description = prepared(preparedOnce(openApi))
+    const docs = prepared(lazyDocument(() => renderApiPage(Documented)))
+    const description = prepared(lazyDocument(openApi))
     const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
     const documentation = [
       ["/docs", docs],
       ["/openapi.json", description],
-      ...pages.map(([path, read]) => [path, prepared(preparedOnce(read))] as const),
+      ...pages.map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
     ] as const
     const metrics = yield* makeMetrics
     const at = (place: "public" | "private"): ServeDocument => {
@@ -79,7 +79,7 @@ export const makeDocuments = (
       if (Server.Metrics === place) served.set("/metrics", metrics)
       return (path, request, response) => {
         const serve = served.get(path)
-        if (serve === undefined || !asksForDocument(request)) return false
+        if (serve === undefined || !isDocumentRequest(request)) return false
         serve(request, response)
         return true
       }

@@ -16,7 +16,7 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { admitPipelined } from "../serving/pipelining.ts"
-import { atEndOfTurn } from "../turn.ts"
+import { runInPhase } from "../tick-phases.ts"
 import { AccessLog, isQuiet, withNames } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
 import { consoleRoutes } from "./console/routes.ts"
@@ -268,7 +268,7 @@ export const layer = ({
         if (!isJson(request)) return reply(refusals.mediaType)
         if (address === undefined) return reply(refusals.noAddress)
         collectBody(request, false, (body) => {
-          if (typeof body === "string") atEndOfTurn("decide", () => answer(routed.request(body, address), id, reply))
+          if (typeof body === "string") runInPhase("decide", () => answer(routed.request(body, address), id, reply))
           else reply(body)
         })
       }
@@ -346,7 +346,7 @@ export const layer = ({
 
           if (path === REQUEST_PATH && request.method !== "OPTIONS") {
             const finish = (result: Answer | undefined): void => {
-              atEndOfTurn("answer", () => {
+              runInPhase("answer", () => {
                 const ticket = result?.newTicket
                 const undeliverable = ticket !== undefined && address !== undefined && isDisconnected(request, response)
                 if (closingConnections && !response.headersSent) response.setHeader("connection", "close")

@@ -36,7 +36,7 @@ const CLOSE_TIMEOUT_MILLIS = 2_000
 interface Transport {
   readonly write: (event: PushEvent, text: string) => void
   readonly backlog: () => number
-  readonly beat: () => boolean
+  readonly ping: () => boolean
   readonly close: (reason: CloseReason) => void
 }
 
@@ -63,8 +63,8 @@ class BufferedConnection implements Connection {
     return this.transport?.backlog() ?? 0
   }
 
-  beat(): boolean {
-    return this.transport?.beat() ?? true
+  ping(): boolean {
+    return this.transport?.ping() ?? true
   }
 
   close(reason: CloseReason): void {
@@ -124,7 +124,7 @@ class WebSocketTransport implements Transport {
     return this.ws.bufferedAmount
   }
 
-  beat(): boolean {
+  ping(): boolean {
     if (!this.alive || this.ws.readyState !== WebSocket.OPEN) return false
     this.alive = false
     this.pings = 0
@@ -275,7 +275,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
             connection.open({
               write: (event, text) => response.write(`event: ${event.type}\ndata: ${text}\n\n`),
               backlog: () => response.writableLength,
-              beat: () => !response.destroyed && response.write(": beat\n\n") !== undefined,
+              ping: () => !response.destroyed && response.write(": ping\n\n") !== undefined,
               // `end` would wait for a client that no longer reads
               close: (reason) => (reason === "dead" || reason === "lagging" ? response.destroy() : response.end()),
             })

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { Context, Effect } from "effect"
-import { asksForDocument, type Document, makeDocument, sendDocument } from "../serving/documents.ts"
+import { type Document, isDocumentRequest, makeDocument, sendDocument } from "../serving/documents.ts"
 
 /** The built pages. Defined here because a bundled file only knows its depth below `dist`: one level. */
 export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
@@ -47,7 +47,7 @@ export const makeStatic: Effect.Effect<(path: string, request: IncomingMessage, 
     }
     return (path, request, response) => {
       const file = files.get(path)
-      if (file === undefined || !asksForDocument(request)) return false
+      if (file === undefined || !isDocumentRequest(request)) return false
       sendDocument(request, response, file)
       return true
     }

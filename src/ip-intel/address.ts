@@ -1,44 +1,45 @@
 /**
- * Internet addresses as the gate compares, counts and looks them up. One address has one canonical text, whatever form it
- * arrived in: IPv4-mapped IPv6 is IPv4, IPv6 is compressed lower case, zone ids and brackets are gone. Anything else
- * (octal or short IPv4, a host name, a port) is not an address. Other IPv6 that embeds an IPv4 address keeps its own text,
- * so that it is not trusted as that IPv4 address, but is counted and looked up as that address. Taking IPv4 apart costs less than looking it up, so
- * only the last one is remembered; of other texts, the last 1,000.
+ * IP addresses as the gate compares, counts and looks them up. Every address has one canonical text: IPv4-mapped IPv6 becomes
+ * IPv4, IPv6 is compressed lower case, zone ids and brackets are removed. Anything else (octal or short IPv4, a host name, a
+ * port) is not an address. Other IPv6 that embeds an IPv4 address keeps its own text, so that it is not trusted as that IPv4
+ * address, but it is counted and looked up as that address.
+ *
+ * Parsing IPv4 is cheaper than a cache lookup, so only the last one is cached; of other texts, the last 1,000.
  */
 import { isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
 import { LRUCache } from "lru-cache"
 
-/** An address taken apart once. */
+/** A parsed address. */
 export interface Address {
   /** canonical form */
   readonly text: string
   /** big-endian 32-bit words: one for IPv4, four for IPv6 */
   readonly words: readonly [number] | readonly [number, number, number, number]
-  /** routed on the public internet, so that a provider may know it */
+  /** whether it is routed on the public internet, so that a provider may know it */
   readonly isPublic: boolean
-  /** what a caller's budgets are counted by: IPv4 itself, the /64 of IPv6; of IPv6 that embeds IPv4, that IPv4 address */
+  /** the key of a caller's budgets: the IPv4 address, the /64 of IPv6, or the embedded IPv4 address */
   readonly limitKey: string
-  /** the IPv4 address that an IPv6 address leads to; undefined for others */
+  /** the embedded IPv4 address of an IPv6 address; undefined for others */
   readonly embedded: string | undefined
   /** the network of a public address: the /24 of IPv4, the /48 of IPv6; empty when it is not public */
   readonly networkKey: string
-  /** the address that a provider is asked for */
+  /** the address that is sent to a provider */
   readonly lookupText: string
-  /** what facts are kept by: the IPv4 address that is asked for, or the /64 of the IPv6 address */
+  /** the key of cached facts: the IPv4 address that is looked up, or the /64 of the IPv6 address */
   readonly factsKey: string
 }
 
-/** Longest text worth parsing: a bracketed IPv6 address with a zone id. */
+/** The longest text that can be an address: bracketed IPv6 with a zone id. */
 const MAX_TEXT = 80
 
-/** Global unicast of IPv6 is 2000::/3; whatever else there is, is not routed on the public internet. */
+/** IPv6 global unicast is 2000::/3; nothing else is routed on the public internet. */
 const isGlobalUnicast = (first: number): boolean => first >>> 29 === 1
 
 const DOT = 46
 const ZERO = 48
 
-/** Four decimal parts without leading zeros, which is the canonical form already. */
+/** Four decimal parts without leading zeros, which is already the canonical form. */
 class IPv4 implements Address {
   readonly text: string
   readonly words: readonly [number]
@@ -81,10 +82,10 @@ const octets = (word: number) => [word >>> 24, (word >>> 16) & 255, (word >>> 8)
 
 type Words6 = readonly [number, number, number, number]
 
-/** An IPv4 address that stands in an IPv6 address. */
+/** An IPv4 address inside an IPv6 address. */
 interface Embedded {
   readonly address: IPv4
-  /** a tunnel: the IPv6 form is routed on the public internet whatever IPv4 address it embeds */
+  /** a tunnel address is routed on the public internet whatever IPv4 address it embeds */
   readonly isTunnel: boolean
 }
 
@@ -94,16 +95,15 @@ const embed = (word: number, isTunnel = false): Embedded => ({
 })
 
 /**
- * The IPv4 address that an IPv6 address leads to, where nobody but the holder of that IPv4 address can have it. That is not
- * so for ISATAP, whose IPv4 address stands in the half of the address that its owner chooses: a caller would get a budget for
- * each one that he writes there.
+ * The embedded IPv4 address of an IPv6 address, if only the holder of that IPv4 address can have it. ISATAP is excluded: its
+ * IPv4 address is in the half that the owner of the IPv6 address chooses, so a caller would get a fresh budget for each choice.
  */
 const embeddedOf = ([a, b, c, d]: Words6): Embedded | undefined => {
   // 6to4, 2002::/16 (RFC 3056)
   if (a >>> 16 === 0x2002) return embed(((a << 16) | (b >>> 16)) >>> 0, true)
   // Teredo, 2001::/32 (RFC 4380): the client's address is inverted
   if (a === 0x2001_0000) return embed(~d >>> 0, true)
-  // NAT64, 64:ff9b::/96 (RFC 6052), and for local use 64:ff9b:1::/48 (RFC 8215) where it is written at the end
+  // NAT64, 64:ff9b::/96 (RFC 6052), and for local use 64:ff9b:1::/48 (RFC 8215) with the IPv4 address at the end
   if (a === 0x0064_ff9b) {
     if (b === 0 && c === 0) return embed(d)
     return b >>> 16 === 1 && (d & 0x00ff_ffff) !== 0 ? embed(d) : undefined
@@ -121,7 +121,7 @@ const fromIPv6 = (address: ipaddr.IPv6): Address => {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parts
   const words: Words6 = [((a << 16) | b) >>> 0, ((c << 16) | d) >>> 0, ((e << 16) | f) >>> 0, ((g << 16) | h) >>> 0]
   const embedded = embeddedOf(words)
-  // a new one, without the zone id
+  // built from the parts, to drop the zone id
   const text = new ipaddr.IPv6(parts).toString()
   if (embedded !== undefined && (embedded.address.isPublic || !embedded.isTunnel)) {
     const { factsKey, isPublic, limitKey, lookupText, networkKey } = embedded.address
@@ -141,7 +141,7 @@ const fromIPv6 = (address: ipaddr.IPv6): Address => {
   }
 }
 
-/** Takes an address apart without remembering it: for long lists. Undefined when the text is no address. */
+/** Parses an address without caching it: for long lists. Undefined when the text is not an address. */
 export const parseOnce = (text: string): Address | undefined => {
   if (text.length > MAX_TEXT) return undefined
   // net's check is strict: four decimal parts, no leading zeros
@@ -152,18 +152,18 @@ export const parseOnce = (text: string): Address | undefined => {
   return address.isIPv4MappedAddress() ? new IPv4(address.toIPv4Address().toString()) : fromIPv6(address)
 }
 
-// misses are remembered too: a client may send the same garbage with every request
+// failures are cached too: a client may send the same garbage with every request
 const parsed = new LRUCache<string, { readonly address: Address | undefined }>({ max: 1_000 })
 
-/** A request's address is taken apart by each that looks at it, one after the other. */
-let last: IPv4 | undefined
+/** The last parsed IPv4 address: several checks of one request parse the same address. */
+let lastIPv4: IPv4 | undefined
 
-/** Takes an address apart. Undefined when the text is no address; never throws. */
+/** Parses an address. Undefined when the text is not an address; never throws. */
 export const parseAddress = (text: string): Address | undefined => {
-  if (last?.text === text) return last
+  if (lastIPv4?.text === text) return lastIPv4
   if (isIPv4(text)) {
-    last = new IPv4(text)
-    return last
+    lastIPv4 = new IPv4(text)
+    return lastIPv4
   }
   const known = parsed.get(text)
   if (known !== undefined) return known.address
@@ -172,20 +172,20 @@ export const parseAddress = (text: string): Address | undefined => {
   return address
 }
 
-/** The one text of an address, or undefined when it is none. */
+/** The canonical text of an address, or undefined when it is not one. */
 export const canonicalAddress = (text: string): string | undefined => parseAddress(text)?.text
 
-/** Whether an address is routed on the public internet; false for what is no address. */
+/** Whether an address is routed on the public internet; false for an invalid address. */
 export const isPublic = (address: string): boolean => parseAddress(address)?.isPublic === true
 
 /**
- * What a caller's budgets are counted by: an IPv4 address itself, an IPv6 address's /64 (`2001:db8:1:2::/64`), and the IPv4
- * address that an IPv6 address embeds (6to4, Teredo, NAT64, IPv4-compatible).
+ * The key of a caller's budgets: an IPv4 address itself, the /64 of an IPv6 address (`2001:db8:1:2::/64`), or the IPv4 address
+ * that an IPv6 address embeds (6to4, Teredo, NAT64, IPv4-compatible).
  */
 export const limitKey = (address: string): string => parseAddress(address)?.limitKey ?? address
 
 /**
- * The network that a public address belongs to, for what one network may take of something that all share: the /24 of IPv4
- * (`198.51.7.0/24`), the /48 of IPv6 (`2001:470:1::/48`). Empty for an address that is not public and for what is no address.
+ * The network of a public address, for limits per network: the /24 of IPv4 (`198.51.7.0/24`), the /48 of IPv6
+ * (`2001:470:1::/48`). Empty for an address that is not public or not valid.
  */
 export const networkKey = (address: string): string => parseAddress(address)?.networkKey ?? ""

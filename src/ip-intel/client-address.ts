@@ -1,19 +1,16 @@
 /**
- * Whose address a request comes from: the socket's, or, behind configured proxies, the nearest address in
- * `X-Forwarded-For` that is not itself a trusted proxy. What a client writes into the header is never believed.
+ * The client address of a request: the socket's, or, behind configured proxies, the nearest address in `X-Forwarded-For` that
+ * is not a trusted proxy. Entries that the client wrote into the header are never trusted.
  */
 import { type Address, parseAddress } from "./address.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
-/** The proxies whose `X-Forwarded-For` is believed. */
+/** The proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
   readonly has: (address: Address) => boolean
 }
 
-/**
- * Compiles `Security.TrustedProxies`: addresses and CIDRs. Throws a `TypeError` that names the entry for anything else;
- * `parseRange` tells beforehand.
- */
+/** Compiles `Security.TrustedProxies`: addresses and CIDRs. Throws a `TypeError` that contains the entry for anything else. */
 export const trustedProxies = (entries: ReadonlyArray<string>): TrustedProxies => {
   const ranges: Array<Range> = []
   for (const entry of entries) {
@@ -35,12 +32,12 @@ const withoutPort = (entry: string): string => {
 /**
  * The caller's address in canonical form, or undefined when the socket has none.
  *
- * Walks `forwardedFor` from the right for as long as the address so far is a trusted proxy. An entry that is no address
- * ends the walk: the last good address counts, since what stands left of it was not written by a proxy we know.
+ * Walks `forwardedFor` from the right while the current address is a trusted proxy. An invalid entry ends the walk with the last
+ * valid address, because no known proxy wrote the entries to its left.
  */
 export const clientAddress = (from: {
   readonly socketAddress: string | undefined
-  /** the header's value; several headers joined by commas, in their order */
+  /** the header's value; several headers joined by commas, in order */
   readonly forwardedFor: string | undefined
   readonly trusted: TrustedProxies
 }): string | undefined => {
@@ -51,7 +48,7 @@ export const clientAddress = (from: {
   if (header === undefined) return address.text
   let end = header.length
   while (end >= 0 && from.trusted.has(address)) {
-    // lastIndexOf takes a negative position for 0, which would read a leading comma twice
+    // lastIndexOf treats a negative position as 0, which would read a leading comma twice
     const comma: number = end === 0 ? -1 : header.lastIndexOf(",", end - 1)
     const next: Address | undefined = parseAddress(withoutPort(header.slice(comma + 1, end).trim()))
     if (next === undefined) break

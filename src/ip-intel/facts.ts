@@ -1,60 +1,57 @@
-/**
- * The vocabulary of the concern: facts, the typed failure, and what a provider is. Apart from `IpIntel.ts` so that
- * providers and the service can both import it.
- */
+/** Facts, the typed failure and the `Provider` interface. Separate from `IpIntel.ts`, since providers and the service import it. */
 import { Effect, Schema } from "effect"
 import { stackless } from "../Session.ts"
 
 /**
- * Yes, no, or null: the provider knows such facts and did not say. What null means for a caller is `IpIntel.OnError`'s to
- * decide, where that fact is blocked. A fact that a provider never knows, such as datacenters with vpnapi.io, is false.
+ * True, false, or null when the provider supports this fact but did not report it. For a blocked fact `IpIntel.OnError` decides
+ * what null means. A fact that a provider does not support, such as datacenters with vpnapi.io, is false.
  */
 const Fact = Schema.NullOr(Schema.Boolean)
 
-/** What a provider knows of one address. */
+/** What a provider knows about one address. */
 export const IpFacts = Schema.Struct({
   vpn: Fact,
   /** an open or a residential proxy */
   proxy: Fact,
   tor: Fact,
   datacenter: Fact,
-  /** a privacy relay such as Apple's, told apart from a VPN: both are never true at once */
+  /** a privacy relay such as Apple's, as opposed to a VPN: the two are never both true */
   relay: Fact,
 })
 export type IpFacts = typeof IpFacts.Type
 
-/** Nothing is held against the address. */
+/** Every fact is false. */
 export const noFacts: IpFacts = { vpn: false, proxy: false, tor: false, datacenter: false, relay: false }
 
 /** The facts that a setting can block, in the order in which a refusal names them. */
 export const BLOCKABLE = ["tor", "vpn", "proxy", "datacenter"] as const
 
-/** What a provider said of one fact: absent and null are unknown; `never` where it knows no such facts. */
-export type Said = boolean | null | undefined | "never"
+/** What a provider reported for one fact: absent and null mean unknown; `never` that it does not support the fact. */
+export type ReportedFact = boolean | null | undefined | "never"
 
-const factOf = (said: Said): boolean | null => (said === "never" ? false : (said ?? null))
+const factOf = (reported: ReportedFact): boolean | null => (reported === "never" ? false : (reported ?? null))
 
-/** Completes what a provider said: absent and null stay unknown, and a relay is no VPN. */
-export const ipFacts = (said: { readonly [K in keyof IpFacts]: Said }): IpFacts => ({
-  vpn: said.relay === true ? false : factOf(said.vpn),
-  proxy: factOf(said.proxy),
-  tor: factOf(said.tor),
-  datacenter: factOf(said.datacenter),
-  relay: factOf(said.relay),
+/** Normalises reported facts: absent and null stay unknown, and a relay is not a VPN. */
+export const ipFacts = (reported: { readonly [K in keyof IpFacts]: ReportedFact }): IpFacts => ({
+  vpn: reported.relay === true ? false : factOf(reported.vpn),
+  proxy: factOf(reported.proxy),
+  tor: factOf(reported.tor),
+  datacenter: factOf(reported.datacenter),
+  relay: factOf(reported.relay),
 })
 
-/** The same, of an answer that must hold at least one fact which can be blocked; an answer without any is a failure. */
-export const answered = (
+/** As `ipFacts`, for an answer that must contain at least one fact that can be blocked; fails otherwise. */
+export const factsOf = (
   fail: ReturnType<typeof failing>,
-  said: { readonly [K in keyof IpFacts]: Said },
+  reported: { readonly [K in keyof IpFacts]: ReportedFact },
 ): Effect.Effect<IpFacts, IpIntelFailed> =>
-  BLOCKABLE.some((fact) => typeof said[fact] === "boolean")
-    ? Effect.succeed(ipFacts(said))
+  BLOCKABLE.some((fact) => typeof reported[fact] === "boolean")
+    ? Effect.succeed(ipFacts(reported))
     : fail("malformed", "answered without any fact")
 
 /**
- * Several facts of a provider that are one of ours: yes when one is, unknown when one is not known. `sometimes` are those that
- * smaller plans leave out; absent they are passed over, null they are unknown.
+ * Combines several facts of a provider into one of ours: true when any is true, unknown when any is unknown. `sometimes` are
+ * facts that smaller plans omit: absent ones are ignored, null ones are unknown.
  */
 export const anyOf = (
   always: ReadonlyArray<boolean | null | undefined>,
@@ -67,7 +64,7 @@ export const anyOf = (
 /** A provider's boolean, which may be missing or null. */
 export const Flag = Schema.optionalKey(Schema.NullOr(Schema.Boolean))
 
-/** The provider gave no usable answer; a quota answer is a failure too, not a clean address. */
+/** The provider gave no usable answer. An exceeded quota is a failure, not a clean address. */
 export class IpIntelFailed extends Schema.TaggedError<IpIntelFailed>()("IpIntelFailed", {
   provider: Schema.String,
   /** what went wrong, without the key */
@@ -85,10 +82,7 @@ export class IpIntelFailed extends Schema.TaggedError<IpIntelFailed>()("IpIntelF
   message: Schema.String,
 }) {}
 
-/**
- * Fails in a provider's name: `fail("quota", "answered HTTP 429")`. Without a stack, since while a provider is down every
- * request fails so.
- */
+/** Makes a provider's `fail`: `fail("quota", "answered HTTP 429")`. Without a stack, since every request fails while a provider is down. */
 export const failing =
   (provider: string) =>
   (reason: IpIntelFailed["reason"], what: string): Effect.Effect<never, IpIntelFailed> =>
@@ -102,10 +96,10 @@ export class IpIntelSetupError extends Schema.TaggedError<IpIntelSetupError>()("
   message: Schema.String,
 }) {}
 
-/** A source of facts. It is only asked for public addresses in canonical form. */
+/** A source of facts. `lookup` gets only public addresses in canonical form. */
 export interface Provider {
   /** the provider's name in the settings */
   readonly name: string
-  /** Call it for every lookup: what needs no waiting may be looked up by the call itself, which saves a fiber. */
+  /** Call it once per lookup: a local provider may search during the call, not when the effect runs, which saves a fiber. */
   readonly lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
 }

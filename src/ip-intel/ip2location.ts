@@ -1,10 +1,10 @@
 /**
- * IP2Location.io: `GET /?key=&ip=&format=json`. The `proxy` object is missing in the smaller plans; then all that is
- * known is `is_proxy`: a yes does not tell of which kind, a no covers VPN, Tor and proxies. Failures are HTTP 400 and 401 with `{"error": {error_code, error_message}}`.
+ * IP2Location.io: `GET /?key=&ip=&format=json`. Smaller plans lack the `proxy` object and report only `is_proxy`: true does not
+ * tell which kind, false covers VPN, Tor and proxies. Failures are HTTP 400 and 401 with `{"error": {error_code, error_message}}`.
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { answered, anyOf, Flag, failing, type Provider } from "./facts.ts"
+import { anyOf, Flag, factsOf, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "ip2location.io"
@@ -41,9 +41,9 @@ export const ip2location = ({ client, apiKey, baseUrl }: HttpProviderOptions): P
           if (error !== undefined) return fail("rejected", "refused the lookup")
           if (proxy === undefined || proxy === null) {
             const none = is_proxy === false ? false : null
-            return answered(fail, { vpn: none, proxy: is_proxy, tor: none, datacenter: null, relay: "never" })
+            return factsOf(fail, { vpn: none, proxy: is_proxy, tor: none, datacenter: null, relay: "never" })
           }
-          return answered(fail, {
+          return factsOf(fail, {
             vpn: proxy.is_vpn,
             proxy: anyOf([proxy.is_public_proxy, proxy.is_web_proxy], [proxy.is_residential_proxy]),
             tor: proxy.is_tor,

@@ -1,7 +1,7 @@
-/** ipapi.is: `GET /?q={ip}&key=`. Quota is HTTP 429 or 403. Works without a key for a few lookups a day. */
+/** ipapi.is: `GET /?q={ip}&key=`. HTTP 429 and 403 mean an exceeded quota. Works without a key for a few lookups per day. */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { answered, Flag, failing, type Provider } from "./facts.ts"
+import { Flag, factsOf, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "ipapi.is"
@@ -24,7 +24,7 @@ export const ipapiIs = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provi
     lookup: (address) =>
       Effect.flatMap(ask(HttpClientRequest.get(url, { urlParams: { q: address, ...keyParam(apiKey) } })), (answer) => {
         if (answer.error !== undefined) return fail("rejected", "refused the lookup")
-        return answered(fail, {
+        return factsOf(fail, {
           vpn: answer.is_vpn,
           proxy: answer.is_proxy,
           tor: answer.is_tor,

@@ -1,11 +1,11 @@
 /**
- * ipinfo.io: `GET /lookup/{ip}` of its API host, the key as a bearer token. Failures are HTTP 403 and 429. Smaller
- * plans say only `is_anonymous`: a yes counts as a proxy, a no covers VPN, Tor, proxies and relays. `is_res_proxy` is a
- * residential proxy, which only the largest plans tell.
+ * ipinfo.io: `GET /lookup/{ip}` on its API host, with the key as a bearer token. Failures are HTTP 403 and 429. Smaller plans
+ * report only `is_anonymous`: true counts as a proxy, false covers VPN, Tor, proxies and relays. Only the largest plans report
+ * `is_res_proxy`, a residential proxy.
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { answered, anyOf, Flag, failing, type Provider } from "./facts.ts"
+import { anyOf, Flag, factsOf, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, urlOf } from "./request.ts"
 
 const name = "ipinfo.io"
@@ -15,7 +15,7 @@ const Answer = Schema.Struct({
   anonymous: Schema.optionalKey(
     Schema.NullOr(Schema.Struct({ is_vpn: Flag, is_proxy: Flag, is_res_proxy: Flag, is_tor: Flag, is_relay: Flag })),
   ),
-  /** any of the above, in plans that do not tell which */
+  /** any of the above, in plans without the details */
   is_anonymous: Flag,
   is_hosting: Flag,
 })
@@ -31,9 +31,9 @@ export const ipinfo = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provid
         ({ anonymous, is_anonymous, is_hosting }) => {
           if (anonymous === undefined || anonymous === null) {
             const none = is_anonymous === false ? false : null
-            return answered(fail, { vpn: none, proxy: is_anonymous, tor: none, relay: none, datacenter: is_hosting })
+            return factsOf(fail, { vpn: none, proxy: is_anonymous, tor: none, relay: none, datacenter: is_hosting })
           }
-          return answered(fail, {
+          return factsOf(fail, {
             vpn: anonymous.is_vpn,
             proxy: anyOf([anonymous.is_proxy], [anonymous.is_res_proxy]),
             tor: anonymous.is_tor,

@@ -1,14 +1,14 @@
 /**
- * One offline list: a file or an http(s) address whose lines are addresses and CIDRs. Of a CSV only the first column is
- * read; comments (`#`, `;`) and blank lines are skipped; any other line is counted as bad and passed over.
+ * One offline list: a file or an http(s) URL with one address or CIDR per line. Only the first column of a CSV is read; comments
+ * (`#`, `;`) and blank lines are skipped; any other line is counted as bad and ignored.
  */
 import { readFile } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import { HttpClient } from "effect/http"
-import { MAX_LIST_BYTES, textWithin } from "../outgoing.ts"
+import { boundedText, MAX_LIST_BYTES } from "../http-client.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
-/** A list could not be loaded; the message names it without credentials or query. */
+/** A list could not be loaded; the message contains its location without credentials or query. */
 export class ListFailed extends Schema.TaggedError<ListFailed>()("ListFailed", { message: Schema.String }) {}
 
 export interface LoadedList {
@@ -20,19 +20,19 @@ export interface LoadedList {
 }
 
 const LOAD_TIMEOUT = "20 seconds"
-/** Lines parsed before other fibers get a turn: a long list must not hold up callers. */
-const LINES_PER_TURN = 2_000
+/** Lines parsed between yields to other fibers, so that a long list does not delay callers. */
+const LINES_PER_YIELD = 2_000
 
 export const isRemote = (location: string): boolean => /^https?:\/\//i.test(location)
 
-/** The location as it may be printed: an http address may carry credentials or a token in its query. */
+/** The location, safe to print: an http URL may contain credentials, or a token in its query. */
 export const labelOf = (location: string): string => {
   if (!isRemote(location)) return location
   const url = URL.parse(location)
-  return url === null ? "an invalid http address" : url.origin + url.pathname
+  return url === null ? "an invalid http URL" : url.origin + url.pathname
 }
 
-/** Reads lines into ranges. */
+/** Parses lines into ranges. */
 export const parseList = Effect.fnUntraced(function* (text: string): Effect.fn.Return<LoadedList> {
   const ranges: Array<Range> = []
   let badLines = 0
@@ -40,7 +40,7 @@ export const parseList = Effect.fnUntraced(function* (text: string): Effect.fn.R
   let number = 0
   for (const line of text.split("\n")) {
     number += 1
-    if (number % LINES_PER_TURN === 0) yield* Effect.yieldNow
+    if (number % LINES_PER_YIELD === 0) yield* Effect.yieldNow
     const cell = line.split(/[,;#]/, 1)[0] ?? ""
     const entry = cell
       .replace(/^\uFEFF/, "")
@@ -63,7 +63,7 @@ const download = (client: HttpClient.HttpClient, location: string): Effect.Effec
     Effect.mapError(() => failed("could not be reached")),
     Effect.flatMap((response) =>
       response.status === 200
-        ? Effect.mapError(textWithin(response, MAX_LIST_BYTES), () => failed("broke off, or is too long"))
+        ? Effect.mapError(boundedText(response, MAX_LIST_BYTES), () => failed("the download broke off, or is too long"))
         : Effect.fail(failed(`answered HTTP ${response.status}`)),
     ),
     Effect.timeoutOrElse({
@@ -83,14 +83,14 @@ const read = (path: string): Effect.Effect<string, ListFailed> =>
       }),
   })
 
-/** Loads a list. One with bad lines only, or an empty download, is a failure: most likely an error page. */
+/** Loads a list. Fails for a list with only bad lines and for an empty download, which are most likely error pages. */
 export const loadList = Effect.fnUntraced(function* (
   client: HttpClient.HttpClient,
   location: string,
 ): Effect.fn.Return<LoadedList, ListFailed> {
   const list = yield* parseList(yield* isRemote(location) ? download(client, location) : read(location))
   if (list.ranges.size === 0 && (list.badLines > 0 || isRemote(location))) {
-    return yield* new ListFailed({ message: `${labelOf(location)}: holds no address` })
+    return yield* new ListFailed({ message: `${labelOf(location)}: contains no address` })
   }
   return list
 })

@@ -1,8 +1,8 @@
 /**
- * Offline lists: facts from files and downloads of address ranges, without an account. Lists are read at start and again
- * every `IpIntel.Lists.RefreshHours`; when that fails the old list stays in use. A file that cannot be read at start is a
- * set-up error. A download that fails at start is tried again every minute; until it arrives, lookups fail unless another
- * list says VPN or Tor, since a missing list does not make an address clean.
+ * Offline lists: facts from files and downloads of address ranges, without an account. Lists are read at start and again every
+ * `IpIntel.Lists.RefreshHours`; when that fails the old list stays in use. A file that cannot be read at start is a set-up error.
+ * A download that fails at start is retried every minute; until it succeeds, lookups fail unless another list reports VPN or Tor,
+ * since a missing list does not make an address clean.
  */
 import { Effect, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
@@ -22,22 +22,20 @@ const SETTINGS: ReadonlyArray<Setting> = ["Vpn", "Datacenter", "Tor", "Relay"]
 
 interface Source {
   readonly location: string
-  /** the setting that names it, such as `IpIntel.Lists.Vpn[0]` */
+  /** its setting, such as `IpIntel.Lists.Vpn[0]` */
   readonly setting: string
-  /** undefined until it was loaded once */
+  /** undefined until it is loaded for the first time */
   ranges: RangeSet | undefined
 }
 
 const report = (source: Source, list: LoadedList): Effect.Effect<void> =>
   (list.badLines > 0
-    ? Effect.logWarning(
-        `IP list loaded, passing over ${list.badLines} bad lines, the first is line ${list.firstBadLine}`,
-      )
+    ? Effect.logWarning(`IP list loaded without ${list.badLines} bad lines; the first is line ${list.firstBadLine}`)
     : Effect.logInfo("IP list loaded")
   ).pipe(Effect.annotateLogs({ setting: source.setting, list: labelOf(source.location), ranges: list.ranges.size }))
 
-/** What the lists of one kind say; undefined when none says yes and one is still missing. */
-const say = (sources: ReadonlyArray<Source>, address: Address): boolean | undefined => {
+/** Whether a list of one kind contains the address; undefined when none does and one is still missing. */
+const contains = (sources: ReadonlyArray<Source>, address: Address): boolean | undefined => {
   let complete = true
   for (const { ranges } of sources) {
     if (ranges === undefined) complete = false
@@ -46,7 +44,7 @@ const say = (sources: ReadonlyArray<Source>, address: Address): boolean | undefi
   return complete ? false : undefined
 }
 
-/** Loads the lists that the settings name; refreshing ends with the scope. */
+/** Loads the lists from the settings and refreshes them until the scope closes. */
 export const lists = Effect.fnUntraced(function* (
   settings: ListSettings,
   client: HttpClient.HttpClient,
@@ -78,7 +76,7 @@ export const lists = Effect.fnUntraced(function* (
         Effect.catchTag("ListFailed", (error) => {
           const message = `${source.setting}: ${error.message}`
           return isRemote(source.location)
-            ? Effect.logWarning(`IP list missing, will be tried again: ${message}`)
+            ? Effect.logWarning(`IP list missing, the download will be retried: ${message}`)
             : Effect.fail(new IpIntelSetupError({ setting: source.setting, message }))
         }),
       ),
@@ -94,7 +92,7 @@ export const lists = Effect.fnUntraced(function* (
         Effect.catchTag("ListFailed", (error) =>
           Effect.as(
             Effect.logWarning(
-              `IP list ${source.ranges === undefined ? "still missing" : "kept as it was"}: ${source.setting}: ${error.message}`,
+              `IP list ${source.ranges === undefined ? "still missing" : "not refreshed"}: ${source.setting}: ${error.message}`,
             ),
             true,
           ),
@@ -109,15 +107,15 @@ export const lists = Effect.fnUntraced(function* (
     name: "lists",
     lookup: (text) => {
       const address = parseAddress(text)
-      if (address === undefined) return fail("rejected", "were asked for what is no address")
-      const relay = say(sources.Relay, address)
-      const tor = say(sources.Tor, address)
-      const vpn = say(sources.Vpn, address)
-      const datacenter = say(sources.Datacenter, address)
-      // What is certain already is said, so that one missing download does not let through what another list knows.
+      if (address === undefined) return fail("rejected", "got an invalid address")
+      const relay = contains(sources.Relay, address)
+      const tor = contains(sources.Tor, address)
+      const vpn = contains(sources.Vpn, address)
+      const datacenter = contains(sources.Datacenter, address)
+      // A certain fact counts even when a list is missing, so that a missing download does not hide what another list contains.
       const isCertain = tor === true || (vpn === true && relay === false)
       const isMissing = relay === undefined || tor === undefined || vpn === undefined || datacenter === undefined
-      if (isMissing && !isCertain) return fail("unreachable", "are not complete yet: a download is missing")
+      if (isMissing && !isCertain) return fail("unreachable", "are incomplete: a download is missing")
       return Effect.succeed(ipFacts({ vpn, proxy: "never", tor, datacenter, relay }))
     },
   }

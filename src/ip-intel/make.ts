@@ -1,6 +1,6 @@
 /**
- * Builds the service from the settings: picks the provider and puts what it needs around it. Providers on this machine
- * (lists, MaxMind, none) answer at once and need no cache; those on the network get `remote.ts`.
+ * Builds the service from the settings. Local providers (lists, MaxMind, none) answer at once and need no cache; network
+ * providers are wrapped by `remote.ts`.
  */
 import { Effect, type Scope } from "effect"
 import { HttpClient } from "effect/http"
@@ -19,7 +19,7 @@ import { proxycheck } from "./proxycheck.ts"
 import { makeRemote } from "./remote.ts"
 import { vpnapi } from "./vpnapi.ts"
 
-/** A public resolver's address, which every provider knows. */
+/** The address of a public DNS resolver, which every provider knows. */
 const PROBE_ADDRESS = "1.1.1.1"
 
 const HTTP_PROVIDERS = {
@@ -32,12 +32,12 @@ const HTTP_PROVIDERS = {
 
 const nothing = Effect.succeed(noFacts)
 
-/** Skips what no provider can know. */
+/** Skips addresses that are not public, which no provider knows. */
 const forPublic = ({ name, lookup }: Provider): Provider["lookup"] => {
   const fail = failing(name)
   return (text) => {
     const address = parseAddress(text)
-    if (address === undefined) return fail("rejected", "cannot be asked for what is no address")
+    if (address === undefined) return fail("rejected", "got an invalid address")
     return address.isPublic ? lookup(address.lookupText) : nothing
   }
 }

@@ -1,6 +1,6 @@
 /**
- * MaxMind's GeoIP Anonymous-IP database: a local `.mmdb` file, named by `IpIntel.BaseUrl`, read into memory. A file that
- * is replaced is read again within the hour; while that fails, the old data stays in use.
+ * MaxMind's GeoIP Anonymous-IP database: a local `.mmdb` file at the path `IpIntel.BaseUrl`, read into memory. A replaced file is
+ * read again within an hour; while that fails, the old data stays in use.
  */
 import { readFile, stat } from "node:fs/promises"
 import { Clock, Effect, type Scope } from "effect"
@@ -36,7 +36,7 @@ const open = Effect.fnUntraced(function* (path: string): Effect.fn.Return<Databa
     try: async () => new Reader<AnonymousIPResponse>(await readFile(path)),
     catch: (cause) => problem(path, `not a MaxMind database (${detail(cause)})`),
   })
-  // another database would know no address, and every caller would look clean
+  // a database of another type contains none of these facts, so every caller would seem clean
   const { databaseType, buildEpoch } = reader.metadata
   if (!databaseType.includes("Anonymous")) {
     return yield* problem(path, `expected an Anonymous-IP database, this one is ${databaseType}`)
@@ -50,7 +50,7 @@ const open = Effect.fnUntraced(function* (path: string): Effect.fn.Return<Databa
   return { reader, modifiedMillis: modified }
 })
 
-/** Opens the database at `path`; fails when it is missing, unreadable or of another kind. */
+/** Opens the database at `path`; fails when it is missing, unreadable or of another type. */
 export const maxmind = Effect.fnUntraced(function* (
   path: string | undefined,
 ): Effect.fn.Return<Provider, IpIntelSetupError, Scope.Scope> {
@@ -67,7 +67,7 @@ export const maxmind = Effect.fnUntraced(function* (
     database = yield* open(path)
     yield* Effect.logInfo("MaxMind database read again").pipe(Effect.annotateLogs({ path }))
   }).pipe(
-    Effect.catch((error) => Effect.logWarning(`MaxMind database kept as it was: ${error.message}`)),
+    Effect.catch((error) => Effect.logWarning(`MaxMind database not refreshed: ${error.message}`)),
     Effect.delay("1 hour"),
     Effect.forever,
     Effect.forkScoped,
@@ -78,12 +78,12 @@ export const maxmind = Effect.fnUntraced(function* (
     lookup: (address) =>
       Effect.suspend(() => {
         const { reader } = database
-        // a database of IPv4 only would answer IPv6 by its first 32 bits
+        // an IPv4-only database would look up IPv6 by its first 32 bits
         const isCovered = reader.metadata.ipVersion === 6 || parseAddress(address)?.words.length === 1
-        if (!isCovered) return fail("rejected", "holds no IPv6 addresses")
+        if (!isCovered) return fail("rejected", "contains no IPv6 addresses")
         const record = reader.get(address)
         if (record === null) return Effect.succeed(noFacts)
-        // a key is there when it is true: the format leaves out the others
+        // the format omits keys that are false
         return Effect.succeed({
           vpn: record.is_anonymous_vpn === true,
           proxy: record.is_public_proxy === true || record.is_residential_proxy === true,

@@ -1,4 +1,4 @@
-/** No provider: nothing is known of any address. */
+/** No provider: every fact of every address is false. */
 import { Effect } from "effect"
 import { noFacts, type Provider } from "./facts.ts"
 

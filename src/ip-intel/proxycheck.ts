@@ -1,17 +1,17 @@
 /**
- * proxycheck.io v3: `GET /v3/{ip}?key=`. The answer is keyed by the address; `status` is ok, warning (answered, but
- * something needs attention), denied (quota) or error.
+ * proxycheck.io v3: `GET /v3/{ip}?key=`. The answer is keyed by the address; `status` is ok, warning (answered, with a notice),
+ * denied (quota) or error.
  */
 import { Effect, Option, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import { canonicalAddress } from "./address.ts"
-import { answered, Flag, failing, type Provider } from "./facts.ts"
+import { Flag, factsOf, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "proxycheck.io"
 const fail = failing(name)
 
-// besides `status` there are keys of no interest (`query_time`, `message`), so addresses are decoded one by one
+// there are other keys than addresses (`query_time`, `message`), so only the entry of the address is decoded
 const Answer = Schema.StructWithRest(Schema.Struct({ status: Schema.Literals(["ok", "warning", "denied", "error"]) }), [
   Schema.Record(Schema.String, Schema.Unknown),
 ])
@@ -35,14 +35,14 @@ export const proxycheck = ({ client, apiKey, baseUrl }: HttpProviderOptions): Pr
         (answer) => {
           if (answer.status === "denied") return fail("quota", "denied the lookup")
           if (answer.status === "error") return fail("rejected", "refused the lookup")
-          // an IPv6 address may come back in another spelling
+          // the provider may spell an IPv6 address differently
           const key = Object.hasOwn(answer, address)
             ? address
             : Object.keys(answer).find((text) => canonicalAddress(text) === address)
           const entry = decodeEntry(key === undefined ? undefined : answer[key])
           if (Option.isNone(entry)) return fail("malformed", "answered without detections")
           const { vpn, proxy, tor, hosting } = entry.value.detections
-          return answered(fail, { vpn, proxy, tor, datacenter: hosting, relay: "never" })
+          return factsOf(fail, { vpn, proxy, tor, datacenter: hosting, relay: "never" })
         },
       ),
   }

@@ -1,12 +1,12 @@
 /**
- * Sets of address ranges, fit for tens of thousands of CIDRs: sorted disjoint ranges in typed arrays, matched by binary
- * search in well under a microsecond without allocating.
+ * Sets of address ranges for tens of thousands of CIDRs: sorted disjoint ranges in typed arrays. A binary search takes well under
+ * a microsecond and does not allocate.
  */
 import { type Address, parseOnce } from "./address.ts"
 
 type Words6 = readonly [number, number, number, number]
 
-/** One block of addresses, first and last included. */
+/** A range of addresses, both ends inclusive. */
 export type Range =
   | { readonly version: 4; readonly first: number; readonly last: number }
   | { readonly version: 6; readonly first: Words6; readonly last: Words6 }
@@ -14,8 +14,8 @@ export type Range =
 const hostBits = (prefix: number): number => (prefix <= 0 ? 0xffffffff : prefix >= 32 ? 0 : 0xffffffff >>> prefix)
 
 /**
- * Reads `address` or `address/prefix`. Host bits may be set and are ignored; an IPv4-mapped IPv6 block of /96 or longer
- * is its IPv4 block. Undefined for anything else.
+ * Parses `address` or `address/prefix`. Host bits are ignored; an IPv4-mapped IPv6 block of /96 or longer becomes an IPv4 block.
+ * Undefined for anything else.
  */
 export const parseRange = (text: string): Range | undefined => {
   const slash = text.indexOf("/")
@@ -47,28 +47,28 @@ export const parseRange = (text: string): Range | undefined => {
 
 const compareWords = (x: Words6, y: Words6): number => x[0] - y[0] || x[1] - y[1] || x[2] - y[2] || x[3] - y[3]
 
-/** Sorts ranges and joins those that overlap, so that a binary search sees disjoint ones. */
+/** Sorts ranges and merges overlapping ones, for the binary search. */
 const disjoint = <A>(ranges: Array<readonly [A, A]>, compare: (x: A, y: A) => number): Array<readonly [A, A]> => {
   ranges.sort((x, y) => compare(x[0], y[0]))
-  const joined: Array<readonly [A, A]> = []
-  let open: readonly [A, A] | undefined
+  const merged: Array<readonly [A, A]> = []
+  let current: readonly [A, A] | undefined
   for (const range of ranges) {
-    if (open !== undefined && compare(range[0], open[1]) <= 0) {
-      if (compare(range[1], open[1]) > 0) open = [open[0], range[1]]
+    if (current !== undefined && compare(range[0], current[1]) <= 0) {
+      if (compare(range[1], current[1]) > 0) current = [current[0], range[1]]
     } else {
-      if (open !== undefined) joined.push(open)
-      open = range
+      if (current !== undefined) merged.push(current)
+      current = range
     }
   }
-  if (open !== undefined) joined.push(open)
-  return joined
+  if (current !== undefined) merged.push(current)
+  return merged
 }
 
 /** An immutable set of addresses. */
 export class RangeSet {
   readonly #first4: Uint32Array
   readonly #last4: Uint32Array
-  /** four words a range */
+  /** four words per range */
   readonly #first6: Uint32Array
   readonly #last6: Uint32Array
 
@@ -79,14 +79,14 @@ export class RangeSet {
       if (range.version === 4) four.push([range.first, range.last])
       else six.push([range.first, range.last])
     }
-    const joined4 = disjoint(four, (x, y) => x - y)
-    const joined6 = disjoint(six, compareWords)
-    this.#first4 = Uint32Array.from(joined4, ([first]) => first)
-    this.#last4 = Uint32Array.from(joined4, ([, last]) => last)
-    this.#first6 = new Uint32Array(joined6.length * 4)
-    this.#last6 = new Uint32Array(joined6.length * 4)
+    const merged4 = disjoint(four, (x, y) => x - y)
+    const merged6 = disjoint(six, compareWords)
+    this.#first4 = Uint32Array.from(merged4, ([first]) => first)
+    this.#last4 = Uint32Array.from(merged4, ([, last]) => last)
+    this.#first6 = new Uint32Array(merged6.length * 4)
+    this.#last6 = new Uint32Array(merged6.length * 4)
     let at = 0
-    for (const [first, last] of joined6) {
+    for (const [first, last] of merged6) {
       this.#first6.set(first, at)
       this.#last6.set(last, at)
       at += 4
@@ -103,7 +103,7 @@ export class RangeSet {
   }
 
   #has4(word: number): boolean {
-    // the number of ranges that begin at or before the address; the last of them is the only candidate
+    // counts the ranges that start at or before the address; the last of them is the only candidate
     let low = 0
     let high = this.#first4.length
     while (low < high) {
@@ -126,7 +126,7 @@ export class RangeSet {
   }
 }
 
-/** Order of the range bound at `index` and an address. */
+/** Compares the range bound at `index` with an address. */
 const compareAt = (bounds: Uint32Array, index: number, words: Words6): number => {
   for (let word = 0; word < 4; word++) {
     const difference = (bounds[index * 4 + word] ?? 0) - (words[word] ?? 0)

@@ -1,12 +1,12 @@
 /**
- * What stands between the gate and a provider on the network: facts are cached in the process and in the store, an
- * address is looked up once at a time, a lookup has a time-out, a circuit breaker and budgets. All of it knows IPv6 by the
- * /64, which one caller has: the first address of it that asks is looked up for all of it.
+ * Wraps a network provider: facts are cached in the process and in the store, concurrent lookups of an address share one request,
+ * and a lookup has a time-out, a circuit breaker and budgets. IPv6 is treated by /64, which usually is one caller: the first
+ * address that is looked up stands for the whole /64.
  *
- * No network can spend what others need: it has a share of the budget, and the circuit opens only on failures that several
- * networks met, or that do not depend on the address.
+ * No network can use up what others need: each has a share of the budget, and the circuit opens only on failures that several
+ * networks met or that do not depend on the address.
  *
- * A caller who goes away does not end a lookup that others wait for. A store that fails is a cache that misses.
+ * A lookup continues for the other callers when one of them disconnects. A failing store counts as a cache miss.
  */
 import { Clock, Effect, Fiber, Option, Schema, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -20,30 +20,35 @@ import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "
 
 const PROCESS_CACHE_ADDRESSES = 50_000
 const DAY_MILLIS = 86_400_000
-/** This many failures in a row open the circuit, each of another network … */
-const FAILURES_TO_OPEN = 5
-/** … and after so long one lookup tries whether the provider is back. */
-const OPEN_FOR = "30 seconds"
+/** This many consecutive failures open the circuit, each of a different network. */
+const CIRCUIT_FAILURES = 5
+/** After this time one lookup probes whether the provider has recovered. */
+const CIRCUIT_OPEN = "30 seconds"
 
 /**
- * What the store keeps under `vg:ip:<provider>:<IPv4 address or IPv6 /64, or its hash>`; `at` is when it was looked up, in milliseconds since 1970. Values
- * without `v` are of older versions, which kept what was not known as clean: they are passed over.
+ * The store's value under `vg:ip:<provider>:<IPv4 address or IPv6 /64, or its hash>`; `at` is the time of the lookup (ms since
+ * 1970). Values without `v` are from older versions, which stored unknown facts as clean: they are ignored.
  */
 const Cached = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(2), facts: IpFacts, at: Schema.Finite }))
 const decodeCached = Schema.decodeUnknownOption(Cached)
 const encodeCached = Schema.encodeSync(Cached)
 
-/** Failures that say nothing of the provider's health, since they depend on the address or on this gate. */
-const HARMLESS: ReadonlySet<IpIntelFailed["reason"]> = new Set(["budget", "network_budget", "rejected", "malformed"])
-/** Failures that do not depend on the address. */
-const GENERAL: ReadonlySet<IpIntelFailed["reason"]> = new Set(["quota", "unauthorized"])
+/** Failures that the circuit breaker ignores, since they depend on the address or on this gate. */
+const IGNORED_FAILURES: ReadonlySet<IpIntelFailed["reason"]> = new Set([
+  "budget",
+  "network_budget",
+  "rejected",
+  "malformed",
+])
+/** Failures that are the same for every address. */
+const PROVIDER_FAILURES: ReadonlySet<IpIntelFailed["reason"]> = new Set(["quota", "unauthorized"])
 
 export interface Remote extends Provider {
-  /** one lookup past caches, breaker and budget, within the time-out */
+  /** a lookup without caches, breaker and budget, with the time-out */
   readonly uncached: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
 }
 
-/** Guards a provider; lookups in flight end with the scope. */
+/** Wraps a provider; lookups in flight are interrupted when the scope closes. */
 export const makeRemote = Effect.fnUntraced(function* (
   provider: Provider,
   settings: Pick<
@@ -58,21 +63,21 @@ export const makeRemote = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
   const breaker = yield* CircuitBreaker.make({
-    tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
-    openDuration: OPEN_FOR,
+    tripPolicy: CircuitBreaker.consecutive(CIRCUIT_FAILURES),
+    openDuration: CIRCUIT_OPEN,
   }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
   const { LookupsPerMinute, NetworkLookupsPerMinute } = settings
   const take = makeSharedBudget(LookupsPerMinute, NetworkLookupsPerMinute)
-  /** networks whose failures count towards opening the circuit; as many open it, so there are never many */
+  /** networks whose failures count towards opening the circuit; never more than `CIRCUIT_FAILURES` */
   const failedNetworks = new Set<string>()
   const ttl = settings.CacheDays * DAY_MILLIS
-  /** An answer that leaves a fact open is asked again the next day. */
+  /** An answer with an unknown fact expires after a day. */
   const ttlOf = (facts: IpFacts): number =>
     BLOCKABLE.some((fact) => facts[fact] === null) ? Math.min(ttl, DAY_MILLIS) : ttl
   const inProcess = boundedCache<{ readonly facts: IpFacts; readonly expiresAt: number }>(PROCESS_CACHE_ADDRESSES)
   const inFlight = new Map<string, Fiber.Fiber<IpFacts, IpIntelFailed>>()
   const storeKey = (key: string) => `vg:ip:${name}:${names.of(key)}`
-  const named = names.ready ?? Effect.void
+  const namesReady = names.ready ?? Effect.void
 
   const uncached = (address: string) =>
     Effect.timeoutOrElse(provider.lookup(address), {
@@ -85,28 +90,28 @@ export const makeRemote = Effect.fnUntraced(function* (
       case "taken":
         return uncached(address.text)
       case "network":
-        return fail("network_budget", `may be asked ${NetworkLookupsPerMinute} times a minute of one network`)
+        return fail("network_budget", `has a limit of ${NetworkLookupsPerMinute} lookups per minute for one network`)
       case "wider": {
-        const most = widerShare(LookupsPerMinute, NetworkLookupsPerMinute)
-        return fail("network_budget", `may be asked ${most} times a minute of one range (/16, IPv6 /32)`)
+        const limit = widerShare(LookupsPerMinute, NetworkLookupsPerMinute)
+        return fail("network_budget", `has a limit of ${limit} lookups per minute for one range (/16, IPv6 /32)`)
       }
       case "whole":
-        return fail("budget", `may be asked ${LookupsPerMinute} times a minute, which are used up`)
+        return fail("budget", `has a limit of ${LookupsPerMinute} lookups per minute, which is used up`)
     }
   }
 
-  /** How a lookup that failed counts: once a network, where the network's addresses may be the reason. */
-  const failed = (network: string, reason: IpIntelFailed["reason"] | undefined) => {
-    if (reason !== undefined && HARMLESS.has(reason)) return CircuitBreaker.ignored
-    if (reason !== undefined && GENERAL.has(reason)) return CircuitBreaker.failure()
+  /** How a failed lookup counts for the breaker: once per network when the network's addresses may be the reason. */
+  const classifyFailure = (network: string, reason: IpIntelFailed["reason"] | undefined) => {
+    if (reason !== undefined && IGNORED_FAILURES.has(reason)) return CircuitBreaker.ignored
+    if (reason !== undefined && PROVIDER_FAILURES.has(reason)) return CircuitBreaker.failure()
     if (failedNetworks.has(network)) return CircuitBreaker.ignored
     failedNetworks.add(network)
-    // it opens now; the trial that follows counts again, whoever makes it
-    if (failedNetworks.size >= FAILURES_TO_OPEN) failedNetworks.clear()
+    // the circuit opens now; the next probe counts again, whichever network it is from
+    if (failedNetworks.size >= CIRCUIT_FAILURES) failedNetworks.clear()
     return CircuitBreaker.failure()
   }
 
-  /** One outcome a lookup reaches the breaker: the time-out is inside it. */
+  /** A lookup through the breaker, which sees one outcome per lookup: the time-out is inside. */
   const guarded = (address: Address): Effect.Effect<IpFacts, IpIntelFailed> =>
     Effect.suspend(() => withinBudget(address)).pipe(
       breaker.execute({
@@ -116,25 +121,28 @@ export const makeRemote = Effect.fnUntraced(function* (
             failedNetworks.clear()
             return CircuitBreaker.success
           }
-          return failed(address.networkKey, exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error.reason)
+          return classifyFailure(
+            address.networkKey,
+            exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error.reason,
+          )
         },
       }),
       Effect.catchTag("CircuitBreakerError", () => {
         failedNetworks.clear()
-        return fail("circuit_open", "failed repeatedly and is not asked for now")
+        return fail("circuit_open", "failed repeatedly and is paused")
       }),
     )
 
   const fromStore = (key: string): Effect.Effect<IpFacts | undefined> =>
     Effect.andThen(
-      named,
+      namesReady,
       Effect.suspend(() => store.get(storeKey(key))),
     ).pipe(
       Effect.map((text) => {
         const cached = Option.getOrUndefined(decodeCached(text))
         if (cached === undefined) return undefined
         const now = clock.currentTimeMillisUnsafe()
-        // an instance whose clock is ahead cannot make its facts outlive ours
+        // facts from an instance whose clock is ahead do not live longer
         const expiresAt = Math.min(cached.at, now) + ttlOf(cached.facts)
         if (expiresAt <= now) return undefined
         inProcess.set(names.of(key), { facts: cached.facts, expiresAt })
@@ -143,14 +151,14 @@ export const makeRemote = Effect.fnUntraced(function* (
       Effect.catchTag("StoreUnavailable", () => Effect.undefined),
     )
 
-  /** Keeps what was learned; the store is written behind the caller's back. */
+  /** Caches facts; the store is written in the background. */
   const remember = (key: string, facts: IpFacts): Effect.Effect<void> => {
     if (ttl <= 0) return Effect.void
     const at = clock.currentTimeMillisUnsafe()
     const keptFor = ttlOf(facts)
     inProcess.set(names.of(key), { facts, expiresAt: at + keptFor })
     return Effect.andThen(
-      named,
+      namesReady,
       Effect.suspend(() => store.set(storeKey(key), encodeCached({ v: 2, facts, at }), keptFor)),
     ).pipe(Effect.ignore, Effect.forkIn(scope), Effect.asVoid)
   }
@@ -163,8 +171,8 @@ export const makeRemote = Effect.fnUntraced(function* (
     return facts
   })
 
-  /** Joins the lookup of this address, or of its /64, that is under way, or starts one. */
-  const single = (address: Address): Effect.Effect<IpFacts, IpIntelFailed> =>
+  /** Joins the lookup in flight for this address (or its /64), or starts one. */
+  const sharedLookup = (address: Address): Effect.Effect<IpFacts, IpIntelFailed> =>
     Effect.suspend(() => {
       const key = address.factsKey
       const running = inFlight.get(key)
@@ -174,7 +182,7 @@ export const makeRemote = Effect.fnUntraced(function* (
         Effect.forkIn(scope),
         Effect.tap((fiber) =>
           Effect.sync(() => {
-            // should the scheduler have let it end already, nothing would take it out of the map again
+            // a fiber that has already ended would never be removed from the map
             if (fiber.pollUnsafe() === undefined) inFlight.set(key, fiber)
           }),
         ),
@@ -189,11 +197,11 @@ export const makeRemote = Effect.fnUntraced(function* (
     lookup: (text) =>
       Effect.suspend(() => {
         const address = parseAddress(text)
-        if (address === undefined) return fail("rejected", "cannot be asked for what is no address")
+        if (address === undefined) return fail("rejected", "got an invalid address")
         const known = inProcess.get(names.of(address.factsKey))
         return known !== undefined && known.expiresAt > clock.currentTimeMillisUnsafe()
           ? Effect.succeed(known.facts)
-          : single(address)
+          : sharedLookup(address)
       }),
   }
 })

@@ -1,23 +1,23 @@
 /**
- * Asks an HTTP provider and reads its JSON answer. Every failure is an `IpIntelFailed` whose message is written here:
- * neither the address asked (it may carry the key) nor the body (it may repeat the key) is ever part of it.
+ * Sends a request to an HTTP provider and decodes its JSON answer. Every failure is an `IpIntelFailed` whose message is written
+ * here: it never contains the URL (which may contain the key) or the body (which may repeat the key).
  */
 import { Effect, type Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { followingNothing, MAX_ANSWER_BYTES, textWithin } from "../outgoing.ts"
+import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
 import { failing, type IpIntelFailed } from "./facts.ts"
 
-/** What every HTTP provider is made from. */
+/** Options of every HTTP provider. */
 export interface HttpProviderOptions {
   readonly client: HttpClient.HttpClient
   readonly apiKey: Redacted.Redacted<string> | undefined
-  /** replaces scheme and host of the provider's own address, with or without a trailing slash */
+  /** replaces scheme and host of the provider's own URL; a trailing slash is optional */
   readonly baseUrl: string | undefined
 }
 
 type Reason = IpIntelFailed["reason"]
 
-/** What a status other than 2xx means, where the provider does not differ. */
+/** The meaning of a status other than 2xx, unless the provider defines another. */
 const reasonOfStatus = (status: number): Reason => {
   if (status === 401 || status === 403) return "unauthorized"
   if (status === 402 || status === 429) return "quota"
@@ -25,20 +25,20 @@ const reasonOfStatus = (status: number): Reason => {
   return "rejected"
 }
 
-/** The key as a query parameter: wrapped, so that traces show it redacted; nothing when there is none. */
+/** The key as a query parameter, redacted in traces; empty without a key. */
 export const keyParam = (apiKey: Redacted.Redacted<string> | undefined): Record<string, Redacted.Redacted<string>> =>
   apiKey === undefined ? {} : { key: apiKey }
 
-/** Joins the provider's own address, or the one that replaces it, with a path that begins with a slash. */
+/** Joins the provider's own URL, or its replacement, with a path that starts with a slash. */
 export const urlOf = (own: string, baseUrl: string | undefined, path: string): string =>
   (baseUrl ?? own).replace(/\/+$/, "") + path
 
-/** Sends requests of one provider and decodes the answers with a schema. */
+/** Makes a function that sends requests to one provider and decodes the answers with a schema. */
 export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(options: {
   readonly provider: string
   readonly client: HttpClient.HttpClient
   readonly schema: S
-  /** statuses that mean something else with this provider */
+  /** statuses with another meaning for this provider */
   readonly statuses?: Readonly<Record<number, Reason>>
 }): ((request: HttpClientRequest.HttpClientRequest) => Effect.Effect<S["Type"], IpIntelFailed>) => {
   const { provider, client, statuses } = options
@@ -49,7 +49,7 @@ export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(optio
   const body = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, IpIntelFailed> => {
     const { status } = response
     return status >= 200 && status < 300
-      ? Effect.catch(textWithin(response, MAX_ANSWER_BYTES), unreachable)
+      ? Effect.catch(boundedText(response, MAX_ANSWER_BYTES), unreachable)
       : fail(statuses?.[status] ?? reasonOfStatus(status), `answered HTTP ${status}`)
   }
 
@@ -58,10 +58,10 @@ export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(optio
       Effect.catch(unreachable),
       Effect.flatMap(body),
       Effect.flatMap((text) =>
-        Effect.catch(decode(text), () => fail("malformed", "gave an answer that is not understood")),
+        Effect.catch(decode(text), () => fail("malformed", "gave an answer in an unknown format")),
       ),
-      followingNothing,
-      // a stranger need not see our trace ids
+      withoutRedirects,
+      // do not send our trace ids to a third party
       Effect.provideService(HttpClient.TracerPropagationEnabled, false),
     )
 }

@@ -1,10 +1,10 @@
 /**
- * vpnapi.io: `GET /api/{ip}?key=`. It knows nothing of datacenters. Its failures are not documented; an answer without
- * `security`, as one with only a `message`, is one.
+ * vpnapi.io: `GET /api/{ip}?key=`. It does not report datacenters. Its failures are not documented; an answer without `security`,
+ * such as one with only a `message`, counts as a failure.
  */
 import { Effect, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { answered, Flag, failing, type Provider } from "./facts.ts"
+import { Flag, factsOf, failing, type Provider } from "./facts.ts"
 import { type HttpProviderOptions, jsonRequester, keyParam, urlOf } from "./request.ts"
 
 const name = "vpnapi.io"
@@ -26,7 +26,7 @@ export const vpnapi = ({ client, apiKey, baseUrl }: HttpProviderOptions): Provid
           }),
         ),
         ({ security }) =>
-          answered(fail, {
+          factsOf(fail, {
             vpn: security.vpn,
             proxy: security.proxy,
             tor: security.tor,

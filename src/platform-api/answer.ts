@@ -1,12 +1,12 @@
 /**
- * Reads an HTTP answer of the platform. Both failure forms are understood: HTTP 200 with `success: false` (the reference)
- * and an HTTP status with `{detail}` or the envelope (its prose, and the local platform). Codes nest with colons; only
- * the last segment is looked at.
+ * Reads an HTTP answer of the platform. Failures come in two forms: HTTP 200 with `success: false` (the reference
+ * implementation), or an HTTP error status with `{detail}` or the envelope (its documentation, and the local platform). Codes
+ * are nested with colons; only the last segment counts.
  */
 import { Effect, Option, Schema } from "effect"
 import { AtCapacity, KeyRateLimited, PlatformError, RequestRefused, refused, unavailable } from "./errors.ts"
 
-/** What an answer belongs to: a `start` may have been carried out, a `read` changes nothing. */
+/** The kind of a call: a failed `start` may have been carried out, a `read` changes nothing. */
 export type CallKind = "start" | "read"
 
 const Envelope = Schema.Struct({
@@ -22,25 +22,25 @@ const decodeEnvelope = Schema.decodeUnknownOption(Schema.fromJsonString(Envelope
 
 const CAPACITY_CODES = new Set(["CONCURRENCY_LIMIT_REACHED", "USER_CUSTOMER_CONCURRENCY_LIMIT_REACHED"])
 
-/** The reference hides a reached limit behind other codes; its .NET middleware looks for these words. */
+/** The reference implementation reports a reached limit under other codes; its .NET middleware looks for these words. */
 const CAPACITY_WORDS = /concurrency|too many/i
 
-/** A limit of the key's own requests. "Too many requests" is what HTTP itself calls 429. */
+/** A rate limit of the key's requests. "Too many requests" is HTTP's own phrase for 429. */
 const REQUEST_LIMIT_CODES = new Set(["RATE_LIMIT_EXCEEDED", "TOO_MANY_FAILED_KEYS", "TOO_MANY_REQUESTS"])
 const REQUEST_LIMIT_WORDS = /too many (?:requests|failed)|rate.?limit|throttl/i
 
-/** How long a key whose requests are limited waits where the platform does not say (ms). */
+/** How long to wait after a rate limit when the platform sends no Retry-After (ms). */
 const RETRY_AFTER_MILLIS = 1_000
 
-/** Statuses for what the request says (RFC 9110): malformed, too large, not to be processed. */
+/** Statuses that blame the request's content (RFC 9110): malformed, too large, unprocessable. */
 const REQUEST_STATUSES = new Set([400, 413, 422])
-/** The same in an answer of another status. */
+/** Codes that blame the request's content, whatever the status. */
 const REQUEST_CODES = new Set(["CONFIG_CLIENT_IDENTIFIER_TOO_LONG", "INVALID_REQUEST", "VALIDATION_FAILED"])
-/** The gate's key and settings, whatever the status. */
+/** Codes that blame the gate's key or settings, whatever the status. */
 const GATE_CODES =
   /^(?:KEY_NOT_FOUND|API_KEY_INVALID|RESTRICTED_API_KEY|API_ACCESS_MANAGEMENT_RESTRICTION|\w+_DISABLED|\w+_NOT_FOUND)$/
 
-/** Refusals of the key or the request: whatever their text says, they are not about capacity. */
+/** Refusals of the key or the request. They are never about capacity, whatever their text contains. */
 const NOT_CAPACITY = new Set([
   "INVALID_FORMAT",
   "KEY_NOT_FOUND",
@@ -53,12 +53,12 @@ const NOT_CAPACITY = new Set([
   "CONFIG_CLIENT_IDENTIFIER_TOO_LONG",
 ])
 
-/** Failures inside the platform that pass: saying "refused" would tell the caller not to come back. */
+/** Temporary failures inside the platform. `Refused` would tell the caller not to retry. */
 const PASSING = new Set(["BACKEND_CALL_PROCESS_FAIL", "REGION_NO_AVAILABLE_SERVERS"])
 
 const MAX_MESSAGE = 300
 
-/** The platform's text, bounded, on one line, and without the key, should it have been echoed: it is logged. */
+/** The platform's text, safe to log: bounded, on one line, and without the key, which the platform may have echoed. */
 const safeText = (text: string, secret: string): string =>
   (secret === "" ? text : text.replaceAll(secret, "<redacted>"))
     .slice(0, MAX_MESSAGE)
@@ -82,7 +82,7 @@ const saysAtCapacity = (kind: CallKind, code: string, texts: string): boolean =>
 const isOfRequest = (status: number, code: string): boolean =>
   !GATE_CODES.test(code) && (REQUEST_STATUSES.has(status) || REQUEST_CODES.has(code))
 
-/** Seconds, as platforms send it; a date is not read, since the clocks may differ. */
+/** Reads seconds, which platforms send. Ignores a date, because the clocks may differ. */
 const retryAfterOf = (header: string | undefined): number =>
   header !== undefined && /^\s*\d{1,6}\s*$/.test(header) ? Number(header) * 1000 : RETRY_AFTER_MILLIS
 
@@ -102,13 +102,13 @@ const failureOf = (
   if (saysAtCapacity(kind, code, texts)) {
     return new PlatformError({ reason: new AtCapacity({ message }) })
   }
-  // 503 says that the request was not handled (RFC 9110 §15.6.4), and an envelope that the platform gave up by itself;
-  // any other 5xx may come from a proxy whose platform carried on.
+  // The start did not happen after a 503 (request not handled, RFC 9110 §15.6.4) or an envelope (the platform itself gave
+  // up). Any other 5xx may come from a proxy while the platform continued.
   if (status >= 500 && status !== 501) {
     const declined = status === 503 || envelope?.success === false
     return unavailable("server_error", kind === "start" && !declined, message)
   }
-  // 408: the request did not arrive whole (RFC 9110 §15.5.9)
+  // 408: the request did not arrive completely (RFC 9110 §15.5.9)
   if (PASSING.has(code) || status === 408) return unavailable("server_error", false, message)
   if (status >= 300 && status < 400) {
     return unavailable("malformed", false, `the platform redirects (HTTP ${status}): set BaseUrl to the final address`)
@@ -128,9 +128,9 @@ export interface Answered {
 }
 
 /**
- * The `data` of a successful answer, or the failure it stands for.
+ * Returns the `data` of a successful answer, or fails.
  *
- * @param secret the key, to be kept out of the message
+ * @param secret the key, which is removed from messages
  */
 export const readAnswer = (
   kind: CallKind,
@@ -144,6 +144,6 @@ export const readAnswer = (
   return envelope.success ? Effect.succeed(envelope.data) : Effect.fail(failureOf(kind, answered, envelope, secret))
 }
 
-/** An answer of success that cannot be used: a start has probably happened. */
+/** A success answer that cannot be used: a start has probably happened. */
 export const malformed = (kind: CallKind, message: string): PlatformError =>
   unavailable("malformed", kind === "start", message)

@@ -1,39 +1,39 @@
 /**
- * The circuit of each platform address: when the platform does not answer, calls fail at once for a while.
+ * A circuit breaker per platform address: when the platform does not answer, calls fail fast for a while.
  *
- * One caller must not open it for the others by sending what makes the platform fail. So failures in a row are counted by
- * who asked: five different groups of callers open it, one group never does, however often it fails. A call for which no
- * connection came about counts each time, since what a caller sent cannot be the reason. Other failures of the gate's own reads
- * count for nothing: the history of one session may fail because of its caller. Any usable answer ends the row.
+ * One caller must not open the circuit for others by sending input that makes the platform fail. So consecutive failures are
+ * counted per group of callers: failures of five different groups open it, one group alone never does. A call that could not
+ * connect counts every time, since the caller's input cannot be the reason. Other failures of the gate's own reads do not
+ * count: reading one session's history may fail because of its caller. Any usable answer resets the count.
  */
 import { Duration, Effect, Exit, Option, Schedule, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { type PlatformError, unavailable } from "./errors.ts"
 
-/** Failures in a row, each of another group of callers or of none, that open the circuit. */
+/** How many consecutive failures open the circuit, each of a different group of callers or of none. */
 export const CIRCUIT_FAILURES = 5
-/** The same once it has been open, until the platform has answered again: a probe of one group alone decides nothing. */
+/** The same after the circuit was open, until the platform answers: a failed probe of one group alone does not reopen it. */
 export const CIRCUIT_PROBES = 2
-/** How long the circuit stays open the first time, in milliseconds; doubled while probes fail, up to a minute. */
+/** How long the circuit stays open the first time (ms); doubled while probes fail, up to a minute. */
 export const CIRCUIT_OPEN_MILLIS = 5_000
 
 const openDuration = Schedule.min([Schedule.exponential(`${CIRCUIT_OPEN_MILLIS} millis`), Schedule.spaced("1 minute")])
 
-/** Runs a call unless the circuit of this address is open; `group` is who asks, undefined for the gate itself. */
+/** Runs a call unless the circuit of this address is open; `group` is the caller's group, undefined for the gate's own calls. */
 export type Circuit = <A>(
   baseUrl: string,
   group: string | undefined,
   call: Effect.Effect<A, PlatformError>,
 ) => Effect.Effect<A, PlatformError>
 
-/** The failures of one address since its last usable answer; never more than `CIRCUIT_FAILURES` groups are kept. */
-class Row {
+/** The consecutive failures of one address; keeps at most `CIRCUIT_FAILURES` groups. */
+class FailureStreak {
   #groups = new Set<string>()
   #others = 0
   #opened = false
 
-  /** Counts a failure and says whether it opens the circuit. */
-  failed(group: string | undefined): boolean {
+  /** Counts a failure; true when it opens the circuit. */
+  countFailure(group: string | undefined): boolean {
     if (group === undefined) this.#others++
     else this.#groups.add(group)
     const needed = this.#opened ? CIRCUIT_PROBES : CIRCUIT_FAILURES
@@ -43,7 +43,7 @@ class Row {
     return true
   }
 
-  answered(): void {
+  reset(): void {
     this.#clear()
     this.#opened = false
   }
@@ -55,40 +55,44 @@ class Row {
 }
 
 const circuitOpen = (error: CircuitBreaker.CircuitBreakerError): PlatformError => {
-  const message = "the platform has not answered lately; trying again shortly"
+  const message = "the platform has not answered recently; the gate will try again shortly"
   const { reason } = error
   const millis = reason._tag === "CircuitOpen" ? Math.ceil(Duration.toMillis(reason.retryAfter)) : undefined
   return unavailable("circuit_open", false, message, millis)
 }
 
-/** Nothing was sent, so nothing that a caller chose can be the reason. */
+/** Nothing was sent, so the caller's input cannot be the reason. */
 const neverSent = ({ reason }: PlatformError): boolean =>
   reason._tag === "Unavailable" && reason.reason === "unreachable" && !reason.mayHaveHappened
 
 export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBreakerStore | Scope.Scope> = Effect.gen(
   function* () {
-    // the rows decide; what they let through as a failure opens the circuit
+    // the streaks decide; a single failure that they report opens the circuit
     const breaker = yield* CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(1), openDuration })
-    const rows = new Map<string, Row>()
-    const rowOf = (baseUrl: string): Row => {
-      const row = rows.get(baseUrl) ?? new Row()
-      rows.set(baseUrl, row)
-      return row
+    const streaks = new Map<string, FailureStreak>()
+    const streakOf = (baseUrl: string): FailureStreak => {
+      const streak = streaks.get(baseUrl) ?? new FailureStreak()
+      streaks.set(baseUrl, streak)
+      return streak
     }
 
-    const judge = (row: Row, group: string | undefined, error: PlatformError | undefined): CircuitBreaker.Outcome => {
+    const judge = (
+      streak: FailureStreak,
+      group: string | undefined,
+      error: PlatformError | undefined,
+    ): CircuitBreaker.Outcome => {
       switch (error?.reason._tag) {
         case "Unavailable": {
           const sent = !neverSent(error)
           if (sent && group === undefined) return CircuitBreaker.ignored
-          return row.failed(sent ? group : undefined) ? CircuitBreaker.failure() : CircuitBreaker.ignored
+          return streak.countFailure(sent ? group : undefined) ? CircuitBreaker.failure() : CircuitBreaker.ignored
         }
-        // the platform may refuse these before it does what fails
+        // the platform may send these before it reaches the step that fails
         case "RequestRefused":
         case "KeyRateLimited":
           return CircuitBreaker.ignored
         default:
-          row.answered()
+          streak.reset()
           return CircuitBreaker.success
       }
     }
@@ -97,7 +101,7 @@ export const makeCircuit: Effect.Effect<Circuit, never, CircuitBreaker.CircuitBr
       breaker
         .execute(call, {
           key: baseUrl,
-          classify: (exit) => judge(rowOf(baseUrl), group, Option.getOrUndefined(Exit.findErrorOption(exit))),
+          classify: (exit) => judge(streakOf(baseUrl), group, Option.getOrUndefined(Exit.findErrorOption(exit))),
         })
         .pipe(Effect.catchTag("CircuitBreakerError", (error) => Effect.fail(circuitOpen(error))))
   },

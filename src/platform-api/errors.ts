@@ -1,23 +1,17 @@
-/**
- * How a call to the platform can fail. No error carries the key, a request or a response: only what was understood of
- * them.
- */
+/** How a call to the platform can fail. No error contains the key, a request or a raw response. */
 import { Schema } from "effect"
 
-/** Every slot of the platform is taken: a code or the words of the answer say so. */
+/** Every slot of the platform is taken, according to a code or the text of its answer. */
 export class AtCapacity extends Schema.TaggedError<AtCapacity>()("AtCapacity", { message: Schema.String }) {}
 
-/**
- * The key has made all the requests it may make for now (HTTP 429 that is not about calls): this says nothing about free
- * slots.
- */
+/** The key has reached its request rate limit (HTTP 429 that is not about calls). Slots may be free. */
 export class KeyRateLimited extends Schema.TaggedError<KeyRateLimited>()("KeyRateLimited", {
-  /** how long the platform asks to be left alone (ms); a second where it does not say */
+  /** the platform's Retry-After (ms); a second when it sends none */
   retryAfterMillis: Schema.Int,
   message: Schema.String,
 }) {}
 
-/** The platform refuses to start because of what this caller's request says: other requests are not concerned. */
+/** The platform refuses to start because of this request's content; other requests are not affected. */
 export class RequestRefused extends Schema.TaggedError<RequestRefused>()("RequestRefused", {
   /** HTTP status; 200 for a failure that came in a successful response */
   status: Schema.Int,
@@ -26,7 +20,7 @@ export class RequestRefused extends Schema.TaggedError<RequestRefused>()("Reques
   message: Schema.String,
 }) {}
 
-/** The platform refuses the key or the campaign: wrong, restricted, missing, … Trying again does not help. */
+/** The platform refuses the key or the campaign: wrong, restricted, missing, … A retry does not help. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   /** HTTP status; 200 for a failure that came in a successful response */
   status: Schema.Int,
@@ -35,11 +29,11 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   message: Schema.String,
 }) {}
 
-/** No usable answer; `mayHaveHappened` when a start may have been carried out, always false for a read. */
+/** No usable answer; `mayHaveHappened` is true when a start may have been carried out, and false for a read. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
   reason: Schema.Literals(["timeout", "unreachable", "server_error", "malformed", "circuit_open", "defect"]),
   mayHaveHappened: Schema.Boolean,
-  /** of `circuit_open`: how long the platform is not asked (ms) */
+  /** for `circuit_open`: how long calls keep failing (ms) */
   retryAfterMillis: Schema.optionalKey(Schema.Int),
   message: Schema.String,
 }) {}
@@ -53,7 +47,7 @@ export class PlatformError extends Schema.TaggedError<PlatformError>()("Platform
   }
 }
 
-/** A `PlatformError` for lack of a usable answer. */
+/** A `PlatformError` for a missing or unusable answer. */
 export const unavailable = (
   reason: Unavailable["reason"],
   mayHaveHappened: boolean,
@@ -69,6 +63,6 @@ export const unavailable = (
     }),
   })
 
-/** A `PlatformError` for an answer that says no. */
+/** A `PlatformError` for a refusal. */
 export const refused = (status: number, code: string, message: string): PlatformError =>
   new PlatformError({ reason: new Refused({ status, code, message }) })

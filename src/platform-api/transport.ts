@@ -1,17 +1,17 @@
 /**
- * One HTTP exchange with the platform: authorised, bounded in time, and mapped to a `PlatformError` that holds nothing of
- * the request. It tells a request that was certainly not sent from one that may have arrived.
+ * One HTTP exchange with the platform: authorised, with a timeout. Failures become a `PlatformError` that contains nothing of
+ * the request and distinguishes a request that was certainly not sent from one that may have arrived.
  */
 import { Effect, Predicate, Redacted } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
-import { followingNothing, MAX_ANSWER_BYTES, textWithin } from "../outgoing.ts"
+import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
 import type { Campaign } from "../Settings.ts"
 import { type CallKind, readAnswer } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 
-/** How long the platform may take to start a session, in milliseconds; a lease in `starting` must outlive it. */
+/** Timeout for starting a session, in milliseconds; a lease in `starting` must last longer. */
 export const START_TIMEOUT_MILLIS = 15_000
-/** How long one attempt at a read may take, in milliseconds. */
+/** Timeout for one attempt of a read, in milliseconds. */
 export const READ_TIMEOUT_MILLIS = 5_000
 
 /** One call; `path` is relative to the campaign's BaseUrl, its segments already encoded. */
@@ -22,7 +22,7 @@ export interface Call {
   readonly body?: unknown
 }
 
-/** Codes of Node and of undici for a connection that never came about. */
+/** Codes of Node and undici for a connection that was never established. */
 const NEVER_CONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -31,7 +31,7 @@ const NEVER_CONNECTED = new Set([
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
 ])
-/** Node's codes for a certificate that was refused: the handshake failed, so nothing was sent. */
+/** Node's codes for a rejected certificate: the handshake failed, so nothing was sent. */
 const BAD_CERTIFICATE = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
 /** The error code at the bottom of a chain of causes, such as ECONNREFUSED. */
@@ -64,7 +64,7 @@ const transportFailure = (call: Call, host: string, error: HttpClientError.HttpC
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
 
-/** Sends one call with a campaign's key and answers the envelope's `data`, not yet decoded. */
+/** Sends one call with a campaign's key and returns the envelope's `data`, not yet decoded. */
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, campaign: Campaign, call: Call) {
   const secret = Redacted.value(campaign.ApiSecretToken)
   const host = hostOf(campaign.BaseUrl)
@@ -74,17 +74,17 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
     headers: { authorization: `Token ${secret}`, "content-type": "application/json" },
   })
   const request = call.body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
-  // A host may record headers in its traces under a list of its own; the key is never among them.
+  // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const answer = yield* client.execute(request).pipe(
     Effect.flatMap((response) =>
-      Effect.map(textWithin(response, MAX_ANSWER_BYTES), (body) => ({
+      Effect.map(boundedText(response, MAX_ANSWER_BYTES), (body) => ({
         status: response.status,
         body,
         retryAfter: response.headers["retry-after"],
       })),
     ),
-    followingNothing,
+    withoutRedirects,
     Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, "authorization"]),
     Effect.mapError((error) => transportFailure(call, host, error)),
     Effect.timeoutOrElse({

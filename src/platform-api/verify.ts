@@ -1,6 +1,6 @@
 /**
- * What the platform says of a campaign's settings when it is asked harmlessly: is there a platform at the address, may the key use
- * the business, is there the web campaign, and the region. What the platform does not tell is said to be not checked.
+ * Checks a campaign's settings with harmless reads: whether there is a platform at the address, whether the key may use the
+ * business, and whether the web campaign and the region exist. What the platform does not reveal is reported as not checked.
  */
 import { Effect, Schema } from "effect"
 import type { Campaign } from "../Settings.ts"
@@ -8,11 +8,11 @@ import type { PlatformError } from "./errors.ts"
 import type { Call } from "./transport.ts"
 import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
 
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
   readonly subject: "platform" | "web campaign" | "region"
   readonly state: "ok" | "failed" | "not_checked"
-  /** one sentence, without the key; of a failure it names the setting */
+  /** one sentence, without the key; for a failure it names the setting */
   readonly says: string
 }
 
@@ -27,14 +27,14 @@ const settingOf = ({ name }: Campaign, setting: string): string =>
 const nameIn = (data: { readonly name?: string | null | undefined } | null | undefined): string =>
   data?.name ? ` (${data.name})` : ""
 
-/** A 404 without a code is no answer of the platform's API: its refusals have one. */
-const isNoPlatform = ({ reason }: PlatformError): boolean =>
+/** A 404 without a code did not come from the platform's API, whose refusals always have one. */
+const isNotPlatform = ({ reason }: PlatformError): boolean =>
   reason._tag === "Refused" && reason.code === "" && [404, 405, 501].includes(reason.status)
 
 const codeOf = ({ reason }: PlatformError): string =>
   reason._tag === "Refused" && reason.code ? ` (${reason.code})` : ""
 
-/** Why the business cannot be read, with the setting to look at. */
+/** Why the business cannot be read, with the setting to check. */
 const failureOf = (campaign: Campaign, path: string, error: PlatformError): Finding => {
   const { message, reason } = error
   const failed = (setting: string, says: string, other?: string): Finding => ({
@@ -46,25 +46,25 @@ const failureOf = (campaign: Campaign, path: string, error: PlatformError): Find
     return {
       subject: "platform",
       state: "not_checked",
-      says: `the platform answers no more requests of this key now: ${message}`,
+      says: `the platform accepts no more requests of this key now: ${message}`,
     }
   }
-  if (isNoPlatform(error)) {
+  if (isNotPlatform(error)) {
     return failed(
       "BaseUrl",
-      `there is no platform API at this address: ${path} is answered without its envelope (${message})`,
+      `there is no platform API at this address: the answer to ${path} is not in the platform's format (${message})`,
     )
   }
   if (reason._tag === "Unavailable") return failed("BaseUrl", message)
   if (reason.code === "RESTRICTED_API_KEY") {
-    // The platform does not say whether there is such a business, so the key and the id are equally suspect.
+    // The platform does not reveal whether the business exists, so either the key or the id may be wrong.
     return failed("BusinessId", message, "ApiSecretToken")
   }
   return failed(reason.code.startsWith("BUSINESS_") ? "BusinessId" : "ApiSecretToken", message)
 }
 
-/** The failure of a read that not every platform has, nor every key may: only what the platform knows is a failure. */
-const unless = (
+/** Handles the failure of a read that some platforms or keys do not support: only the codes in `known` are a failure. */
+const failedIfKnown = (
   subject: Finding["subject"],
   campaign: Campaign,
   known: { readonly setting: string; readonly code: RegExp },
@@ -74,7 +74,11 @@ const unless = (
     return Effect.succeed(
       reason._tag === "Refused" && known.code.test(reason.code)
         ? { subject, state: "failed", says: `${settingOf(campaign, known.setting)}: ${message}${codeOf(error)}` }
-        : { subject, state: "not_checked", says: `the platform does not tell this key: ${message}${codeOf(error)}` },
+        : {
+            subject,
+            state: "not_checked",
+            says: `the platform does not reveal it to this key: ${message}${codeOf(error)}`,
+          },
     )
   })
 
@@ -101,18 +105,18 @@ const campaignFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding>
         sessionEnded === undefined
           ? ""
           : sessionEnded === null
-            ? "; it has no session-ended webhook, so that slots are free late"
+            ? "; it has no session-ended webhook, so slots are freed late"
             : `; its session-ended webhook goes to ${addressOf(sessionEnded.url)}`
-      return { subject: "web campaign", state: "ok", says: `there is ${WebCampaignId}${nameIn({ name })}${webhook}` }
+      return { subject: "web campaign", state: "ok", says: `${WebCampaignId}${nameIn({ name })} exists${webhook}` }
     }),
-    unless("web campaign", campaign, { setting: "WebCampaignId", code: /CAMPAIGN/ }),
+    failedIfKnown("web campaign", campaign, { setting: "WebCampaignId", code: /CAMPAIGN/ }),
   )
 }
 
-/** Where a webhook goes, without what may be secret in its address. */
+/** A webhook's URL without its credentials, query and fragment, which may be secret. */
 const addressOf = (url: string): string => {
   const parsed = URL.parse(url)
-  return parsed === null ? "an address that is none" : `${parsed.origin}${parsed.pathname}`
+  return parsed === null ? "an invalid address" : `${parsed.origin}${parsed.pathname}`
 }
 
 const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =>
@@ -125,10 +129,10 @@ const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =
       const says = `the platform has no region ${missing.join(", ")}; it has ${known.join(", ") || "none"}`
       return { subject: "region", state: "failed", says: `${settingOf(campaign, setting)}: ${says}` }
     }),
-    unless("region", campaign, { setting: "DefaultRegionId", code: /REGION/ }),
+    failedIfKnown("region", campaign, { setting: "DefaultRegionId", code: /REGION/ }),
   )
 
-/** Asks for everything, one after the other; what comes after a platform that fails is not asked. */
+/** Runs the checks one after the other; when the platform check fails, the others are skipped. */
 export const verifyWith = Effect.fnUntraced(function* (
   read: Read,
   campaign: Campaign,
@@ -137,7 +141,7 @@ export const verifyWith = Effect.fnUntraced(function* (
   const skipped = (subject: Finding["subject"]): Finding => ({
     subject,
     state: "not_checked",
-    says: "the platform was not asked, because the check before failed",
+    says: "skipped, because the previous check failed",
   })
   if (platform.state !== "ok") return [platform, skipped("web campaign"), skipped("region")]
   return [platform, yield* campaignFinding(read, campaign), yield* regionFinding(read, campaign)]

@@ -1,6 +1,6 @@
 /**
- * Bodies of the platform's API: what is sent to start a session, and what is read from each answer. Shapes from
- * reference/platform-api.md; both generations of the answer to a start are accepted.
+ * Request and response bodies of the platform's API. Shapes from reference/platform-api.md; both generations of the answer to
+ * a start are accepted.
  */
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import type { StartConfig } from "../Session.ts"
@@ -61,7 +61,7 @@ export const sessionIdsOf = (data: typeof StartData.Type): ReadonlyArray<string>
   return [...new Set(ids.flatMap((id) => (id ? [id] : [])))]
 }
 
-/** A quantity that may arrive as 3, 3.0, "3" or "3.0". */
+/** A quantity, which may arrive as 3, 3.0, "3" or "3.0". */
 const Quantity = Schema.Union([
   Schema.Finite,
   Schema.String.check(Schema.isPattern(/^\s*\d+(\.\d+)?\s*$/)).pipe(
@@ -71,7 +71,7 @@ const Quantity = Schema.Union([
 
 const optionally = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** `data` of user/billing/usage. A platform that has counted nothing yet may leave any of it out. */
+/** `data` of user/billing/usage. A platform that has counted nothing yet may omit any field. */
 export const UsageData = Schema.Struct({
   currentUsage: optionally(Schema.Struct({ Call_Concurrency: optionally(Quantity) })),
 })
@@ -80,7 +80,7 @@ export const FeaturesData = Schema.Struct({ Call_Concurrency: Quantity })
 
 const OptionalTime = Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.String, Schema.Number])))
 
-/** `data` of websession/history/{webSessionId}; the status is a number or, as .NET may write an enum, its name. */
+/** `data` of websession/history/{webSessionId}; the status is a number or, since .NET may write an enum so, its name. */
 export const HistoryData = Schema.Struct({
   status: Schema.Union([Schema.Number, Schema.String]),
   endedAt: OptionalTime,
@@ -91,7 +91,7 @@ export const HistoryData = Schema.Struct({
   conversationSessionId: Schema.optionalKey(Schema.Unknown),
 })
 
-/** The ids that an answer of the history names; whatever is no id is left out. */
+/** The valid ids in an answer of the history. */
 export const historyIdsOf = (data: typeof HistoryData.Type): ReadonlyArray<string> => idsOf(data)
 
 type Ids = Pick<typeof HistoryData.Type, "id" | "webSessionId" | "sessionId" | "conversationSessionId">
@@ -117,7 +117,7 @@ export const HistoryPage = Schema.Struct({
   nextCursor: Schema.optionalKey(Schema.NullOr(Schema.String)),
 })
 
-/** The ids of each session of one client that began at `from` (ms, by the platform's clock) or later. */
+/** The ids of each session of one client in a web campaign that began at `from` (ms, by the platform's clock) or later. */
 export const sessionsIn = (
   sessions: ReadonlyArray<ListedSession>,
   webCampaignId: string,
@@ -140,20 +140,20 @@ const isId = (id: unknown): id is string => typeof id === "string" && id !== "" 
 const OVER = new Set(["4", "5", "6", "failed", "canceled", "cancelled", "expired"])
 
 /**
- * Whether a session is over: it failed, was cancelled or expired, or carries the time of its end. Status 3
- * (ProcessedBackend) alone says only that the call was handed to a server, so it counts as running.
+ * Whether a session has ended: it failed, was cancelled or expired, or has an end time. Status 3 (ProcessedBackend) alone
+ * means only that the call was handed to a server, so it counts as running.
  */
 export const statusOf = (data: typeof HistoryData.Type): "running" | "over" =>
   OVER.has(String(data.status).toLowerCase()) || hasTime(data.endedAt) || hasTime(data.completedAt) ? "over" : "running"
 
-/** .NET writes an unset time as its smallest one, in the year 1. */
+/** .NET writes an unset time as its minimum value, in the year 1. */
 const hasTime = (time: string | number | null | undefined): boolean =>
   time !== null && time !== undefined && time !== "" && time !== 0 && !String(time).startsWith("0001-")
 
-/** `data` of business/{businessId}, as far as `verify` tells of it. */
+/** `data` of business/{businessId}, as far as `verify` uses it. */
 export const BusinessData = Schema.Struct({ name: Schema.optionalKey(Schema.NullOr(Schema.String)) })
 
-/** `data` of business/{businessId}/webcampaigns/{webCampaignId}; `sessionEnded` is absent where the platform does not tell. */
+/** `data` of business/{businessId}/webcampaigns/{webCampaignId}; `sessionEnded` is absent when the platform does not report it. */
 export const WebCampaignData = Schema.Struct({
   name: Schema.optionalKey(Schema.NullOr(Schema.String)),
   sessionEnded: Schema.optionalKey(Schema.NullOr(Schema.Struct({ url: Schema.String }))),

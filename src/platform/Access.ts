@@ -1,11 +1,11 @@
 /**
- * The one place that decides who a caller is and what a key may touch. Every check is an effect whose failure says what is
- * missing; endpoints declare which checks they stand behind (`http/Authorization.ts`), and none checks by itself.
+ * Decides who a caller is and what a key may access. Every check is an effect whose failure names what is missing. Endpoints
+ * declare their checks (`http/Authorization.ts`), and none checks by itself.
  */
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { limitKey } from "../ip-intel/address.ts"
 import { ApiKeys } from "./ApiKeys.ts"
-import { type Left, makeBudget } from "./Budgets.ts"
+import { type BudgetState, makeBudget } from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { KeyCache } from "./KeyCache.ts"
@@ -13,25 +13,25 @@ import { digestSecret, hasSecretForm } from "./KeySecret.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
 
 /**
- * Wrong keys of one address in a minute, beyond which its unknown keys are looked up one after another: wrong ones take at most
- * one of the database's connections from others, and the right one still works.
+ * After this many wrong keys from one address in a minute, its unknown keys are looked up sequentially: wrong keys then use at
+ * most one database connection, and the right key still works.
  */
 export const FAILURES_PER_MINUTE = 20
 
-/** Too often; `left` says when it may be tried again. */
+/** The key has used up its budget. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
   code: Schema.Literal("RATE_LIMIT_EXCEEDED"),
   message: Schema.String,
   retryAfterSeconds: Schema.Int,
 }) {}
 
-/** Which budget a request is counted in. */
-export type Counted = "request" | "start"
+/** The budget that a request counts in. */
+export type BudgetName = "request" | "start"
 
 export interface Limits {
-  /** requests of one key a minute; 0 is no limit */
+  /** requests of one key per minute; 0 is no limit */
   readonly requestsPerMinute: number
-  /** starts of one key a minute, counted apart; 0 is no limit */
+  /** starts of one key per minute, counted separately; 0 is no limit */
   readonly startsPerMinute: number
 }
 
@@ -39,37 +39,37 @@ export class Access extends Context.Service<
   Access,
   {
     /**
-     * Who the secret of a key stands for; one answer for every secret that is not good. A mistyped one is refused before the
-     * database is asked. A good key works whatever else came from its address.
+     * The user and key of a secret; the same failure for every invalid secret. A mistyped one is refused without a database
+     * query. A valid key works whatever else came from its address.
      *
-     * @param address of the client; empty when not known
+     * @param address of the client; empty when unknown
      */
     readonly authenticate: (secret: string, address: string) => Effect.Effect<Principal, Refused | DatabaseUnavailable>
-    /** Counts a request of a key. */
-    readonly count: (caller: Principal, counted: Counted) => Effect.Effect<Left, TooManyRequests>
-    /** Passes a key that has one of the permissions; an empty list passes none. */
+    /** Counts a request of a key in a budget. */
+    readonly count: (caller: Principal, budget: BudgetName) => Effect.Effect<BudgetState, TooManyRequests>
+    /** Succeeds for a key with one of the permissions; fails for an empty list. */
     readonly permitted: (caller: Principal, anyOf: ReadonlyArray<Permission>) => Effect.Effect<void, Refused>
-    /** A business within the key's scope, which its user owns. */
+    /** A business of the key's user within the key's scope. */
     readonly business: (caller: Principal, id: string) => Effect.Effect<Business, Refused | DatabaseUnavailable>
     /** The businesses within the key's scope. */
     readonly businesses: (caller: Principal) => Effect.Effect<ReadonlyArray<Business>, DatabaseUnavailable>
-    /** The user, for a key that may make user management requests. */
+    /** The user, when the key allows user management. */
     readonly userManagement: (caller: Principal) => Effect.Effect<User, Refused>
-    /** The user, for a key that is not restricted to some businesses. */
+    /** The user, when the key is not restricted to some businesses. */
     readonly unrestricted: (caller: Principal) => Effect.Effect<User, Refused>
   }
 >()("voicegate/platform/Access") {}
 
-/** What wrong keys are counted by: an IPv4 address, the /64 of IPv6, and the IPv4 address that an IPv6 address embeds. */
+/** The key for counting wrong keys: an IPv4 address, the /64 of IPv6, or the IPv4 address that an IPv6 address embeds. */
 export const networkOf = limitKey
 
-const quoted = (permissions: ReadonlyArray<Permission>, between: string): string =>
+const quoteAll = (permissions: ReadonlyArray<Permission>, between: string): string =>
   permissions.map((each) => `"${each}"`).join(between)
 
 const permissionMissing = (has: ReadonlyArray<Permission>, anyOf: ReadonlyArray<Permission>): string =>
   anyOf.length === 0
     ? "no key has the permission for this endpoint"
-    : `this key needs the permission ${quoted(anyOf, " or ")}, and has ${quoted(has, ", ")}`
+    : `this key needs the permission ${quoteAll(anyOf, " or ")}; it has ${quoteAll(has, ", ")}`
 
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 
@@ -81,52 +81,52 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       const owned = yield* Businesses
       const cache = yield* KeyCache
       const failures = makeBudget(FAILURES_PER_MINUTE)
-      const oneByOne = yield* Semaphore.make(1)
+      const guessLock = yield* Semaphore.make(1)
       const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
 
-      const prove = Effect.fnUntraced(function* (digest: string, network: string, now: number) {
+      const lookUpKey = Effect.fnUntraced(function* (digest: string, network: string, now: number) {
         const fresh = cache.fresh(digest, now)
         if (fresh !== undefined) return fresh
-        const asking = cache.asking()
-        const asked = apiKeys.lookUp(digest)
-        const guessing = !failures.look(network, now).allowed && !cache.known(digest)
-        const found = yield* guessing ? oneByOne.withPermit(asked) : asked
+        const query = cache.startLookup()
+        const lookup = apiKeys.lookUp(digest)
+        const isGuess = !failures.peek(network, now).allowed && !cache.known(digest)
+        const found = yield* isGuess ? guessLock.withPermit(lookup) : lookup
         if (found === undefined) {
           cache.forget(digest)
           return undefined
         }
-        asking.keep(digest, found, now)
+        query.store(digest, found, now)
         return found
       })
 
       const authenticate = Effect.fnUntraced(function* (secret: string, address: string) {
         const now = yield* Clock.currentTimeMillis
         const network = networkOf(address)
-        const principal = hasSecretForm(secret) ? yield* prove(digestSecret(secret), network, now) : undefined
+        const principal = hasSecretForm(secret) ? yield* lookUpKey(digestSecret(secret), network, now) : undefined
         if (principal === undefined || (principal.key.expiresAt !== null && principal.key.expiresAt <= now)) {
-          const left = failures.use(network, now)
-          // The last one of the budget, so at most one line a minute about an address.
-          if (left.allowed && left.remaining === 0) {
+          const state = failures.use(network, now)
+          // Only for the last one of the budget, so at most one line per minute and address.
+          if (state.allowed && state.remaining === 0) {
             yield* Effect.logWarning(`${FAILURES_PER_MINUTE} wrong API keys came from ${network} within a minute`)
           }
           return yield* keyInvalid()
         }
         if (principal.user.disabled)
           return yield* refuse("forbidden", "USER_DISABLED", "the user of this key is disabled")
-        if (cache.toBeMarked(principal.key.id, now)) {
-          // Only a note: a key is not refused because it could not be written.
+        if (cache.shouldMarkUsed(principal.key.id, now)) {
+          // Informational: a failed write does not refuse the key.
           yield* Effect.ignore(apiKeys.markUsed(principal.key.id))
         }
         return principal
       })
 
-      const count = Effect.fnUntraced(function* ({ key }: Principal, counted: Counted) {
-        const left = budgets[counted].use(key.id, yield* Clock.currentTimeMillis)
-        if (left.allowed) return left
+      const count = Effect.fnUntraced(function* ({ key }: Principal, budget: BudgetName) {
+        const state = budgets[budget].use(key.id, yield* Clock.currentTimeMillis)
+        if (state.allowed) return state
         return yield* new TooManyRequests({
           code: "RATE_LIMIT_EXCEEDED",
-          message: "this key has made all the requests of this minute",
-          retryAfterSeconds: left.resetSeconds,
+          message: "this key has used up its requests of this minute",
+          retryAfterSeconds: state.resetSeconds,
         })
       })
 

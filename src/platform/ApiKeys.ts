@@ -1,6 +1,6 @@
 /**
- * API keys: made with a name, a scope and permissions, shown once, listed without their secret, revoked for good. The database
- * holds a digest and a display form only.
+ * API keys: created with a name, a scope and permissions, shown once, listed without their secret, revoked permanently. The
+ * database stores only a digest and a display form.
  */
 import { randomUUID } from "node:crypto"
 import { Array as Arr, Clock, Context, Effect, Layer, Redacted } from "effect"
@@ -21,15 +21,15 @@ import {
 
 /** The longest name of a key, in UTF-16 units. */
 export const MAX_KEY_NAME = 100
-/** last used is exact to this, in milliseconds */
-const MARKED_MILLIS = 60_000
+/** how precise `lastUsedAt` is, in milliseconds */
+const LAST_USED_PRECISION_MILLIS = 60_000
 
 export interface NewKey {
   readonly name: string
   readonly scope: KeyScope
-  /** what it is for; at least one */
+  /** at least one */
   readonly permissions: ReadonlyArray<Permission>
-  /** off unless said */
+  /** off by default */
   readonly userManagement?: boolean
   readonly expiresAt?: number | null
 }
@@ -37,7 +37,7 @@ export interface NewKey {
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** A new key of a user, and its secret: the only time that it is known. */
+    /** Creates a key and returns its secret, which cannot be read again. */
     readonly create: (
       userId: string,
       wanted: NewKey,
@@ -45,22 +45,22 @@ export class ApiKeys extends Context.Service<
       { readonly key: ApiKey; readonly secret: Redacted.Redacted<string> },
       Refused | DatabaseUnavailable
     >
-    /** All keys of a user, newest first, the revoked ones too. */
+    /** All keys of a user, newest first, including revoked ones. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<ApiKey>, DatabaseUnavailable>
     /**
-     * Gives a key exactly these permissions, at least one: felt by this process at once, by others within `FRESH_MILLIS`.
-     * Refused for a revoked key.
+     * Sets the permissions of a key, at least one. They apply in this process at once, in others within `FRESH_MILLIS`.
+     * Fails for a revoked key.
      */
-    readonly permit: (
+    readonly setPermissions: (
       userId: string,
       keyId: string,
       permissions: ReadonlyArray<Permission>,
     ) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
-    /** Ends a key: refused by this process at once, by others within `FRESH_MILLIS`. Does nothing for a revoked one. */
+    /** Revokes a key: this process refuses it at once, others within `FRESH_MILLIS`. Idempotent. */
     readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
-    /** Who the key of this digest stands for, by the database; undefined when there is none, or it is revoked. */
+    /** The user and key of a digest in the database; undefined when there is none, or it is revoked. */
     readonly lookUp: (digest: string) => Effect.Effect<Principal | undefined, DatabaseUnavailable>
-    /** Writes down that a key was used. */
+    /** Records that a key was used. */
     readonly markUsed: (keyId: string) => Effect.Effect<void, DatabaseUnavailable>
   }
 >()("voicegate/platform/ApiKeys") {}
@@ -87,7 +87,7 @@ const permissionsOf = ({ may_manage, may_read, may_start }: Row): ReadonlyArray<
   return PERMISSIONS.filter((each) => may[each] !== 0)
 }
 
-/** Permissions as the columns that hold them. */
+/** The database columns of permissions. */
 const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
   may_start: permissions.includes("start") ? 1 : 0,
   may_read: permissions.includes("read") ? 1 : 0,
@@ -117,7 +117,7 @@ const describe = (key: ApiKey): string => {
 const noPermission = () => refuse("invalid", "PERMISSIONS_REQUIRED", "a key needs at least one permission")
 const noSuchKey = () => refuse("not_found", "KEY_NOT_FOUND", "no such key")
 
-/** What is wrong with a wanted key, as far as the key itself tells. */
+/** The first problem of the key itself, without database checks. */
 const problemOf = ({ expiresAt, name, permissions, scope }: NewKey, now: number): Refused | undefined => {
   if (name.trim() === "" || name.length > MAX_KEY_NAME) {
     return refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
@@ -127,7 +127,7 @@ const problemOf = ({ expiresAt, name, permissions, scope }: NewKey, now: number)
   }
   if (permissions.length === 0) return noPermission()
   if (typeof expiresAt === "number" && expiresAt <= now) {
-    return refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a time to come.")
+    return refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a future time.")
   }
   return undefined
 }
@@ -235,7 +235,7 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
     return ApiKeys.of({
       create: (userId, wanted) => create(userId, wanted).pipe(sql.withTransaction, orUnavailable),
       list: (userId) => orUnavailable(list(userId)),
-      permit: (userId, keyId, permissions) =>
+      setPermissions: (userId, keyId, permissions) =>
         permit(userId, keyId, permissions).pipe(
           sql.withTransaction,
           Effect.tap(() => cache.clear),
@@ -250,9 +250,9 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       lookUp: (digest) => orUnavailable(lookUp(digest)),
       markUsed: Effect.fnUntraced(function* (keyId) {
         const now = yield* Clock.currentTimeMillis
-        // Of several processes one writes.
+        // Only one of several processes writes.
         yield* sql`UPDATE api_keys SET last_used_at = ${now}
-          WHERE id = ${keyId} AND (last_used_at IS NULL OR last_used_at <= ${now - MARKED_MILLIS})`
+          WHERE id = ${keyId} AND (last_used_at IS NULL OR last_used_at <= ${now - LAST_USED_PRECISION_MILLIS})`
       }, orUnavailable),
     })
   }),

@@ -1,4 +1,4 @@
-/** Who made, changed and revoked what: written in the transaction of the deed, and never changed. Holds no secret. */
+/** The audit log: who created, changed and revoked what. Written in the transaction of the action, never changed, without secrets. */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,7 +12,7 @@ export interface AuditEntry {
   /** `api_key.created`, `api_key.revoked`, `business.deleted` … */
   readonly action: string
   readonly subjectId: string
-  /** what was decided, for people */
+  /** a description for people */
   readonly detail: string
   readonly at: number
 }
@@ -20,7 +20,7 @@ export interface AuditEntry {
 export class Audit extends Context.Service<
   Audit,
   {
-    /** For use inside of the transaction that does what is written down. */
+    /** To be used inside the transaction of the action. */
     readonly record: (
       userId: string,
       action: string,
@@ -64,7 +64,7 @@ export const layer: Layer.Layer<Audit, never, SqlClient.SqlClient> = Layer.effec
           at: "at",
           where: [sql`user_id = ${userId}`],
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM audit_entries WHERE ${where} ${order}`,
-          placeOf: ({ at, id }) => ({ at, id }),
+          positionOf: ({ at, id }) => ({ at, id }),
           show,
         })
       }, orUnavailable),

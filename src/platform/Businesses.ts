@@ -31,15 +31,15 @@ export class Businesses extends Context.Service<
       id: string,
       name: string,
     ) => Effect.Effect<Business, Refused | DatabaseUnavailable>
-    /** A disabled business is refused to every key. */
+    /** Every key is refused access to a disabled business. */
     readonly setDisabled: (
       userId: string,
       id: string,
       disabled: boolean,
     ) => Effect.Effect<void, Refused | DatabaseUnavailable>
     /**
-     * Deletes a business with its campaigns, sessions, calls and conversations, and takes it out of keys; what is still to
-     * be delivered stays in the outbox. Refused while calls of it run.
+     * Deletes a business with its campaigns, sessions, calls and conversations, and removes it from keys; pending webhooks
+     * stay in the outbox. Refused while calls of the business run.
      */
     readonly remove: (userId: string, id: string) => Effect.Effect<void, Refused | DatabaseUnavailable>
     readonly regions: Effect.Effect<ReadonlyArray<Region>, DatabaseUnavailable>
@@ -65,7 +65,7 @@ const show = (row: Row): Business => ({
   createdAt: row.created_at,
 })
 
-/** Also for somebody else's: what exists is nobody's business. */
+/** Also for another user's business, so that its existence is not revealed. */
 export const noSuchBusiness = (): Refused => refuse("not_found", "BUSINESS_NOT_FOUND", "no such business")
 
 /** Fails for a name that is empty or too long. */
@@ -83,7 +83,7 @@ export const layer: Layer.Layer<Businesses, never, SqlClient.SqlClient | Audit |
 
     const remove = Effect.fnUntraced(function* (userId: string, id: string) {
       const now = yield* Clock.currentTimeMillis
-      // No call can start between the look and the deletion.
+      // No call can start between the check and the deletion.
       yield* lockUser(userId)
       const [running] = yield* sql<{ n: number }>`
         SELECT (SELECT count(*) FROM web_sessions WHERE business_id = ${id} AND ended_at IS NULL AND open_until > ${now})

@@ -1,7 +1,7 @@
 /**
- * Simulated telephone calls, so that clients can be built against them: nobody's telephone rings. Each is queued, rings, is
- * answered and completes at times that are fixed when it starts, so its state is a matter of the clock alone: nothing has to
- * run for it, and a restart changes nothing. While it is not over it counts against the account's limit.
+ * Simulated telephone calls for building clients; no telephone rings. Each is queued, rings, is answered and completes at times
+ * that are fixed when it starts, so its state follows from the clock alone: no process runs it, and a restart changes nothing.
+ * It counts against the account's limit until it completes.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -12,7 +12,7 @@ import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Business, type ConcurrencyLimitReached, type Refused, refuse } from "./model.ts"
 
-/** How long after its start a call rings, is answered, and is over, in milliseconds. */
+/** How long after its start a call rings, is answered, and completes, in milliseconds. */
 export const RINGS_MILLIS = 1_000
 export const ANSWERS_MILLIS = 4_000
 export const COMPLETES_MILLIS = 24_000
@@ -82,11 +82,11 @@ const showAt =
     endedAt: now < row.completes_at ? null : row.completes_at,
   })
 
-/** What is said in a call, and how long after its answer, in milliseconds. */
+/** The script of a call; times are relative to the answer, in milliseconds. */
 const SCRIPT: ReadonlyArray<Turn> = [
   { at: 0, role: "agent", text: "Hello. This is a simulated call." },
   { at: 5_000, role: "caller", text: "Hello. Who is speaking?" },
-  { at: 9_000, role: "agent", text: "The platform's built-in agent. Nobody's telephone rang." },
+  { at: 9_000, role: "agent", text: "The platform's built-in agent. No telephone rang." },
   { at: 15_000, role: "caller", text: "Good to know. Goodbye." },
   { at: 18_000, role: "agent", text: "Goodbye." },
 ]
@@ -148,7 +148,7 @@ export const layer: Layer.Layer<Calls, never, SqlClient.SqlClient | Conversation
           at: "created_at",
           where: [sql`business_id = ${businessId}`],
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM calls WHERE ${where} ${order}`,
-          placeOf: ({ created_at, id }) => ({ at: created_at, id }),
+          positionOf: ({ created_at, id }) => ({ at: created_at, id }),
           show: showAt(now),
         })
       }, orUnavailable),

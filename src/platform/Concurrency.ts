@@ -1,18 +1,18 @@
 /**
- * The account's limit of calls that run at once, web sessions and telephone calls together. Exact, also when several processes
- * start at the same instant on one database: whoever starts holds the user's row until the start is written down.
+ * The account's limit of concurrent calls, web sessions and telephone calls together. Exact even when several processes start
+ * calls on one database at the same time: a start locks the user's row until its transaction ends.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ConcurrencyLimitReached, refuse } from "./model.ts"
 
 /**
- * Waits until nobody else starts, ends or deletes for this user in a transaction that took this lock, and gives the user's limit.
- * Only within a transaction; on SQLite that holds the write lock anyway.
+ * Waits for other transactions of this user that hold this lock (starts, ends, deletions), takes it, and returns the user's limit.
+ * Only within a transaction; on SQLite that already holds the write lock.
  */
 export const lockUser = Effect.fnUntraced(function* (userId: string) {
   const sql = yield* SqlClient.SqlClient
-  // Against each other, but not against those who only refer to the user (foreign keys take KEY SHARE).
+  // Conflicts with itself, but not with rows that reference the user (foreign keys take KEY SHARE).
   const lock = sql.onDialectOrElse({ pg: () => sql`FOR NO KEY UPDATE`, orElse: () => sql.literal("") })
   const [user] = yield* sql<{ call_concurrency: number }>`
     SELECT call_concurrency FROM users WHERE id = ${userId} ${lock}`
@@ -20,8 +20,8 @@ export const lockUser = Effect.fnUntraced(function* (userId: string) {
   return user.call_concurrency
 })
 
-/** How many calls of a user run. A session that nobody opened in time, or that nobody is heard of, does not. */
-export const runningOf = Effect.fnUntraced(function* (userId: string) {
+/** The number of running calls of a user, without sessions that were not opened in time or whose process has died. */
+export const countRunning = Effect.fnUntraced(function* (userId: string) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
   const [row] = yield* sql<{ running: number }>`
@@ -31,8 +31,8 @@ export const runningOf = Effect.fnUntraced(function* (userId: string) {
   return row?.running ?? 0
 })
 
-/** Fails when the user has no call left; else the caller may write one more down, in the same transaction. */
+/** Fails when the user is at the limit; otherwise the caller may insert one more call in the same transaction. */
 export const claimCall = Effect.fnUntraced(function* (userId: string) {
   const limit = yield* lockUser(userId)
-  if ((yield* runningOf(userId)) >= limit) return yield* new ConcurrencyLimitReached({ limit })
+  if ((yield* countRunning(userId)) >= limit) return yield* new ConcurrencyLimitReached({ limit })
 })

@@ -1,23 +1,23 @@
-/** What was said, turn by turn: in web sessions as they happen, in simulated calls as it comes to pass. */
+/** Conversations with their turns: of web sessions, written as they happen, and of simulated calls, written in advance. */
 import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Refused, refuse } from "./model.ts"
 
-/** The most turns of one conversation that are kept, and the longest text of one: what a caller sends is bounded. */
+/** Limits of turns per conversation and of the length of a turn's text, since callers send them. */
 export const MAX_TURNS = 1_000
 export const MAX_TURN_TEXT = 4_000
 
 export type ConversationKind = "web" | "call"
 export type Role = "agent" | "caller"
 
-export interface Said {
+export interface Utterance {
   readonly role: Role
   readonly text: string
 }
 
-export interface Turn extends Said {
+export interface Turn extends Utterance {
   readonly at: number
 }
 
@@ -29,14 +29,14 @@ export interface Conversation {
   readonly sourceId: string
   readonly clientIdentifier: string | null
   readonly startedAt: number
-  /** null while it goes on */
+  /** null while it runs */
   readonly endedAt: number | null
 }
 
 export interface ConversationFilter {
   readonly kind?: ConversationKind | undefined
   readonly clientIdentifier?: string | undefined
-  /** of these businesses only; none when empty */
+  /** only of these businesses; an empty list matches none */
   readonly businessIds?: ReadonlyArray<string> | undefined
   /** started at or after this */
   readonly from?: number | undefined
@@ -47,16 +47,16 @@ export interface ConversationFilter {
 export class Conversations extends Context.Service<
   Conversations,
   {
-    /** Begins one; within the transaction that joins its session or starts its call. */
+    /** Starts a conversation, within the transaction that joins its session or starts its call. */
     readonly begin: (
       userId: string,
       conversation: Conversation,
       turns?: ReadonlyArray<Turn>,
     ) => Effect.Effect<void, SqlError.SqlError>
-    /** Ends one at this time; within the transaction that ends its session. */
+    /** Ends a conversation, within the transaction that ends its session. */
     readonly end: (id: string, at: number) => Effect.Effect<void, SqlError.SqlError>
-    /** Adds turns, each cut to its longest length; none of those beyond `MAX_TURNS`. */
-    readonly say: (id: string, said: ReadonlyArray<Said>) => Effect.Effect<void, DatabaseUnavailable>
+    /** Adds turns, each cut to `MAX_TURN_TEXT`; drops those beyond `MAX_TURNS`. */
+    readonly addTurns: (id: string, said: ReadonlyArray<Utterance>) => Effect.Effect<void, DatabaseUnavailable>
     /** Of a business, newest first. */
     readonly list: (
       businessId: string,
@@ -73,7 +73,7 @@ export class Conversations extends Context.Service<
       request: PageRequest,
       filter: ConversationFilter,
     ) => Effect.Effect<Page<Conversation>, Refused | DatabaseUnavailable>
-    /** How many conversations of a user, and for how many seconds together; those that go on count until now. */
+    /** The number of conversations of a user and their total seconds; running ones count until now. */
     readonly usageCount: (
       userId: string,
       filter: ConversationFilter,
@@ -92,7 +92,7 @@ interface Row {
   readonly ended_at: number | null
 }
 
-/** What a simulated call will do is written down already, and seen when it has come to pass. */
+/** A simulated call is stored in advance; what lies in the future is not shown. */
 const showAt =
   (now: number) =>
   (row: Row): Conversation => ({
@@ -130,15 +130,15 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
         at: "started_at",
         where: [sql`${sql(column)} = ${owner}`, ...conditions(filter, now)],
         rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM conversations WHERE ${where} ${order}`,
-        placeOf: ({ id, started_at }) => ({ at: started_at, id }),
+        positionOf: ({ id, started_at }) => ({ at: started_at, id }),
         show: showAt(now),
       })
     }, orUnavailable)
 
-    const say = Effect.fnUntraced(function* (id: string, said: ReadonlyArray<Said>) {
+    const say = Effect.fnUntraced(function* (id: string, said: ReadonlyArray<Utterance>) {
       const now = yield* Clock.currentTimeMillis
-      // Turns of one conversation come from one socket, one after the other: positions do not collide and have no gap. The
-      // last one is found by the primary key, however many there are.
+      // Turns of one conversation come from one socket, sequentially: positions have no collision and no gap. The last one is
+      // found by the primary key, so its cost does not depend on their number.
       const [last] = yield* sql<{ position: number }>`
         SELECT position FROM turns WHERE conversation_id = ${id} ORDER BY position DESC LIMIT 1`
       const next = last === undefined ? 0 : last.position + 1
@@ -153,7 +153,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
     }, orUnavailable)
 
     return Conversations.of({
-      say,
+      addTurns: say,
 
       begin: Effect.fnUntraced(function* (userId, conversation, turns = []) {
         const row: Row = {

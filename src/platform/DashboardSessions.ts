@@ -1,7 +1,7 @@
 /**
- * Who is signed in to the dashboard. A session is a random token that only the browser holds: the database has its digest.
- * It ends when its user signs out, ends it from elsewhere, changes the password or is disabled, and at the latest after
- * `SESSION_LIFETIME_MILLIS`. Where it was begun is kept as long as it is.
+ * Sign-in sessions of the dashboard. A session is a random token that only the browser has; the database stores its digest. It
+ * ends when its user signs out, ends it from another browser, changes the password or is disabled, and after
+ * `SESSION_LIFETIME_MILLIS`. Address and browser of the sign-in are deleted with it.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
@@ -15,26 +15,26 @@ import { type Refused, refuse } from "./model.ts"
 export const SESSION_LIFETIME_MILLIS = 12 * 60 * 60_000
 const TOKEN_BYTES = 32
 
-/** The most of what a browser says of itself that is kept, in characters. */
+/** The stored `User-Agent` is cut to this many characters. */
 const MAX_USER_AGENT = 256
-/** last used is exact to this, in milliseconds */
-const MARKED_MILLIS = 60_000
+/** how precise `lastUsedAt` is, in milliseconds */
+const LAST_USED_PRECISION_MILLIS = 60_000
 
-/** Whose session it is, and which. */
+/** The user of a session, and its id. */
 export interface SignedInUser {
   readonly id: string
   readonly name: string
   readonly email: string
-  /** the id of the session, which opens nothing */
+  /** the id of the session, which is not a credential */
   readonly signInId: string
 }
 
-/** A session as its user is shown it; times in milliseconds since 1970. */
+/** A session as shown to its user; times in milliseconds since 1970. */
 export interface SignInEntry {
   readonly id: string
-  /** where it was begun from; empty when not known */
+  /** the client's address at sign-in; empty when unknown */
   readonly address: string
-  /** what the browser said of itself; empty when nothing */
+  /** the browser's `User-Agent`; may be empty */
   readonly userAgent: string
   readonly createdAt: number
   /** to the minute */
@@ -43,7 +43,7 @@ export interface SignInEntry {
 
 export interface NewSession {
   readonly userId: string
-  /** the user's when the password was proved: a session of an older one is over from its start */
+  /** the user's epoch when the password was checked; a session with an older epoch is invalid */
   readonly epoch: number
   readonly address: string
   readonly userAgent: string
@@ -52,17 +52,17 @@ export interface NewSession {
 export class DashboardSessions extends Context.Service<
   DashboardSessions,
   {
-    /** A new session of a user who proved to be one: its token. */
+    /** Creates a session of an authenticated user and returns its token. */
     readonly begin: (session: NewSession) => Effect.Effect<Redacted.Redacted<string>, DatabaseUnavailable>
-    /** Whose session this is; undefined when it is none, over, or its user disabled. Notes that it is used. */
+    /** The user of a session; undefined when the token is invalid, the session has ended, or the user is disabled. Updates `lastUsedAt`. */
     readonly find: (token: Redacted.Redacted<string>) => Effect.Effect<SignedInUser | undefined, DatabaseUnavailable>
-    /** Ends a session; does nothing for one that is none. */
+    /** Ends a session; does nothing for an invalid token. */
     readonly end: (token: Redacted.Redacted<string>) => Effect.Effect<void, DatabaseUnavailable>
-    /** The sessions of a user that are not over, newest first. */
+    /** The open sessions of a user, newest first. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<SignInEntry>, DatabaseUnavailable>
     /** Ends one session of a user by its id. */
     readonly endOne: (userId: string, id: string) => Effect.Effect<void, Refused | DatabaseUnavailable>
-    /** Ends all sessions of a user but one; answers how many there were. */
+    /** Ends all sessions of a user except one; returns how many it ended. */
     readonly endOthers: (userId: string, kept: string) => Effect.Effect<number, DatabaseUnavailable>
   }
 >()("voicegate/platform/DashboardSessions") {}
@@ -136,10 +136,10 @@ export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient | 
           FROM dashboard_sessions s JOIN users u ON u.id = s.user_id AND u.sign_in_epoch = s.epoch
           WHERE s.digest = ${digest(token)} AND s.expires_at > ${now} AND u.disabled = 0`
         if (row === undefined) return undefined
-        if (row.last_used_at <= now - MARKED_MILLIS) {
-          // Only a note.
+        if (row.last_used_at <= now - LAST_USED_PRECISION_MILLIS) {
+          // Informational: a failure is ignored.
           yield* Effect.ignore(sql`UPDATE dashboard_sessions SET last_used_at = ${now}
-            WHERE digest = ${digest(token)} AND last_used_at <= ${now - MARKED_MILLIS}`)
+            WHERE digest = ${digest(token)} AND last_used_at <= ${now - LAST_USED_PRECISION_MILLIS}`)
         }
         return { id: row.id, name: row.name, email: row.email ?? "", signInId: row.session_id }
       }, orUnavailable),
@@ -162,7 +162,7 @@ export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient | 
           const [row] =
             yield* sql<Row>`DELETE FROM dashboard_sessions WHERE user_id = ${userId} AND id = ${id} RETURNING *`
           if (row === undefined)
-            return yield* refuse("not_found", "SIGN_IN_NOT_FOUND", "this sign-in has ended already")
+            return yield* refuse("not_found", "SIGN_IN_NOT_FOUND", "this sign-in has already ended")
           yield* audit.record(userId, "user.sign_in_ended", id, where(row))
         },
         sql.withTransaction,

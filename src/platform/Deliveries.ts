@@ -1,4 +1,4 @@
-/** Webhook deliveries as their user sees them, in all businesses, and sending one again. The outbox itself is `Webhooks.ts`. */
+/** A user's webhook deliveries in all businesses, and resending one. The outbox itself is `Webhooks.ts`. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
@@ -13,9 +13,9 @@ export interface ShownDelivery {
   readonly webSessionId: string
   readonly state: DeliveryState
   readonly attempts: number
-  /** null when no try is to come */
+  /** null when no attempt is scheduled */
   readonly nextAttemptAt: number | null
-  /** `HTTP 503`, `no answer`; null before the first try */
+  /** `HTTP 503`, `no answer`; null before the first attempt */
   readonly lastOutcome: string | null
   readonly createdAt: number
   readonly settledAt: number | null
@@ -36,8 +36,8 @@ export class Deliveries extends Context.Service<
       filter: DeliveryFilter,
     ) => Effect.Effect<Page<ShownDelivery>, Refused | DatabaseUnavailable>
     /**
-     * Makes a message due at once. One that was given up gets one more try; what was delivered is not sent twice on purpose.
-     * A try that is under way at this moment may still be repeated: receivers are idempotent.
+     * Makes a message due now. One that was given up gets one more attempt; a delivered one is refused. An attempt in flight may
+     * be duplicated: receivers must be idempotent.
      */
     readonly sendAgain: (userId: string, id: string) => Effect.Effect<ShownDelivery, Refused | DatabaseUnavailable>
   }
@@ -84,7 +84,7 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Webhook
             ...(filter.state === undefined ? [] : [sql`state = ${filter.state}`]),
           ],
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM webhook_deliveries WHERE ${where} ${order}`,
-          placeOf: ({ created_at, id }) => ({ at: created_at, id }),
+          positionOf: ({ created_at, id }) => ({ at: created_at, id }),
           show,
         })
       }, orUnavailable),
@@ -101,7 +101,7 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Webhook
         const found = yield* sql`SELECT 1 AS found FROM webhook_deliveries WHERE id = ${id} AND user_id = ${userId}`
         return yield* found.length === 0
           ? refuse("not_found", "DELIVERY_NOT_FOUND", "no such delivery")
-          : refuse("conflict", "DELIVERED_ALREADY", "this message was delivered already")
+          : refuse("conflict", "DELIVERED_ALREADY", "this message has already been delivered")
       }, orUnavailable),
     })
   }),

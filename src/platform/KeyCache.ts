@@ -1,16 +1,16 @@
 /**
- * What this process knows of proved keys, so that the path of every request asks the database for a key once in a while only.
- * Whatever takes power from a key here is felt here at once; what another process did, within `FRESH_MILLIS`.
+ * A cache of valid keys, so that most requests need no database query for their key. Changes made by this process take effect at
+ * once, those of other processes within `FRESH_MILLIS`.
  */
 import { Context, Effect, Layer } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
 import type { Principal } from "./model.ts"
 
-/** How old an answer of the database may be, in milliseconds: a key revoked elsewhere is refused within 30 s. */
+/** The maximum age of a cached key, in milliseconds; a key revoked by another process is refused within 30 s. */
 export const FRESH_MILLIS = 20_000
-const KEPT_KEYS = 10_000
+const MAX_KEYS = 10_000
 
-interface Known {
+interface CachedKey {
   readonly principal: Principal
   readonly askedAt: number
   readonly generation: number
@@ -19,25 +19,25 @@ interface Known {
 export class KeyCache extends Context.Service<
   KeyCache,
   {
-    /** The key of a digest, while the answer is fresh. */
+    /** The key of a digest, while its entry is fresh. */
     readonly fresh: (digest: string, now: number) => Principal | undefined
-    /** Whether the digest was that of a good key when it was last asked for. */
+    /** Whether the digest was a valid key at its last lookup. */
     readonly known: (digest: string) => boolean
-    /** Begins to ask the database: what it answers may be kept unless the cache was cleared meanwhile. */
-    readonly asking: () => { readonly keep: (digest: string, principal: Principal, now: number) => void }
+    /** Starts a database lookup; its result is stored unless the cache was cleared in between. */
+    readonly startLookup: () => { readonly store: (digest: string, principal: Principal, now: number) => void }
     readonly forget: (digest: string) => void
-    /** Whether to write down that the key is used: true at most once a minute. */
-    readonly toBeMarked: (keyId: string, now: number) => boolean
-    /** Nothing is fresh any more; which keys were good is known on, so that they do not wait behind wrong ones of their address. */
+    /** Whether to record that the key is used: true at most once a minute. */
+    readonly shouldMarkUsed: (keyId: string, now: number) => boolean
+    /** Makes every entry stale. `known` stays true for valid keys, so that they do not wait behind wrong keys of their address. */
     readonly clear: Effect.Effect<void>
   }
 >()("voicegate/platform/KeyCache") {}
 
-const MARKED_MILLIS = 60_000
+const LAST_USED_PRECISION_MILLIS = 60_000
 
 export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
-  const known = boundedCache<Known>(KEPT_KEYS)
-  const marked = boundedCache<number>(KEPT_KEYS)
+  const known = boundedCache<CachedKey>(MAX_KEYS)
+  const markedAt = boundedCache<number>(MAX_KEYS)
   let generation = 0
   return KeyCache.of({
     fresh: (digest, now) => {
@@ -45,21 +45,21 @@ export const layer: Layer.Layer<KeyCache> = Layer.sync(KeyCache, () => {
       return entry?.generation === generation && now - entry.askedAt < FRESH_MILLIS ? entry.principal : undefined
     },
     known: (digest) => known.has(digest),
-    asking: () => {
-      const began = generation
+    startLookup: () => {
+      const startGeneration = generation
       return {
-        keep: (digest, principal, now) => {
-          if (began === generation) known.set(digest, { principal, askedAt: now, generation })
+        store: (digest, principal, now) => {
+          if (startGeneration === generation) known.set(digest, { principal, askedAt: now, generation })
         },
       }
     },
     forget: (digest) => {
       known.delete(digest)
     },
-    toBeMarked: (keyId, now) => {
-      const last = marked.get(keyId)
-      if (last !== undefined && now - last < MARKED_MILLIS) return false
-      marked.set(keyId, now)
+    shouldMarkUsed: (keyId, now) => {
+      const last = markedAt.get(keyId)
+      if (last !== undefined && now - last < LAST_USED_PRECISION_MILLIS) return false
+      markedAt.set(keyId, now)
       return true
     },
     clear: Effect.sync(() => {

@@ -1,6 +1,6 @@
 /**
- * The secret of an API key: `vgp_`, 256 random bits in base62, and a CRC32 of what precedes it, so a typo is refused
- * before any lookup and secret scanners can match it. Only its SHA-256 digest and a display form are ever kept.
+ * The secret of an API key: `vgp_`, 256 random bits in base62, and a CRC32 of both, so that a typo is refused before any lookup
+ * and secret scanners can match it. Only its SHA-256 digest and a display form are stored.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -22,7 +22,7 @@ const base62 = (value: bigint, length: number): string => {
 
 const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM_LENGTH)
 
-/** A new secret, to be shown exactly once. */
+/** Creates a secret, to be shown exactly once. */
 export const mintSecret = (): Redacted.Redacted<string> => {
   const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString("hex")}`)
   const body = PREFIX + base62(random, RANDOM_LENGTH)
@@ -33,10 +33,10 @@ export const mintSecret = (): Redacted.Redacted<string> => {
 export const hasSecretForm = (text: string): boolean =>
   FORM.test(text) && text.slice(-CHECKSUM_LENGTH) === checksum(text.slice(0, -CHECKSUM_LENGTH))
 
-/** SHA-256 of a secret, in hexadecimal: a slow hash is for secrets that can be guessed. */
+/** SHA-256 of a secret, in hexadecimal. A slow hash is needed only for secrets that can be guessed. */
 export const digestSecret = (secret: string): string => createHash("sha256").update(secret).digest("hex")
 
-/** Whether two digests are equal, in a time that does not depend on where they differ. */
+/** Compares two digests in constant time. */
 export const sameDigest = (left: string, right: string): boolean => {
   const a = Buffer.from(left)
   const b = Buffer.from(right)

@@ -1,17 +1,17 @@
 /**
- * A mark that a browser keeps when somebody has signed in with it: it proves that this browser knew the password of this account
- * once. It opens nothing. A browser with it is not slowed by what others guess behind the same address (OWASP, Slow Down Online
- * Guessing Attacks with Device Cookies). It is a MAC under the digest of the password, so it ends when the password is changed.
+ * A device cookie, set when a user signs in: it proves that this browser knew the account's password once. It grants no access,
+ * but a browser with it is not slowed by other clients' guesses from the same address (OWASP, Slow Down Online Guessing Attacks
+ * with Device Cookies). It is a MAC keyed with the password's digest, so it becomes invalid when the password changes.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { Redacted } from "effect"
 import { sameDigest } from "./KeySecret.ts"
 
-/** How long a browser keeps it, in milliseconds: half a year. */
+/** The cookie's lifetime, in milliseconds: half a year. */
 export const KNOWN_MILLIS = 183 * 24 * 60 * 60_000
 const NONCE_BYTES = 12
 
-/** Of whom it is a mark. */
+/** The account that a mark belongs to. */
 export interface Known {
   readonly userId: string
   readonly passwordHash: Redacted.Redacted<string>

@@ -1,14 +1,14 @@
-/** The sessions whose WebSockets this process holds: it says for them that they go on, and closes those that are over. */
+/** The sessions whose WebSockets are in this process: renews them in the database, and reports those that have ended there. */
 import { Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { WebSessions } from "./WebSessions.ts"
 
-/** How often sessions are renewed, in milliseconds: twice may fail before one ends. */
+/** How often sessions are renewed, in milliseconds; two renewals may fail before a session ends. */
 export const RENEW_MILLIS = 20_000
 
 export class LiveSessions extends Context.Service<
   LiveSessions,
   {
-    /** Holds a session for the life of the scope; the effect inside returns when the session is over meanwhile. */
+    /** Renews a session until the scope closes; the returned effect completes when the session ends before that. */
     readonly hold: (webSessionId: string) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
   }
 >()("voicegate/platform/LiveSessions") {}
@@ -23,12 +23,12 @@ export const layer: Layer.Layer<LiveSessions, never, WebSessions> = Layer.effect
       const held = [...live]
       if (held.length === 0) return
       const alive = yield* sessions.renew(held.map(([id]) => id))
-      for (const [id, over] of held) {
-        if (!alive.has(id)) yield* Deferred.succeed(over, undefined)
+      for (const [id, ended] of held) {
+        if (!alive.has(id)) yield* Deferred.succeed(ended, undefined)
       }
     })
     yield* renew.pipe(
-      // A database that is away is waited for.
+      // Tries again when the database is unavailable.
       Effect.ignore,
       Effect.delay(RENEW_MILLIS),
       Effect.forever,
@@ -37,12 +37,12 @@ export const layer: Layer.Layer<LiveSessions, never, WebSessions> = Layer.effect
 
     return LiveSessions.of({
       hold: Effect.fnUntraced(function* (webSessionId) {
-        const over = yield* Deferred.make<void>()
+        const ended = yield* Deferred.make<void>()
         yield* Effect.acquireRelease(
-          Effect.sync(() => live.set(webSessionId, over)),
+          Effect.sync(() => live.set(webSessionId, ended)),
           () => Effect.sync(() => live.delete(webSessionId)),
         )
-        return Deferred.await(over)
+        return Deferred.await(ended)
       }),
     })
   }),

@@ -1,6 +1,6 @@
 /**
- * Proves that somebody knows the password of an account. Checks are paced (`Pace.ts`): wrong ones are slowed by address, and the
- * right one works from every address, after the stated wait from one that guessed.
+ * Checks passwords of accounts. Checks are throttled (`PasswordThrottle.ts`): wrong passwords delay further checks from the same
+ * address. The right password works from every address, after that delay.
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
@@ -8,44 +8,44 @@ import { limitKey, networkKey } from "../ip-intel/address.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
 import { isMarkOf } from "./KnownBrowser.ts"
 import { type Refused, refuse } from "./model.ts"
-import { type Busy, type Guest, makePace } from "./Pace.ts"
 import { verifyPassword } from "./Passwords.ts"
+import { type Busy, type CheckSource, makePasswordThrottle } from "./PasswordThrottle.ts"
 import { type Account, Users } from "./Users.ts"
 
-/** Log lines about wrong passwords of one address in a minute. */
+/** Limit of log lines about wrong passwords per address and minute. */
 const LINES_PER_MINUTE = 10
 
-/** Where a password comes from. */
+/** The client that sends a password. */
 export interface Origin {
-  /** empty when not known */
+  /** empty when unknown */
   readonly address: string
-  /** the mark of the browser (`KnownBrowser`), if it has one */
+  /** the browser's mark (`KnownBrowser`), if any */
   readonly mark?: string | undefined
 }
 
-/** An account whose password was proved. */
-export interface Proved extends Account {
+/** An account whose password was verified. */
+export interface ProvedAccount extends Account {
   readonly passwordHash: Redacted.Redacted<string>
 }
 
 export class PasswordProof extends Context.Service<
   PasswordProof,
   {
-    /** Who signs in; one answer, and one duration of the check, for every wrong pair. */
+    /** Verifies e-mail address and password; every wrong pair gets the same failure after the same time. */
     readonly signIn: (
       email: string,
       password: Redacted.Redacted<string>,
       from: Origin,
-    ) => Effect.Effect<Proved, Refused | Busy | DatabaseUnavailable>
-    /** Whether somebody who is signed in knows the password. */
+    ) => Effect.Effect<ProvedAccount, Refused | Busy | DatabaseUnavailable>
+    /** Verifies the password of a user who is already signed in. */
     readonly confirm: (
       email: string,
       password: Redacted.Redacted<string>,
-    ) => Effect.Effect<Proved, Refused | Busy | DatabaseUnavailable>
+    ) => Effect.Effect<ProvedAccount, Refused | Busy | DatabaseUnavailable>
   }
 >()("voicegate/platform/PasswordProof") {}
 
-const guestOf = (account: Account | undefined, { address, mark }: Origin): Guest => {
+const sourceOf = (account: Account | undefined, { address, mark }: Origin): CheckSource => {
   if (account !== undefined && account.passwordHash !== null) {
     const { passwordHash, user } = account
     if (isMarkOf({ userId: user.id, passwordHash }, mark)) {
@@ -60,7 +60,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
   PasswordProof,
   Effect.gen(function* () {
     const users = yield* Users
-    const pace = makePace()
+    const throttle = makePasswordThrottle()
     const logged = boundedCache<{ readonly endsAt: number; lines: number }>(10_000)
 
     const logWrong = Effect.fnUntraced(function* (address: string) {
@@ -74,11 +74,11 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
     const matches = Effect.fnUntraced(function* (
       account: Account | undefined,
       password: Redacted.Redacted<string>,
-      guest: Guest,
+      source: CheckSource,
     ) {
       const hash = account?.passwordHash ?? undefined
-      const right = yield* pace.check(
-        guest,
+      const right = yield* throttle.check(
+        source,
         Effect.map(verifyPassword(password, hash && Redacted.value(hash)), (same) => same && hash !== undefined),
       )
       return right && account !== undefined && hash !== undefined ? { ...account, passwordHash: hash } : undefined
@@ -87,7 +87,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
     return PasswordProof.of({
       signIn: Effect.fnUntraced(function* (email, password, from) {
         const account = yield* users.account(email)
-        const proved = yield* matches(account, password, guestOf(account, from))
+        const proved = yield* matches(account, password, sourceOf(account, from))
         if (proved === undefined) {
           yield* logWrong(from.address)
           return yield* refuse("unauthenticated", "SIGN_IN_FAILED", "the e-mail address or the password is wrong")
@@ -99,7 +99,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
         const account = yield* users.account(email)
         const name = `confirming ${account?.user.id ?? ""}`
         const proved = yield* matches(account, password, { lane: name, network: name, known: true })
-        return proved ?? (yield* refuse("invalid", "PASSWORD_WRONG", "the current password is not right"))
+        return proved ?? (yield* refuse("invalid", "PASSWORD_WRONG", "the current password is wrong"))
       }),
     })
   }),

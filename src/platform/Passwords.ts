@@ -1,6 +1,6 @@
 /**
- * Passwords as scrypt digests. Cost as the OWASP cheat sheet on password storage gives it for 32 MiB (N 2^15, r 8, p 3), kept
- * with each digest, so it can be raised later. A check takes as long for a user who does not exist.
+ * Passwords as scrypt digests. The cost is that of the OWASP cheat sheet on password storage for 32 MiB (N 2^15, r 8, p 3). It is
+ * stored with each digest, so it can be raised later. A check takes equally long for a user who does not exist.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto"
 import { Effect, Redacted } from "effect"
@@ -8,15 +8,15 @@ import { Effect, Redacted } from "effect"
 const COST = { N: 2 ** 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const DIGEST_BYTES = 32
-/** The shortest password taken, in characters (NIST SP 800-63B-4 for a sole factor: 15; with guesses slowed 12 does). */
+/** The minimum length of a password, in characters (NIST SP 800-63B-4: 15 for a sole factor; 12 suffices with throttled guesses). */
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 256
 
-/** Not interruptible: once begun it takes its core to the end, and whoever bounds it must see that. */
+/** Not interruptible: a started derivation uses its core to the end, so limits must count it until then. */
 const derive = (password: Redacted.Redacted<string>, salt: Buffer, { N, r, p }: typeof COST): Effect.Effect<Buffer> =>
   Effect.callback<Buffer>((resume) => {
     const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
-    // The same characters typed on different systems are the same password.
+    // Different systems may encode the same characters differently.
     scrypt(Redacted.value(password).normalize("NFKC"), salt, DIGEST_BYTES, options, (error, digest) => {
       resume(error === null ? Effect.succeed(digest) : Effect.die(error))
     })
@@ -33,7 +33,7 @@ export const hashPassword = (password: Redacted.Redacted<string>): Effect.Effect
 
 const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/
 
-/** Whether a password is the one that was hashed; without a hash it never is, and takes as long to say so. */
+/** Whether a password matches the hash; without a hash it is false after the same time. */
 export const verifyPassword = Effect.fnUntraced(function* (
   password: Redacted.Redacted<string>,
   hash: string | null | undefined,

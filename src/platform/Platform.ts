@@ -1,9 +1,9 @@
 /**
- * The platform's side of the contract on one HTTP server: the API below `/api/v1`, its description at `/openapi.json` and
- * `/docs`, the dashboard at `/`, and the sessions' WebSockets. It knows the gate only through the wire. Closing the layer's
- * scope ends what is open.
+ * The local platform on one HTTP server: the API below `/api/v1`, its documentation at `/openapi.json` and `/docs`, the dashboard
+ * at `/`, and the sessions' WebSockets. It communicates with the gate only over the wire. Closing the layer's scope ends open
+ * sessions.
  *
- * Several may run on one PostgreSQL: what must be exact is decided by the database.
+ * Several processes may share one PostgreSQL: the database decides what must be exact.
  */
 import { fileURLToPath } from "node:url"
 import { ByteSize, Context, Effect, Layer, Redacted } from "effect"
@@ -36,31 +36,31 @@ const MAX_BODY_BYTES = 512 * 1024
 export interface Options {
   /** `sqlite:<file>`, `sqlite::memory:` (when absent), or `postgres://…` */
   readonly database?: Redacted.Redacted<string>
-  /** what secrets in the database are sealed with: 32 bytes in base64; a new one when absent, for a database in memory */
+  /** the key that encrypts secrets in the database: 32 bytes in base64; by default a new one, for a database in memory */
   readonly vaultKey?: Redacted.Redacted<string>
-  /** the address to listen on; 127.0.0.1 when absent */
+  /** the address to listen on; 127.0.0.1 by default */
   readonly host?: string
-  /** 0 (when absent) for a free one */
+  /** 0 (the default) is any free port */
   readonly port?: number
   /**
-   * where browsers reach the sessions' WebSockets, such as `wss://calls.example`; the bound address when absent. With `wss:`
-   * the dashboard's cookie is Secure too, else when a trusted proxy says that the request came over https
+   * where browsers reach the sessions' WebSockets, such as `wss://calls.example`; by default the bound address. With `wss:` the
+   * dashboard's cookie is Secure; otherwise it is when a trusted proxy reports that the request came over https
    */
   readonly publicWebSocketOrigin?: string
-  /** whether webhooks may go to private networks; no when absent */
+  /** whether webhooks may go to private networks; false by default */
   readonly privateWebhooks?: boolean
-  /** the directory of the dashboard's built page; the one beside this code when absent */
+  /** the directory of the dashboard's built page; by default the one beside this code */
   readonly dashboardPage?: string
-  /** how long nothing may be said in a session before it ends, in seconds; `DEFAULT_IDLE_SECONDS` when absent, 0 is for ever */
+  /** how long a caller may be silent before the session ends, in seconds; `DEFAULT_IDLE_SECONDS` by default, 0 is no limit */
   readonly idleSeconds?: number
-  /** `DEFAULT_LIMITS` when absent */
+  /** `DEFAULT_LIMITS` by default */
   readonly limits?: Access.Limits
   /**
-   * the names that a request's `Host` may have, without port, or `*`; when absent those of this machine where it listens on
-   * loopback and trusts no proxy, else any
+   * the names that a request's `Host` may have, without port, or `*`; by default those of this machine when it listens on
+   * loopback and trusts no proxy, else any name
    */
   readonly allowedHosts?: ReadonlyArray<string>
-  /** the proxies whose X-Forwarded-For is believed; none when absent */
+  /** the proxies whose X-Forwarded-For is trusted; none by default */
   readonly trustedProxies?: ReadonlyArray<IpNetwork.IpNetwork>
 }
 
@@ -69,7 +69,7 @@ export class Platform extends Context.Service<
   {
     /** `http://host:port`, without a slash */
     readonly origin: string
-    /** what a client is configured with; ends in `/api/v1/` */
+    /** the base URL for clients; ends in `/api/v1/` */
     readonly baseUrl: string
   }
 >()("voicegate/platform/Platform") {}
@@ -82,8 +82,8 @@ export type StartError =
   | VaultKeyInvalid
 
 /**
- * The names that `Host` may have; undefined is any. On loopback without a proxy all callers are programs of this machine, which
- * call it by its own names.
+ * The allowed names in `Host`; undefined allows any. On loopback without a proxy all callers are programs on this machine, which
+ * use its own names.
  */
 const hostsOf = (
   host: string,
@@ -97,10 +97,10 @@ const hostsOf = (
   return reached === undefined ? names : [...names, reached]
 }
 
-/** The running platform, and its services, by which users, businesses and keys are made. */
+/** The running platform, with its services for creating users, businesses and keys. */
 export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Services, StartError> => {
   const origin = Effect.map(HttpServer.HttpServer, ({ address }) =>
-    // Listening everywhere is no address to call: what it can be reached at from here is.
+    // A wildcard address cannot be called, so this machine's loopback address replaces it.
     HttpServer.formatAddress(address).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"),
   )
   const webSocketOrigin = Effect.map(origin, (http) => options.publicWebSocketOrigin ?? http.replace(/^http/, "ws"))
@@ -127,7 +127,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
     privateWebhooks,
   })
   const background = Layer.mergeAll(Services.sweeping, deliver.pipe(Layer.provide(client(privateWebhooks))))
-  // The state stands outside of `serve`, which builds its routes anew.
+  // The state is outside of `serve`, which would build it again with its routes.
   const state = Layer.mergeAll(Access.layer(options.limits ?? DEFAULT_LIMITS), LiveSessions.layer, background)
   return HttpRouter.serve(
     Layer.mergeAll(
@@ -147,7 +147,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
         ),
     },
   ).pipe(
-    // It listens when all else stands.
+    // It starts to listen after everything else is built.
     Layer.provideMerge(platform.pipe(Layer.provideMerge(server))),
     Layer.provide(state),
     Layer.provideMerge(services),

@@ -1,4 +1,4 @@
-/** What of a user's sessions and calls runs at this moment, in all businesses: exactly what counts against the account's limit. */
+/** The running sessions and calls of a user in all businesses: exactly those that count against the account's limit. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
@@ -12,19 +12,19 @@ export interface RunningSession {
   /** null for a telephone call */
   readonly webCampaignId: string | null
   readonly regionId: string
-  /** of a call the number that is called */
+  /** for a call the number that was called */
   readonly clientIdentifier: string | null
   /** a web session waits until its WebSocket is opened; the last three are states of a call */
   readonly state: "waiting" | "talking" | "queued" | "ringing" | "active"
   readonly createdAt: number
-  /** since when it talks */
+  /** when it was joined or answered */
   readonly joinedAt: number | null
 }
 
 export class Running extends Context.Service<
   Running,
   {
-    /** Newest first; `limit` is how many may run at once. */
+    /** Newest first; `limit` is the account's concurrency. */
     readonly of: (
       userId: string,
     ) => Effect.Effect<

@@ -1,6 +1,6 @@
 /**
- * Seals what has to be read again, such as a webhook's signing secret: AES-256-GCM with a random nonce, so the database alone
- * tells nothing. The key is 32 bytes in base64, from the environment or from a file beside the database.
+ * Encrypts secrets that must be read again, such as a webhook's signing secret: AES-256-GCM with a random nonce, so that the
+ * database alone reveals nothing. The key is 32 bytes in base64, from the environment or from a file beside the database.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
@@ -9,10 +9,10 @@ import { SqlClient, type SqlError } from "effect/sql"
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** sealed at the first start; what opens it is the right key */
+/** encrypted at the first start; the right key decrypts it */
 const CHECK = "voicegate"
 
-/** The key is none, or not the one that the database was sealed with. */
+/** The key is malformed, or not the one that the database was encrypted with. */
 export class VaultKeyInvalid extends Schema.TaggedError<VaultKeyInvalid>()("VaultKeyInvalid", {
   message: Schema.String,
 }) {}
@@ -21,7 +21,7 @@ export class Vault extends Context.Service<
   Vault,
   {
     readonly seal: (text: string) => string
-    /** Throws when the text was not sealed by `seal` with this key. */
+    /** Throws when the text was not produced by `seal` with this key. */
     readonly open: (sealed: string) => string
   }
 >()("voicegate/platform/Vault") {}
@@ -58,12 +58,12 @@ export const layer = (
         return yield* new VaultKeyInvalid({ message: `the vault's key: Expected ${KEY_BYTES} bytes in base64.` })
       }
       const vault = make(bytes)
-      // Of several first starts one wins, and the others are checked against it.
+      // When several processes start for the first time, one insert wins and the others are checked against it.
       yield* sql`INSERT INTO installation (name, value) VALUES ('vault', ${vault.seal(CHECK)}) ON CONFLICT (name) DO NOTHING`
       const [check] = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'vault'`
       const opened = yield* Effect.exit(Effect.try(() => vault.open(check?.value ?? "")))
       if (opened._tag === "Failure" || opened.value !== CHECK) {
-        const message = "the vault's key is not the one that this database was sealed with"
+        const message = "the vault's key is not the one that this database was encrypted with"
         return yield* new VaultKeyInvalid({ message })
       }
       return Vault.of(vault)

@@ -1,13 +1,13 @@
 /**
- * Web campaigns of a business, each with the address its session-ended goes to. Headers and signing secret are sealed in the
- * database and never shown again: whoever reads a campaign learns their names, not their values.
+ * Web campaigns of a business, each with its session-ended webhook. The webhook's headers and signing secret are encrypted in the
+ * database and never shown again: reading a campaign reveals their names, not their values.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "./Audit.ts"
 import { checkName } from "./Businesses.ts"
-import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "./call-length.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "./call-length.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Business, type Refused, refuse, type WebCampaign, type WebhookTarget } from "./model.ts"
 import { Vault } from "./Vault.ts"
@@ -15,9 +15,9 @@ import { WebhookRules } from "./webhooks/rules.ts"
 
 export interface CampaignChange {
   readonly name?: string
-  /** null for none; replaces the target as a whole, so that secrets are never sent to a new address by accident */
+  /** null removes it; replaces the whole target, so that secrets are never sent to a new address by accident */
   readonly sessionEnded?: WebhookTarget | null
-  /** 1 to `MOST_CALL_MINUTES`; holds for sessions that start from then on */
+  /** 1 to `MAX_CALL_MINUTES`; applies to sessions that start later */
   readonly maxCallMinutes?: number
 }
 
@@ -33,7 +33,7 @@ export class WebCampaigns extends Context.Service<
         readonly id?: string
         readonly name: string
         readonly sessionEnded?: WebhookTarget
-        /** `DEFAULT_MAX_CALL_MINUTES` when absent */
+        /** `DEFAULT_MAX_CALL_MINUTES` by default */
         readonly maxCallMinutes?: number
       },
     ) => Effect.Effect<WebCampaign, Refused | DatabaseUnavailable>
@@ -43,7 +43,7 @@ export class WebCampaigns extends Context.Service<
       change: CampaignChange,
     ) => Effect.Effect<WebCampaign, Refused | DatabaseUnavailable>
     readonly remove: (business: Business, id: string) => Effect.Effect<void, Refused | DatabaseUnavailable>
-    /** Where session-ended of a campaign goes; undefined when nowhere, or the campaign is gone. */
+    /** The target of a campaign's session-ended webhook; undefined when there is none or the campaign was deleted. */
     readonly targetOf: (id: string) => Effect.Effect<WebhookTarget | undefined, DatabaseUnavailable>
   }
 >()("voicegate/platform/WebCampaigns") {}
@@ -53,24 +53,20 @@ interface Row {
   readonly business_id: string
   readonly name: string
   readonly webhook_url: string | null
-  /** sealed JSON */
+  /** encrypted JSON */
   readonly webhook_headers: string | null
-  /** sealed */
+  /** encrypted */
   readonly webhook_secret: string | null
   readonly max_call_minutes: number
   readonly created_at: number
 }
 
-/** Fails for a longest call that is too short or too long. */
+/** Fails for a value that is out of range. */
 const checkMinutes = (minutes: number): Effect.Effect<number, Refused> =>
-  Number.isInteger(minutes) && minutes >= 1 && minutes <= MOST_CALL_MINUTES
+  Number.isInteger(minutes) && minutes >= 1 && minutes <= MAX_CALL_MINUTES
     ? Effect.succeed(minutes)
     : Effect.fail(
-        refuse(
-          "invalid",
-          "MAX_CALL_INVALID",
-          `maxCallMinutes: Expected a whole number from 1 to ${MOST_CALL_MINUTES}.`,
-        ),
+        refuse("invalid", "MAX_CALL_INVALID", `maxCallMinutes: Expected a whole number from 1 to ${MAX_CALL_MINUTES}.`),
       )
 
 const noSuchCampaign = () => refuse("not_found", "WEB_CAMPAIGN_NOT_FOUND", "no such web campaign")

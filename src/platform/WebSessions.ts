@@ -1,14 +1,15 @@
 /**
- * Web sessions from their start to their end. The account's running calls never exceed its limit; a session is opened once, by
- * its token, within five minutes, or it expires; each ends exactly once, and session-ended is in the outbox then.
+ * Web sessions from start to end. The account's running calls never exceed its limit. A session is opened once, with its token,
+ * within five minutes, or it expires. Each ends exactly once, which puts session-ended into the outbox.
  *
- * A joined session is alive while the process that talks says so. When that process dies its sessions end by themselves
- * within `HEARD_MILLIS`, so no crash keeps a slot. However much is said, a session ends at the longest call of its campaign. Processes on one database must agree on the time to within seconds.
+ * A joined session is alive while its process renews it. When that process dies, its sessions end within
+ * `LIVENESS_TIMEOUT_MILLIS`, so a crash does not leak a slot. A session also ends at its campaign's longest call. The clocks of
+ * processes on one database must agree to within seconds.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { claimCall, lockUser, runningOf } from "./Concurrency.ts"
+import { claimCall, countRunning, lockUser } from "./Concurrency.ts"
 import { Conversations } from "./Conversations.ts"
 import { DEFAULT_MAX_CALL_MINUTES } from "./call-length.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
@@ -16,14 +17,14 @@ import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Business, type ConcurrencyLimitReached, type Refused, refuse, type WebCampaign } from "./model.ts"
 import { Webhooks } from "./Webhooks.ts"
 
-/** How long a session's token may be used, in milliseconds. */
+/** The lifetime of a session's token, in milliseconds. */
 export const TOKEN_LIFETIME_MILLIS = 5 * 60_000
-/** A joined session that was not heard of for this long is over, in milliseconds. */
-export const HEARD_MILLIS = 60_000
-const RENEWED_AT_ONCE = 500
+/** A joined session that was not renewed for this long has ended, in milliseconds. */
+export const LIVENESS_TIMEOUT_MILLIS = 60_000
+const RENEW_BATCH = 500
 const MINUTE_MILLIS = 60_000
 
-/** Statuses of the wire that this platform uses: handed to its server, and never opened. */
+/** Wire statuses that this platform uses: handed to its server, and never opened. */
 export const STATUS = { ProcessedBackend: 3, Expired: 6 } as const
 type Status = (typeof STATUS)[keyof typeof STATUS]
 
@@ -40,7 +41,7 @@ export interface WebSession {
   readonly createdAt: number
   readonly joinedAt: number | null
   readonly endedAt: number | null
-  /** when it ends by itself, however much is said: its start and the longest call of its campaign */
+  /** when it ends at the latest: its start plus the longest call of its campaign */
   readonly endsBy: number
 }
 
@@ -49,14 +50,14 @@ export interface NewSession {
   readonly campaign: WebCampaign
   readonly regionId: string
   readonly clientIdentifier: string | null
-  /** what else was asked for: transport, audio, variables, metadata */
+  /** the other parameters of the request: transport, audio, variables, metadata */
   readonly configuration: Readonly<Record<string, unknown>>
 }
 
 export interface SessionFilter {
   readonly webCampaignId?: string | undefined
   readonly clientIdentifier?: string | undefined
-  /** running: not over yet */
+  /** true: only sessions that have not ended; false: only ended ones */
   readonly running?: boolean | undefined
   /** created at or after this */
   readonly from?: number | undefined
@@ -67,20 +68,20 @@ export interface SessionFilter {
 export class WebSessions extends Context.Service<
   WebSessions,
   {
-    /** A new session and the token that opens its WebSocket once. */
+    /** Creates a session and the token that opens its WebSocket once. */
     readonly initiate: (
       wanted: NewSession,
     ) => Effect.Effect<
       { readonly session: WebSession; readonly token: Redacted.Redacted<string> },
       ConcurrencyLimitReached | Refused | DatabaseUnavailable
     >
-    /** Uses up the token of a session; its conversation begins. Refused when wrong, used, or the session is over. */
+    /** Uses up the token of a session and starts its conversation. Refused when the token is wrong or used, or the session has ended. */
     readonly join: (webSessionId: string, token: string) => Effect.Effect<WebSession, Refused | DatabaseUnavailable>
-    /** Ends a session and tells its campaign; does nothing for one that ended already. */
+    /** Ends a session and notifies its campaign's webhook. Idempotent. */
     readonly end: (webSessionId: string) => Effect.Effect<void, DatabaseUnavailable>
-    /** Says that these joined sessions still go on; gives those that do, for the others are over. */
+    /** Renews these joined sessions; returns those that are still running. */
     readonly renew: (webSessionIds: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, DatabaseUnavailable>
-    /** Ends what was not opened in time or not heard of any more. */
+    /** Ends sessions that were not opened in time or not renewed. */
     readonly sweep: Effect.Effect<void, DatabaseUnavailable>
     /** A session of a business, running or ended. */
     readonly find: (
@@ -94,7 +95,7 @@ export class WebSessions extends Context.Service<
       filter: SessionFilter,
     ) => Effect.Effect<Page<WebSession>, Refused | DatabaseUnavailable>
     readonly count: (businessId: string, filter: SessionFilter) => Effect.Effect<number, DatabaseUnavailable>
-    /** How many calls of a user run, web sessions and telephone calls. */
+    /** The number of running calls of a user, web sessions and telephone calls. */
     readonly running: (userId: string) => Effect.Effect<number, DatabaseUnavailable>
   }
 >()("voicegate/platform/WebSessions") {}
@@ -114,7 +115,7 @@ interface Row {
   readonly created_at: number
   readonly joined_at: number | null
   readonly ended_at: number | null
-  /** null in rows from before there was a longest call */
+  /** null in rows from before this column existed */
   readonly ends_by: number | null
 }
 
@@ -143,8 +144,8 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
     const webhooks = yield* Webhooks
     const withSql = Effect.provideService(SqlClient.SqlClient, sql)
 
-    /** A time, but never later than the session ends by itself. */
-    const atMostEndsBy = (at: number) => sql`CASE WHEN ends_by < ${at} THEN ends_by ELSE ${at} END`
+    /** A time, capped at `ends_by`. */
+    const cappedAtEndsBy = (at: number) => sql`CASE WHEN ends_by < ${at} THEN ends_by ELSE ${at} END`
 
     const initiate = Effect.fnUntraced(function* (wanted: NewSession) {
       yield* claimCall(wanted.business.userId)
@@ -174,13 +175,13 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
 
     const join = Effect.fnUntraced(function* (webSessionId: string, token: string) {
       const now = yield* Clock.currentTimeMillis
-      // One statement: of two who hold the token one finds it unused. A digest tells nothing by how long it takes to differ.
+      // One statement, so that only one of two clients with the token succeeds. Comparing digests leaks nothing by timing.
       const [row] = yield* sql<Row>`
         UPDATE web_sessions
-        SET token_digest = NULL, joined_at = ${now}, open_until = ${atMostEndsBy(now + HEARD_MILLIS)}
+        SET token_digest = NULL, joined_at = ${now}, open_until = ${cappedAtEndsBy(now + LIVENESS_TIMEOUT_MILLIS)}
         WHERE id = ${webSessionId} AND token_digest = ${digest(token)} AND ended_at IS NULL AND open_until > ${now}
         RETURNING *`
-      if (row === undefined) return yield* refuse("unauthenticated", "TOKEN_INVALID", "the token opens nothing")
+      if (row === undefined) return yield* refuse("unauthenticated", "TOKEN_INVALID", "the token is not valid")
       yield* conversations.begin(row.user_id, {
         id: row.conversation_id,
         businessId: row.business_id,
@@ -193,8 +194,8 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
       return show(row)
     })
 
-    /** What follows from the end of a session; in the transaction that ended it. */
-    const ended = Effect.fnUntraced(function* (row: Row) {
+    /** Ends the conversation and enqueues the webhook, in the transaction that ended the session. */
+    const finish = Effect.fnUntraced(function* (row: Row) {
       if (row.joined_at !== null && row.ended_at !== null) yield* conversations.end(row.conversation_id, row.ended_at)
       const [campaign] = yield* sql`
         SELECT 1 AS found FROM web_campaigns WHERE id = ${row.web_campaign_id} AND webhook_url IS NOT NULL`
@@ -213,14 +214,14 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
       const rows = yield* sql<Row>`
         UPDATE web_sessions SET ended_at = ${now}, token_digest = NULL
         WHERE id = ${webSessionId} AND ended_at IS NULL RETURNING *`
-      yield* Effect.forEach(rows, ended, { discard: true })
+      yield* Effect.forEach(rows, finish, { discard: true })
     })
 
     const sweep = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const due = yield* sql<{ user_id: string }>`
         SELECT DISTINCT user_id FROM web_sessions WHERE ended_at IS NULL AND open_until <= ${now}`
-      // One user at a time, each in a transaction of its own; a session joined or ended meanwhile is left alone.
+      // One transaction per user; a session that was joined or ended in between is not affected.
       for (const { user_id } of due) {
         yield* Effect.gen(function* () {
           yield* lockUser(user_id)
@@ -228,7 +229,7 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
             UPDATE web_sessions SET ended_at = open_until, token_digest = NULL,
               status = CASE WHEN joined_at IS NULL THEN ${STATUS.Expired} ELSE status END
             WHERE user_id = ${user_id} AND ended_at IS NULL AND open_until <= ${now} RETURNING *`
-          yield* Effect.forEach(rows, ended, { discard: true })
+          yield* Effect.forEach(rows, finish, { discard: true })
         }).pipe(
           withSql,
           sql.withTransaction,
@@ -255,15 +256,15 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
       join: (id, token) => join(id, token).pipe(sql.withTransaction, orUnavailable),
       end: (id) => end(id).pipe(sql.withTransaction, orUnavailable),
       sweep: orUnavailable(sweep),
-      running: (userId) => runningOf(userId).pipe(withSql, orUnavailable),
+      running: (userId) => countRunning(userId).pipe(withSql, orUnavailable),
 
       renew: Effect.fnUntraced(function* (ids) {
         const now = yield* Clock.currentTimeMillis
         const alive = new Set<string>()
-        for (let from = 0; from < ids.length; from += RENEWED_AT_ONCE) {
+        for (let from = 0; from < ids.length; from += RENEW_BATCH) {
           const rows = yield* sql<{ id: string }>`
-            UPDATE web_sessions SET open_until = ${atMostEndsBy(now + HEARD_MILLIS)}
-            WHERE ${sql.in("id", ids.slice(from, from + RENEWED_AT_ONCE))} AND ended_at IS NULL
+            UPDATE web_sessions SET open_until = ${cappedAtEndsBy(now + LIVENESS_TIMEOUT_MILLIS)}
+            WHERE ${sql.in("id", ids.slice(from, from + RENEW_BATCH))} AND ended_at IS NULL
               AND (ends_by IS NULL OR ends_by > ${now}) RETURNING id`
           for (const { id } of rows) alive.add(id)
         }
@@ -283,7 +284,7 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
           at: "created_at",
           where: conditions(businessId, filter, now),
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM web_sessions WHERE ${where} ${order}`,
-          placeOf: ({ created_at, id }) => ({ at: created_at, id }),
+          positionOf: ({ created_at, id }) => ({ at: created_at, id }),
           show,
         })
       }, orUnavailable),

@@ -1,7 +1,7 @@
 /**
- * The outbox of session-ended. A message is written in the transaction that ends its session, so none is lost, whatever dies
- * afterwards; it is delivered at least once, so receivers must be idempotent: every try carries the same `webhook-id`. What is
- * not taken is tried again, later and later, for a day; then it is given up. Who delivers is `webhooks/deliver.ts`.
+ * The outbox for session-ended webhooks. A message is written in the transaction that ends its session, so none is lost in a crash.
+ * Delivery is at least once, so receivers must be idempotent: every attempt has the same `webhook-id`. Failed attempts are retried
+ * with backoff for a day; then the message is given up. `webhooks/deliver.ts` delivers.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Latch, Layer } from "effect"
@@ -10,18 +10,18 @@ import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import type { Refused } from "./model.ts"
 
-/** How long a message may be tried, in milliseconds. */
-export const RETRIED_MILLIS = 24 * 60 * 60_000
-/** The pause before the second try, in milliseconds; doubled each time, up to the longest. */
+/** How long a message is retried, in milliseconds. */
+export const RETRY_PERIOD_MILLIS = 24 * 60 * 60_000
+/** The delay before the second attempt, in milliseconds; doubled each time, up to `MAX_RETRY_MILLIS`. */
 export const FIRST_RETRY_MILLIS = 1_000
-export const LONGEST_RETRY_MILLIS = 60 * 60_000
-/** A claimed message is nobody else's for this long, in milliseconds: longer than a try takes. */
-export const CLAIMED_MILLIS = 30_000
+export const MAX_RETRY_MILLIS = 60 * 60_000
+/** How long a claim lasts, in milliseconds: longer than an attempt. */
+export const CLAIM_MILLIS = 30_000
 
 export type DeliveryState = "pending" | "delivered" | "given_up"
 
 export interface Delivery {
-  /** the `webhook-id` of every try */
+  /** the `webhook-id` of every attempt */
   readonly id: string
   readonly businessId: string
   readonly webCampaignId: string
@@ -31,7 +31,7 @@ export interface Delivery {
   readonly state: DeliveryState
   readonly attempts: number
   readonly nextAttemptAt: number
-  /** `HTTP 503`, `no answer`; null before the first try */
+  /** `HTTP 503`, `no answer`; null before the first attempt */
   readonly lastOutcome: string | null
   readonly createdAt: number
   readonly settledAt: number | null
@@ -48,14 +48,14 @@ export interface NewDelivery {
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    /** Writes a message down; within the transaction of what it tells of. */
+    /** Adds a message, within the transaction of the event. */
     readonly enqueue: (message: NewDelivery) => Effect.Effect<void, SqlError.SqlError>
-    /** Up to this many messages that are due, for the caller alone; each counts as tried. */
-    readonly claim: (most: number) => Effect.Effect<ReadonlyArray<Delivery>, DatabaseUnavailable>
-    /** What came of a try of a claimed message: taken, or not, and then it is tried again or given up. */
+    /** Claims up to `limit` due messages; each counts as attempted. */
+    readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<Delivery>, DatabaseUnavailable>
+    /** Records the outcome of an attempt; a failed one is scheduled again or given up. Returns the new state. */
     readonly settle: (
       delivery: Delivery,
-      taken: boolean,
+      delivered: boolean,
       outcome: string,
     ) => Effect.Effect<DeliveryState, DatabaseUnavailable>
     /** Deliveries of a business, newest first. */
@@ -63,7 +63,7 @@ export class Webhooks extends Context.Service<
       businessId: string,
       request: PageRequest,
     ) => Effect.Effect<Page<Delivery>, Refused | DatabaseUnavailable>
-    /** Opened when this process wrote a message down: a hint to look at once, the look itself is what counts. */
+    /** Opened when this process adds a message, so that delivery starts at once; polling finds messages anyway. */
     readonly hint: Latch.Latch
   }
 >()("voicegate/platform/Webhooks") {}
@@ -97,9 +97,9 @@ const show = (row: Row): Delivery => ({
   settledAt: row.settled_at,
 })
 
-/** The pause after this many tries, in milliseconds. */
+/** The delay after this many attempts, in milliseconds. */
 export const pauseAfter = (attempts: number): number =>
-  Math.min(FIRST_RETRY_MILLIS * 2 ** Math.min(attempts - 1, 30), LONGEST_RETRY_MILLIS)
+  Math.min(FIRST_RETRY_MILLIS * 2 ** Math.min(attempts - 1, 30), MAX_RETRY_MILLIS)
 
 export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.effect(
   Webhooks,
@@ -131,31 +131,31 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
         yield* sql.afterCommit(Effect.asVoid(hint.open))
       }),
 
-      claim: Effect.fnUntraced(function* (most) {
+      claim: Effect.fnUntraced(function* (limit) {
         const now = yield* Clock.currentTimeMillis
         const rows = yield* sql<Row>`
-          UPDATE webhook_deliveries SET attempts = attempts + 1, next_attempt_at = ${now + CLAIMED_MILLIS}
+          UPDATE webhook_deliveries SET attempts = attempts + 1, next_attempt_at = ${now + CLAIM_MILLIS}
           WHERE id IN (
             SELECT id FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= ${now}
-            ORDER BY next_attempt_at LIMIT ${most} ${skipLocked})
+            ORDER BY next_attempt_at LIMIT ${limit} ${skipLocked})
           RETURNING *`
         return rows.map(show)
       }, orUnavailable),
 
-      settle: Effect.fnUntraced(function* (delivery, taken, outcome) {
+      settle: Effect.fnUntraced(function* (delivery, delivered, outcome) {
         const now = yield* Clock.currentTimeMillis
         const next = now + pauseAfter(delivery.attempts)
-        const over = next > delivery.createdAt + RETRIED_MILLIS
-        const state: DeliveryState = taken ? "delivered" : over ? "given_up" : "pending"
+        const expired = next > delivery.createdAt + RETRY_PERIOD_MILLIS
+        const state: DeliveryState = delivered ? "delivered" : expired ? "given_up" : "pending"
         const change = {
           state,
           last_outcome: outcome,
           next_attempt_at: next,
           settled_at: state === "pending" ? null : now,
         }
-        // A try that answered after its claim ran out does not undo what another try did.
+        // An attempt that ends after its claim expired does not overwrite the outcome of another one.
         yield* sql`UPDATE webhook_deliveries SET ${sql.update(change)}
-          WHERE id = ${delivery.id} AND state = 'pending' AND (attempts = ${delivery.attempts} OR ${taken ? 1 : 0} = 1)`
+          WHERE id = ${delivery.id} AND state = 'pending' AND (attempts = ${delivery.attempts} OR ${delivered ? 1 : 0} = 1)`
         return state
       }, orUnavailable),
 
@@ -164,7 +164,7 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
           at: "created_at",
           where: [sql`business_id = ${businessId}`],
           rowsOf: ({ order, where }) => sql<Row>`SELECT * FROM webhook_deliveries WHERE ${where} ${order}`,
-          placeOf: ({ created_at, id }) => ({ at: created_at, id }),
+          positionOf: ({ created_at, id }) => ({ at: created_at, id }),
           show,
         })
       }, orUnavailable),

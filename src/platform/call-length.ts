@@ -1,6 +1,6 @@
-/** How long calls may be, in minutes; read by the dashboard's page too. */
+/** Limits of the length of calls, in minutes; the dashboard's page uses them too. */
 
-/** The longest call of a campaign unless said: the same as the gate's `Queue.MaxCallMinutes`, which reclaims the slot then. */
+/** A campaign's default longest call. It equals the default of the gate's `Queue.MaxCallMinutes`, which then reclaims the slot. */
 export const DEFAULT_MAX_CALL_MINUTES = 120
-/** The longest that it may be set to. */
-export const MOST_CALL_MINUTES = 1_440
+/** The maximum that a campaign may set. */
+export const MAX_CALL_MINUTES = 1_440

@@ -1,4 +1,4 @@
-/** What the platform knows, as its services hand it out. Times in milliseconds since 1970; no secret is in any of it in the clear. */
+/** The platform's entities, as its services return them. Times are in milliseconds since 1970. Secrets are always redacted. */
 import { type Redacted, Schema } from "effect"
 
 export interface User {
@@ -6,7 +6,7 @@ export interface User {
   /** null for a user who cannot sign in */
   readonly email: string | null
   readonly name: string
-  /** how many calls of all the user's businesses may run at once */
+  /** limit of concurrent calls of all the user's businesses */
   readonly callConcurrency: number
   readonly disabled: boolean
   readonly createdAt: number
@@ -20,7 +20,7 @@ export interface Business {
   readonly createdAt: number
 }
 
-/** Where a campaign's session-ended is sent, as its owner typed it. */
+/** The target of a campaign's session-ended webhook, as its owner entered it. */
 export interface WebhookTarget {
   /** http or https */
   readonly url: string
@@ -35,24 +35,24 @@ export interface WebCampaign {
   readonly businessId: string
   readonly name: string
   readonly sessionEnded?: WebhookTarget
-  /** how long a session may last from its start, in minutes; then it ends by itself */
+  /** how long a session may last from its start, in minutes; then the platform ends it */
   readonly maxCallMinutes: number
   readonly createdAt: number
 }
 
-/** All businesses of the creating user, or the listed ones. Restricted to none is not the same as unrestricted. */
+/** All businesses of the creating user, or the listed ones. An empty list is not the same as unrestricted. */
 export type KeyScope =
   | { readonly type: "Unrestricted" }
   | { readonly type: "Restricted"; readonly businessIds: ReadonlyArray<string> }
 
 /**
- * What a key is for: `start` sessions and calls (and read what whoever starts them needs), `read` everything, `manage`
- * (change and delete) what there is. None includes another.
+ * What a key may do: `start` sessions and calls (and read what that needs), `read` everything, `manage` (change and delete)
+ * existing data. No permission includes another.
  */
 export const PERMISSIONS = ["start", "read", "manage"] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** A key as it is shown: without its secret. */
+/** A key without its secret. */
 export interface ApiKey {
   readonly id: string
   readonly userId: string
@@ -62,24 +62,24 @@ export interface ApiKey {
   readonly scope: KeyScope
   /** at least one, in the order of `PERMISSIONS` */
   readonly permissions: ReadonlyArray<Permission>
-  /** whether everything at and below `/user` is open to the key */
+  /** whether the key may use the endpoints at and below `/user` */
   readonly userManagement: boolean
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** to the minute */
+  /** precise to a minute */
   readonly lastUsedAt: number | null
   readonly revokedAt: number | null
 }
 
-/** A caller who proved a key. */
+/** An authenticated caller. */
 export interface Principal {
   readonly key: ApiKey
   readonly user: User
 }
 
 /**
- * The platform says no. `kind` is why, `code` for programs (those of the reference where it has one), `message` for people:
- * what is missing, but never whether a key or somebody else's business exists.
+ * The platform refuses a request. `kind` is the reason, `code` is for programs (the reference's code if it has one), `message` for
+ * people: it names what is missing, but never reveals whether a key or another user's business exists.
  */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   kind: Schema.Literals(["invalid", "unauthenticated", "forbidden", "not_found", "conflict"]),
@@ -90,7 +90,7 @@ export class Refused extends Schema.TaggedError<Refused>()("Refused", {
 export const refuse = (kind: Refused["kind"], code: string, message: string): Refused =>
   new Refused({ kind, code, message })
 
-/** As many calls of the user run as its concurrency allows. */
+/** The user's concurrent calls are at the limit. */
 export class ConcurrencyLimitReached extends Schema.TaggedError<ConcurrencyLimitReached>()("ConcurrencyLimitReached", {
   limit: Schema.Int,
 }) {}

@@ -1,4 +1,4 @@
-/** The platform's services over one database, put together. */
+/** Composes the platform's services over one database. */
 import { Effect, Layer, type Redacted } from "effect"
 import type { Migrator, SqlClient, SqlError } from "effect/sql"
 import * as ApiKeys from "./ApiKeys.ts"
@@ -30,7 +30,7 @@ export type Services =
   | Webhooks.Webhooks
   | WebSessions.WebSessions
 
-/** The services of a database, whose tables are brought up to date first. */
+/** The services of a database; migrates its tables first. */
 export const layer = (options: {
   readonly database: Redacted.Redacted<string>
   readonly vaultKey: Redacted.Redacted<string>
@@ -53,13 +53,13 @@ export const layer = (options: {
     Layer.provideMerge(Database.layer(options.database)),
   )
 
-/** How often sessions that are over without anybody saying so are ended, in milliseconds. */
+/** How often sessions that were not opened or renewed in time are ended, in milliseconds. */
 export const SWEEP_MILLIS = 1_000
 
-/** Ends sessions that nobody opened in time or that nobody is heard of, for as long as the scope is open. */
+/** Ends sessions that were not opened or renewed in time, until the scope closes. */
 export const sweeping: Layer.Layer<never, never, WebSessions.WebSessions> = Layer.effectDiscard(
   Effect.flatMap(WebSessions.WebSessions, ({ sweep }) =>
-    // A database that is away is waited for.
+    // Tries again when the database is unavailable.
     sweep.pipe(Effect.ignore, Effect.delay(SWEEP_MILLIS), Effect.forever, Effect.forkScoped),
   ),
 )

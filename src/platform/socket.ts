@@ -1,4 +1,4 @@
-/** The WebSocket of a session: opened once, by the session's token. However it closes, the session ends. */
+/** The WebSocket of a session: opened once, with the session's token. The session ends when it closes for any reason. */
 import { Clock, Effect, type Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Socket } from "effect/socket"
@@ -14,16 +14,16 @@ export const socketPath = (webSessionId: string): string => `/session/${webSessi
 const Query = Schema.Struct({ token: Text.check(Schema.isMaxLength(128)) })
 const Params = Schema.Struct({ webSessionId: Text.check(Schema.isMaxLength(128)) })
 
-/** Waits until the call has become too long, and says so. */
+/** Waits until the longest call is reached, then closes the socket. */
 const longestCall = Effect.fnUntraced(function* (socket: Socket.Socket, endsBy: number) {
   yield* Effect.sleep(Math.max(0, endsBy - (yield* Clock.currentTimeMillis)))
   const writer = yield* socket.writer
-  yield* writer.write(new Socket.CloseEvent(1000, "the longest call of this campaign is over"))
+  yield* writer.write(new Socket.CloseEvent(1000, "the call has reached the longest duration of its campaign"))
 })
 
 const refusal = (status: number) => HttpServerResponse.empty({ status })
 
-/** @param idleMillis how long a caller may say nothing, in milliseconds; 0 is for ever */
+/** @param idleMillis how long a caller may be silent, in milliseconds; 0 is no limit */
 export const route = (
   idleMillis: number,
 ): Layer.Layer<never, never, HttpRouter.HttpRouter | WebSessions | LiveSessions | Conversations> =>
@@ -41,7 +41,7 @@ export const route = (
         const params = yield* Effect.option(HttpRouter.schemaPathParams(Params))
         const query = yield* Effect.option(HttpServerRequest.schemaSearchParams(Query))
         if (Option.isNone(params) || Option.isNone(query)) return refusal(401)
-        // Joined and ended together: whatever interrupts in between, a joined session ends.
+        // A bracket, so that a joined session ends even when it is interrupted.
         return yield* Effect.acquireUseRelease(
           sessions.join(params.value.webSessionId, query.value.token),
           ({ conversationSessionId, endsBy, webSessionId }) =>
@@ -60,7 +60,7 @@ export const route = (
               Effect.catch(() => Effect.void),
               Effect.as(HttpServerResponse.empty()),
             ),
-          // When the database is away now, the session ends by not being renewed.
+          // When the database is unavailable now, the session ends because it is not renewed.
           ({ webSessionId }) => Effect.ignore(sessions.end(webSessionId)),
         ).pipe(
           Effect.catchTag("Refused", () => Effect.succeed(refusal(401))),

@@ -1,6 +1,6 @@
 /**
- * An account that a gate can be tried with, made as its owner would make it: a user, a business with a web campaign that tells
- * the gate of ended sessions, and a key for the gate: restricted to that business, with the permission to start and no other.
+ * Creates an account for trying a gate, as its owner would: a user, a business with a web campaign whose session-ended webhook goes
+ * to the gate, and a key for the gate that is restricted to that business and may only start.
  */
 import { Effect, type Redacted } from "effect"
 import { ApiKeys } from "./ApiKeys.ts"
@@ -9,14 +9,14 @@ import type { WebhookTarget } from "./model.ts"
 import { Users } from "./Users.ts"
 import { WebCampaigns } from "./WebCampaigns.ts"
 
-/** What a gate is configured with: the key's secret is known here and nowhere else. */
+/** Returns the settings for a gate; the key's secret cannot be read again. */
 export const makeStarterAccount = Effect.fn("makeStarterAccount")(function* (wanted: {
   readonly name: string
   readonly regionId: string
-  /** calls that may run at once */
+  /** concurrent calls */
   readonly callConcurrency: number
   readonly sessionEnded: WebhookTarget
-  /** with what its owner signs in to the dashboard; nobody can when absent */
+  /** the owner's credentials for the dashboard; without them nobody can sign in */
   readonly signIn?: { readonly email: string; readonly password: Redacted.Redacted<string> }
 }) {
   const businesses = yield* Businesses

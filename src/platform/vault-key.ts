@@ -1,6 +1,6 @@
 /**
- * Where the vault's key comes from: given, or kept in a file that only its owner reads, which is made at the first start. All
- * processes on one database need the same key; a wrong one is noticed at the start.
+ * Loads the vault's key: as given, or from a file that only its owner can read, which is created at the first start. All processes
+ * on one database need the same key; a wrong one makes the start fail.
  */
 import { randomUUID } from "node:crypto"
 import { link, readFile, unlink, writeFile } from "node:fs/promises"
@@ -13,22 +13,23 @@ const fileBeside = (database: Redacted.Redacted<string>): string | undefined => 
   return file === undefined ? undefined : `${file}.key`
 }
 
-/** The key of a database: the given one, else that of the file, else that of the file beside a SQLite database. */
+/** The key of a database: the given one, else from the given file, else from the file beside a SQLite database. */
 export const vaultKeyOf = Effect.fn("vaultKeyOf")(function* (from: {
   readonly database: Redacted.Redacted<string>
   readonly key: Redacted.Redacted<string> | undefined
   readonly file: string | undefined
 }) {
   if (from.key !== undefined) return from.key
-  // What is only in memory is never opened again.
+  // A database in memory is never opened again, so a new key suffices.
   if (Redacted.value(from.database) === "sqlite::memory:") return makeVaultKey()
   const file = from.file ?? fileBeside(from.database)
   if (file !== undefined) return yield* vaultKeyIn(file)
-  const message = "the vault's key: Expected one, or a file for it. All processes on one database need the same."
+  const message =
+    "the vault's key: Expected a key, or a file that contains it. All processes on one database need the same key."
   return yield* new VaultKeyInvalid({ message })
 })
 
-/** The key in a file; made when there is none. */
+/** The key in a file, which is created when it does not exist. */
 const vaultKeyIn = (file: string): Effect.Effect<Redacted.Redacted<string>, VaultKeyInvalid> => {
   const read = Effect.tryPromise({
     try: () => readFile(file, "utf8"),
@@ -37,7 +38,7 @@ const vaultKeyIn = (file: string): Effect.Effect<Redacted.Redacted<string>, Vaul
       return new VaultKeyInvalid({ message: `the vault's key in ${file}: ${why}` })
     },
   })
-  // Written beside and then linked: of two first starts one makes the file, and nobody reads half of it.
+  // Written to a temporary file and then linked: of two concurrent first starts one wins, and a partial file is never read.
   const make = Effect.ignore(
     Effect.tryPromise(async () => {
       const draft = `${file}.${randomUUID()}`

@@ -1,9 +1,9 @@
-/** The page that describes an API, as Effect renders it: three megabytes of script in one document. */
+/** The documentation page of an API, rendered by Effect: one document with three megabytes of script. */
 import { HttpRouter } from "effect/http"
 import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
 import { type Document, makeDocument } from "./documents.ts"
 
-/** The page may run the script and use the style that stand in it, and reach its own origin, and nothing else. */
+/** The page may run its inline script and style and connect to its own origin only. */
 const HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-cache",
@@ -14,11 +14,11 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 }
 
-/** Renders the page, which takes about 0.3 s of a thread of node's pool and 20 ms here. */
+/** Renders the page. Takes about 0.3 s on a thread of node's pool and 20 ms on this one. */
 export const renderApiPage = async <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): Promise<Document> => {
-  // without the fonts, which would come from elsewhere
+  // without fonts, which would be loaded from another host
   const page = HttpApiScalar.layer(api, { path: "/docs", scalar: { withDefaultFonts: false } })
   const { dispose, handler } = HttpRouter.toWebHandler(page, { disableLogger: true })
   try {

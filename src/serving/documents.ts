@@ -1,6 +1,6 @@
 /**
- * Documents that are made once and sent as they are: plain or gzipped, with a strong ETag (RFC 9110 §8.8.3) of what is sent.
- * Sending one costs the same whatever its size, and many unread copies share one body.
+ * Documents that are prepared once: plain and gzipped, each with a strong ETag (RFC 9110 §8.8.3). Sending one costs the same
+ * whatever its size, and pending copies share one body.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -30,19 +30,19 @@ export const makeDocument = async (body: Buffer, headers: Headers): Promise<Docu
   return { plain: variant(body, headers), gzipped: variant(gzipped, { ...headers, "content-encoding": "gzip" }) }
 }
 
-/** Whether this request's answer may be compressed (RFC 9110 §12.5.3). */
-const takesGzip = (accepted: string): boolean =>
+/** Whether an `Accept-Encoding` header allows gzip (RFC 9110 §12.5.3). */
+const acceptsGzip = (accepted: string): boolean =>
   /(?:^|,)\s*gzip\s*(?:,|$|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i.test(accepted)
 
-/** Whether the request asks for a document: nothing else has the body that a document sends. */
-export const asksForDocument = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD"
+/** Whether the method may get a document. */
+export const isDocumentRequest = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD"
 
-/** What a request with these headers is answered with: 200 and a body, or 304 without one when the client has it already. */
+/** The response to a request with these headers: 200 with a body, or 304 without one when the client has it in its cache. */
 export const answerWith = (
   requested: { readonly "accept-encoding"?: string | undefined; readonly "if-none-match"?: string | undefined },
   document: Document,
 ): { readonly headers: Headers; readonly body: Buffer | undefined } => {
-  const { body, headers } = takesGzip(requested["accept-encoding"] ?? "") ? document.gzipped : document.plain
+  const { body, headers } = acceptsGzip(requested["accept-encoding"] ?? "") ? document.gzipped : document.plain
   const known = (requested["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""))
   return { headers, body: known.includes(headers.etag ?? "") || known.includes("*") ? undefined : body }
 }
@@ -59,11 +59,8 @@ export const sendDocument = (request: IncomingMessage, response: ServerResponse,
   response.end(request.method === "HEAD" ? undefined : body)
 }
 
-/**
- * Prepares a document when it is asked for first, once for all who ask meanwhile. After a failure, which each of them is told, it
- * is prepared anew.
- */
-export const preparedOnce = (prepare: () => Promise<Document>): (() => Document | Promise<Document>) => {
+/** Prepares a document on first use; concurrent requests share the result, also a failure. After a failure the next one tries again. */
+export const lazyDocument = (prepare: () => Promise<Document>): (() => Document | Promise<Document>) => {
   let ready: Document | undefined
   let preparing: Promise<Document> | undefined
   return () => {

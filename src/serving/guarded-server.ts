@@ -1,14 +1,14 @@
-/** Node's HTTP server with somebody who looks first: at requests, and at what is no request. */
+/** Node's HTTP server with guards that see requests, upgrades and unreadable input before its listeners do. */
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { Duplex } from "node:stream"
 
 export interface Guards {
-  /** Sees every request before the server's listeners do, and says whether they get it. */
+  /** Called for every request before the server's listeners; returns whether they get it. */
   readonly request?: (request: IncomingMessage, response: ServerResponse) => boolean
-  /** Says whether an upgrade may go on; else its connection is closed after a 421. */
+  /** Returns whether an upgrade may continue; otherwise its connection gets a 421 and is closed. */
   readonly upgrade?: (request: IncomingMessage) => boolean
-  /** Hears of every connection whose bytes could not be read as a request; node answers it. */
+  /** Called for every connection whose bytes could not be parsed as a request; node answers it. */
   readonly unreadable?: (error: NodeJS.ErrnoException, remoteAddress: string | undefined) => void
 }
 
@@ -18,8 +18,8 @@ const isRequest = (message: unknown): message is IncomingMessage =>
   typeof message === "object" && message !== null && "method" in message && "headers" in message
 
 /**
- * It overrides `emit`, since a listener cannot do either: one for `request` cannot keep the others from it, and one for
- * `clientError` takes over from node, which alone knows whether an answer is on the way.
+ * It overrides `emit`, because listeners cannot do this: one for `request` cannot stop the other listeners, and one for
+ * `clientError` replaces node's handler, which alone knows whether a response has started.
  */
 export class GuardedServer extends Server {
   private readonly guards: Guards
@@ -36,7 +36,7 @@ export class GuardedServer extends Server {
     } else if (event === "upgrade" && this.guards.upgrade !== undefined) {
       if (isRequest(first) && second instanceof Duplex && !this.guards.upgrade(first)) {
         second.on("error", () => second.destroy())
-        // a client that keeps its side open would hold it for ever otherwise
+        // otherwise a client that does not close its side would keep the socket open forever
         second.once("finish", () => second.destroy())
         second.end(MISDIRECTED)
         return true

@@ -1,12 +1,12 @@
 /**
- * Which names a server answers to. A page of a stranger can point its own domain at 127.0.0.1 or an internal address (DNS
- * rebinding); its requests are of one origin with the server then, and only their `Host` tells.
+ * Checks the `Host` header against DNS rebinding: an attacker's page can point its own domain at 127.0.0.1 or an internal address.
+ * Its requests then are same-origin, and only their `Host` reveals them.
  */
 
-/** What a program on the same machine calls it. */
+/** The names by which programs on the same machine reach the server. */
 const LOOPBACK_HOSTS = ["localhost", "127.0.0.1", "[::1]"] as const
 
-/** The names by which a loopback address is called, as `Host` has them; undefined for any other address. */
+/** The names in `Host` for a server on a loopback address; undefined for any other address. */
 export const loopbackNames = (address: string): ReadonlyArray<string> | undefined => {
   const name = address.toLowerCase()
   if (name !== "localhost" && !/^127(?:\.\d{1,3}){3}$/.test(name) && !/^(?:0*:)+0*1$/.test(name)) return undefined
@@ -17,8 +17,8 @@ export const loopbackNames = (address: string): ReadonlyArray<string> | undefine
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 
 /**
- * Whether a `Host` header is one of the allowed (names in lower case, without port); without a list all are. A request
- * without the header comes from no browser, and passes.
+ * Makes a check whether a `Host` header is allowed (names in lower case, without port); without a list all are. A request without
+ * the header is allowed, since it is not from a browser.
  */
 export const makeHostCheck = (allowed: ReadonlyArray<string> | undefined): ((host: string | undefined) => boolean) => {
   if (allowed === undefined) return () => true

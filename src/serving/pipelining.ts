@@ -1,32 +1,32 @@
 /**
- * Bounds what one connection may pipeline. Node's server takes every request of a chunk at once (some 2,000 fit into 64 KB) and
- * keeps each answer until those before it were read; a client that never reads would have them all made and kept.
+ * Limits HTTP pipelining per connection. Node's server accepts every request in a chunk at once (about 2,000 fit into 64 KB) and
+ * keeps each response until the earlier ones are read; a client that never reads would make the server produce and keep them all.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** So many requests of one connection may stand behind one whose answer is not sent yet. Browsers and proxies pipeline none. */
-export const MOST_BEHIND = 16
+/** How many requests of one connection may wait behind an unsent response. Browsers and proxies do not pipeline. */
+export const MAX_PIPELINED = 16
 
-const behind = new WeakMap<Socket, number>()
+const pipelined = new WeakMap<Socket, number>()
 
 export type Admission = "take" | "refuse" | "ignore"
 
 /**
- * Whether to answer a request: `refuse` closed its connection, because too many requests stand on it; `ignore` is for what came
- * after that in the same chunk. Costs a request that is not pipelined the look at one property.
+ * Decides about a request: `refuse` has closed its connection, which has too many pipelined requests; `ignore` is for later
+ * requests in the same chunk. A request that is not pipelined costs one property access.
  */
 export const admitPipelined = (request: IncomingMessage, response: ServerResponse): Admission => {
-  // a response has its socket as soon as all those before it on the connection are sent
+  // a response gets its socket once all earlier ones on the connection are sent
   if (response.socket !== null) return "take"
   const { socket } = request
   if (socket.destroyed) return "ignore"
-  const before = behind.get(socket) ?? 0
-  if (before >= MOST_BEHIND) {
+  const waiting = pipelined.get(socket) ?? 0
+  if (waiting >= MAX_PIPELINED) {
     socket.destroy()
     return "refuse"
   }
-  behind.set(socket, before + 1)
-  response.once("close", () => behind.set(socket, (behind.get(socket) ?? 1) - 1))
+  pipelined.set(socket, waiting + 1)
+  response.once("close", () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1))
   return "take"
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the campaigns: the default one below `VoiceAiPlatform` and the named ones below `VoiceAiPlatform.Campaigns`, which
- * inherit from it whatever they leave out, except the web campaign itself and its slots.
+ * Reads the campaigns: the default one below `VoiceAiPlatform` and the named ones below `VoiceAiPlatform.Campaigns`. These inherit
+ * from it what they omit, except the web campaign and its slots.
  */
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
@@ -10,7 +10,7 @@ import type { GroupRead, Reader } from "./reader.ts"
 
 const ROOT = "VoiceAiPlatform"
 
-/** What the rules of campaigns need, where it is given. */
+/** The settings that checks across settings need, all optional. */
 const DraftCampaign = CampaignSettings.mapFields(
   Struct.pick(["BusinessId", "WebCampaignId", "DefaultRegionId", "AllowedRegionIds"]),
 ).mapFields(Struct.map(Schema.optionalKey))
@@ -29,7 +29,10 @@ const readCampaign = (read: Reader, base: string): CampaignRead => {
   })
   const { AllowedRegionIds: allowed, DefaultRegionId } = campaign.draft ?? {}
   if (allowed !== undefined && DefaultRegionId !== undefined && !allowed.includes(DefaultRegionId)) {
-    read.wrong(`${base}.DefaultRegionId`, `one of the regions in ${base}.AllowedRegionIds, or one that it inherits`)
+    read.reportInvalid(
+      `${base}.DefaultRegionId`,
+      `one of the regions in ${base}.AllowedRegionIds, which may be inherited`,
+    )
   }
   return campaign
 }
@@ -37,11 +40,11 @@ const readCampaign = (read: Reader, base: string): CampaignRead => {
 const campaignOf = (name: string, { valid }: CampaignRead): Campaign | undefined =>
   valid && { name, ...valid, AllowedRegionIds: valid.AllowedRegionIds ?? [valid.DefaultRegionId] }
 
-/** Which web campaign it is; undefined where that is not known. */
+/** Identifies the web campaign; undefined when it is not known. */
 const identityOf = ({ draft: { BusinessId, WebCampaignId } = {} }: CampaignRead): string | undefined =>
   BusinessId === undefined || WebCampaignId === undefined ? undefined : JSON.stringify([BusinessId, WebCampaignId])
 
-/** The names below `VoiceAiPlatform.Campaigns`, as first written. */
+/** The names below `VoiceAiPlatform.Campaigns`, in their first spelling. */
 const namesIn = (flat: Flat): ReadonlyArray<string> => {
   const names = new Map<string, string>()
   for (const [key, { path }] of flat) {
@@ -52,7 +55,7 @@ const namesIn = (flat: Flat): ReadonlyArray<string> => {
   return [...names.values()]
 }
 
-/** All campaigns, the default first; undefined when one of them is incomplete, which is noted. */
+/** All campaigns, the default first; undefined when one has a problem, which is then in the reader's list. */
 export const readCampaigns = (
   flat: Flat,
   read: Reader,
@@ -62,16 +65,16 @@ export const readCampaigns = (
   const further = namesIn(flat).map((name) => {
     const base = `${ROOT}.Campaigns.${name}`
     if (!isName(name)) {
-      read.missing(base, Schema.resolveAnnotations(CampaignName)?.expected ?? "")
+      read.reportMissing(base, Schema.resolveAnnotations(CampaignName)?.expected ?? "")
     } else if (name.toLowerCase() === "default") {
-      read.missing(base, "another name: default is the campaign below VoiceAiPlatform itself")
+      read.reportMissing(base, "another name: default means the campaign directly below VoiceAiPlatform")
     }
     const campaign = readCampaign(read, base)
     const identity = identityOf(campaign)
     const other = identity && seen.get(identity)
     if (other !== undefined) {
-      const expected = `a web campaign of its own: ${other} has the same, and their slots would be counted twice`
-      read.wrong(`${base}.WebCampaignId`, expected)
+      const expected = `a different web campaign: ${other} has the same one, so its slots would be counted twice`
+      read.reportInvalid(`${base}.WebCampaignId`, expected)
     }
     seen.set(identity, base)
     return campaignOf(name, campaign)

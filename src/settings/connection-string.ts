@@ -1,10 +1,10 @@
 /**
- * Reads `StoreConnectionString` in every form that is accepted, and says what is expected where it fits none. Nothing that
- * leaves here in an error or a warning repeats any part of the string that could belong to a password.
+ * Parses `StoreConnectionString` in every accepted form. Errors say what is expected. No error or warning repeats any part of the
+ * string that could belong to a password.
  *
  * Forms: `memory:` · `redis://` `rediss://` (one server, as registered with IANA) · `redis+sentinel://` and
  * `redis+cluster://` with several hosts (`rediss+…` with TLS) · `host:port,password=…` as StackExchange.Redis writes it, where
- * several hosts are a primary with its replicas or nodes of a Cluster: which, the servers are asked.
+ * several hosts are a primary with its replicas or nodes of a Cluster; the store asks the servers which.
  */
 import { Redacted, Result } from "effect"
 import ipaddr from "ipaddr.js"
@@ -31,7 +31,7 @@ export type RedisConnection =
     })
   | (Access & { readonly kind: "cluster"; readonly nodes: ReadonlyArray<HostPort> })
   | (Access & {
-      /** a primary with its replicas, or nodes of a Cluster: only the servers know */
+      /** a primary with its replicas, or nodes of a Cluster; only the servers know which */
       readonly kind: "hosts"
       readonly hosts: ReadonlyArray<HostPort>
       readonly database: number
@@ -39,7 +39,7 @@ export type RedisConnection =
 
 export type StoreConnection = { readonly kind: "memory" } | RedisConnection
 
-/** What the string says, and which of its options mean nothing here. */
+/** The connection, and warnings about options that are ignored. */
 export interface ParsedConnection {
   readonly connection: StoreConnection
   readonly warnings: ReadonlyArray<string>
@@ -48,12 +48,12 @@ export interface ParsedConnection {
 const FORMS =
   "memory:, redis://[user:password@]host[:port][/database], redis+sentinel://[:password@]host:port,host:port/master[/database], redis+cluster://[:password@]host:port,host:port, or host:port,password=… as .NET writes it"
 
-/** Fails with what is expected, which never contains any of the given text. */
+/** Fails with what is expected, which never contains the given text. */
 type Parsed<A> = Result.Result<A, string>
 
 const REDIS_PORT = 6379
 const SENTINEL_PORT = 26379
-/** where Azure's Redis, which this form comes from, listens with TLS; StackExchange.Redis's default too */
+/** the TLS port of Azure's Redis, where this form comes from, and StackExchange.Redis's default */
 const DOTNET_TLS_PORT = 6380
 
 const parseHost = (text: string, defaultPort: number): HostPort | undefined => {
@@ -73,7 +73,7 @@ const parseHosts = (texts: ReadonlyArray<string>, defaultPort: number): Parsed<R
     const host = parseHost(text, defaultPort)
     if (host === undefined) {
       return Result.fail(
-        "every host as name, name:port or [IPv6 address]:port (in a URL, / @ : of a password percent-encoded)",
+        "every host as name, name:port or [IPv6 address]:port (in a URL, percent-encode / @ : in the password)",
       )
     }
     hosts.push(host)
@@ -113,14 +113,14 @@ const parseAccess = (userInfo: string | undefined, tls: boolean): Parsed<Access>
     : Result.succeed(access(username, password, tls))
 }
 
-/** After the hosts no @ may stand: the text before it would be a password whose / or ? ended the hosts too early. */
+/** No @ may follow the hosts: the text before it would be a password whose / or ? ended the hosts too early. */
 const URL_FORM = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#@]*))?$/i
 
 const parseUrl = (text: string): Parsed<ParsedConnection> =>
   Result.gen(function* () {
     const match = URL_FORM.exec(text)
     if (match === null) {
-      return yield* Result.fail(`${FORMS}; in a URL, / ? # @ of a user or password percent-encoded`)
+      return yield* Result.fail(`${FORMS}; in a URL, percent-encode / ? # @ in the user and the password`)
     }
     const [, scheme = "", kind, userInfo, hostList = "", path = "", query = ""] = match
     const options = new URLSearchParams(query)
@@ -171,7 +171,7 @@ const clusterOf = (
     ? Result.succeed({ connection: { kind: "cluster", nodes, ...allowed }, warnings })
     : Result.fail("no database: a cluster has only database 0")
 
-/** Options of StackExchange.Redis that mean nothing here, as it spells them. */
+/** Options of StackExchange.Redis that are ignored, in its spelling. */
 const IGNORED_OPTIONS = new Map(
   (
     "abortConnect allowAdmin asyncTimeout channelPrefix checkCertificateRevocation configChannel configCheckSeconds " +
@@ -184,7 +184,7 @@ const IGNORED_OPTIONS = new Map(
 
 const DOTNET_OPTIONS = new Set(["password", "user", "ssl", "defaultdatabase", "servicename"])
 
-/** Anything else may be the rest of a password that contains a comma: it is neither shown nor used. */
+/** Any other option may be the rest of a password that contains a comma: it is neither shown nor used. */
 const NOT_AN_OPTION =
   "hosts first, then options of StackExchange.Redis, each once (a password that contains a comma needs the redis:// form)"
 
@@ -235,7 +235,7 @@ const parseDotNet = (text: string): Parsed<ParsedConnection> =>
     return { connection: { kind: "redis" as const, ...only, database, ...allowed }, warnings }
   })
 
-/** Reads a connection string; fails with what is expected, in words that repeat nothing of the string. */
+/** Parses a connection string; fails with what is expected, without repeating any of the string. */
 export const parseConnectionString = (text: string): Result.Result<ParsedConnection, string> => {
   const trimmed = text.trim()
   if (/^memory(:(\/\/)?)?$/i.test(trimmed)) return Result.succeed({ connection: { kind: "memory" }, warnings: [] })

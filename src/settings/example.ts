@@ -1,17 +1,14 @@
-/**
- * A settings file with every setting in it: its default, null where it has none, and a placeholder where it is required. It is valid
- * as it is.
- */
+/** A settings file with every setting: its default, null when it has none, or a placeholder when it is required. It is valid. */
 import type { SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 import { annotationsOf, fieldsOf } from "./table.ts"
 
-/** One proof of webhooks is required, and whoever knew it could end calls: so it is a new one each time. */
-const PROOF = "Security.WebhookApiToken"
+/** A webhook token is required, and whoever knows it can end calls: so each example gets a new one. */
+const GENERATED = "Security.WebhookApiToken"
 
 const exampleOf = (path: string, ast: SchemaAST.AST, webhookToken: string): unknown => {
   const { example, fallback } = annotationsOf(ast)
-  return path === PROOF ? webhookToken : (example ?? fallback ?? null)
+  return path === GENERATED ? webhookToken : (example ?? fallback ?? null)
 }
 
 const groupOf = (ast: SchemaAST.AST, base: string, webhookToken: string): Readonly<Record<string, unknown>> =>
@@ -23,7 +20,7 @@ const groupOf = (ast: SchemaAST.AST, base: string, webhookToken: string): Readon
     }),
   )
 
-/** Names the file that `voicegate settings --schema` is meant to be written to. */
+/** The example refers to a file `settings.schema.json` beside it, which `voicegate settings --schema` prints. */
 export const exampleSettings = (webhookToken: string): Readonly<Record<string, unknown>> => ({
   $schema: "./settings.schema.json",
   ...groupOf(SettingsFile.ast, "", webhookToken),

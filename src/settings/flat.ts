@@ -1,25 +1,25 @@
 /**
- * The file and the environment as one flat list of texts, the way .NET's configuration sees them: names without regard to
- * case, `__` between levels in the environment, list items by index, and the environment over the file, item by item.
+ * The file and the environment as one flat list of texts, as in .NET's configuration: names are case-insensitive, `__` separates
+ * levels in the environment, list items are given by index, and the environment overrides the file item by item.
  */
 import { Redacted } from "effect"
 import { SettingsFile } from "../Settings.ts"
 import type { SettingProblem } from "./problems.ts"
 import { settingAt } from "./table.ts"
 
-/** One value as it was given. */
+/** One value as given. */
 export interface Given {
-  /** the names of the levels, as they were written */
+  /** the names of the levels, as given */
   readonly path: ReadonlyArray<string>
   readonly text: string
-  /** for messages: `in the settings file`, or the environment variable */
+  /** for messages: `in the settings file`, or `in the environment variable …` */
   readonly where: string
 }
 
-/** By the path in lower case, levels joined by dots. */
+/** Keyed by the path in lower case, levels joined by dots. */
 export type Flat = ReadonlyMap<string, Given>
 
-/** The environment variables below these are the gate's; a name there that is no setting is a mistake. */
+/** Environment variables in these groups belong to the gate; an unknown name there is a mistake. */
 const ROOTS = Object.keys(SettingsFile.fields).map((name) => name.toLowerCase())
 
 const keyOf = (path: ReadonlyArray<string>): string => path.join(".").toLowerCase()
@@ -33,7 +33,7 @@ const collect = (given: Iterable<Given>, problems: Array<SettingProblem>): Map<s
       problems.push({
         path: each.path.join("."),
         expected: "one value (names differ by case only)",
-        found: `two, ${other.where} and ${each.where}`,
+        found: `two: ${other.where} and ${each.where}`,
       })
     }
     flat.set(key, each)
@@ -59,17 +59,17 @@ function* variables(env: Readonly<Record<string, string | undefined>>): Generato
   for (const [name, value] of Object.entries(env)) {
     const path = name.split("__")
     const text = value?.trim() ?? ""
-    // an empty variable is how a shell or a compose file says "not set"
-    if (text !== "" && isGates(path) && !isBareGroup(path)) {
+    // shells and compose files set an empty variable for "not set"
+    if (text !== "" && isGateVariable(path) && !isBareGroup(path)) {
       yield { path, text, where: `in the environment variable ${name}` }
     }
   }
 }
 
-/** Whether an environment variable with these levels is in one of the gate's groups. */
-export const isGates = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())
+/** Whether an environment variable with these levels belongs to the gate. */
+export const isGateVariable = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())
 
-/** A variable such as `SERVER` or `QUEUE` without levels is somebody else's. */
+/** A variable such as `SERVER` or `QUEUE` without levels belongs to another program. */
 const isBareGroup = (path: ReadonlyArray<string>): boolean =>
   path.length === 1 && settingAt(path.join(".")) === undefined
 
@@ -77,8 +77,8 @@ const parentOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndex
 const isItem = (key: string): boolean => /\.\d+$/.test(key)
 
 /**
- * Lays the environment over a file's JSON. A list given as one text and the same list given by index replace each other.
- * Problems of names that occur twice are added to `problems`.
+ * Merges the environment over a file's JSON. A list given as one text and the same list given by index replace each other. Adds a
+ * problem for each name that occurs twice.
  */
 export const flatten = (
   json: unknown,
@@ -86,12 +86,13 @@ export const flatten = (
   problems: Array<SettingProblem>,
 ): Flat => {
   const flat = collect(leaves(json, []), problems)
-  const over = collect(variables(env), problems)
+  const fromEnv = collect(variables(env), problems)
   for (const key of flat.keys()) {
-    const replacedByText = isItem(key) && over.has(parentOf(key))
-    const replacedByItems = !isItem(key) && [...over.keys()].some((other) => isItem(other) && parentOf(other) === key)
+    const replacedByText = isItem(key) && fromEnv.has(parentOf(key))
+    const replacedByItems =
+      !isItem(key) && [...fromEnv.keys()].some((other) => isItem(other) && parentOf(other) === key)
     if (replacedByText || replacedByItems) flat.delete(key)
   }
-  for (const [key, given] of over) flat.set(key, { ...given, path: flat.get(key)?.path ?? given.path })
+  for (const [key, given] of fromEnv) flat.set(key, { ...given, path: flat.get(key)?.path ?? given.path })
   return flat
 }

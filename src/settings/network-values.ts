@@ -1,4 +1,4 @@
-/** The kinds of values that name machines: hosts, URLs, origins, and the proxies that are trusted. */
+/** Schemas of network values: hosts, URLs, origins and trusted proxies. */
 import { Schema, SchemaTransformation } from "effect"
 import ipaddr from "ipaddr.js"
 import { parseRange } from "../ip-intel/ranges.ts"
@@ -10,13 +10,13 @@ const isIp = (address: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(address) || (ipaddr.IPv6.isValid(address) && !address.includes("%"))
 
 export const host: Text<string> = Schema.String.check(
-  // digits and dots alone are an address or a mistake, never a name
+  // digits and dots alone are an address or a mistake, never a host name
   Schema.makeFilter((name) => isIp(name) || (NAME.test(name) && !/^[\d.]+$/.test(name)), {
     expected: "an address or a host name to listen on, without a port",
   }),
 )
 
-/** What a `Host` header names, in lower case and without a port; IPv6 in brackets, as it stands there. Or `*`. */
+/** The name in a `Host` header, in lower case and without port, with IPv6 in brackets as in the header; or `*`. */
 export const allowedHost = parsed(
   "a host name or address without scheme, port and path, such as gate.example, or *; one a list item",
   Schema.String,
@@ -28,7 +28,7 @@ export const allowedHost = parsed(
   },
 )
 
-/** An http(s) address without credentials, query and fragment; with exactly one slash at its end. */
+/** An http(s) URL without credentials, query and fragment, with exactly one slash at its end. */
 export const baseUrl = parsed("an http or https URL without user, query and fragment", Schema.String, (given) => {
   const url = URL.parse(given)
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined
@@ -53,7 +53,7 @@ const RANGES = new Map<string, ReadonlyArray<string>>([
   ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]],
 ])
 
-/** What the gate can compile, without the brackets and zones that only addresses of requests have. */
+/** Whether the gate can compile it; brackets and zone ids are allowed in addresses of requests only. */
 const isProxy = (given: string): boolean => !/[[\]%]/.test(given) && parseRange(given) !== undefined
 
 const proxy = parsed(

@@ -1,6 +1,6 @@
 /**
- * What is wrong with the settings: all of it at once, each with its path, what is expected and what was found. The value of
- * a secret is never shown, nor any other value that contains one.
+ * Problems of the settings, all reported at once, each with its path, what is expected and what was found. Values that are or
+ * contain a secret are never shown.
  */
 import { Schema } from "effect"
 
@@ -8,7 +8,7 @@ export const SettingProblem = Schema.Struct({
   /** as the operator writes it: `Security.RateLimitHourly` */
   path: Schema.String,
   expected: Schema.String,
-  /** the value and where it stands, or why it is not shown; absent when there is none */
+  /** the value (or that it is not shown) and its source; absent when there is no value */
   found: Schema.optionalKey(Schema.String),
 })
 export type SettingProblem = typeof SettingProblem.Type
@@ -16,7 +16,7 @@ export type SettingProblem = typeof SettingProblem.Type
 const render = ({ path, expected, found }: SettingProblem): string =>
   `  ${path}: expected ${expected}${found === undefined ? "" : `; found ${found}`}`
 
-/** The settings cannot be used; the message has one line a problem. */
+/** The settings are invalid; the message has one line per problem. */
 export class SettingsInvalid extends Schema.TaggedError<SettingsInvalid>()("SettingsInvalid", {
   problems: Schema.Array(SettingProblem),
 }) {

@@ -1,46 +1,43 @@
-/**
- * Decodes the groups of the schema out of the flat list and notes what is wrong on the way, so that reading goes on and all problems
- * come out together.
- */
+/** Decodes the groups of the schema from the flat list and collects problems, so that all are reported together. */
 import { Option, Result, Schema, type SchemaAST, SchemaIssue } from "effect"
 import type { Flat, Given } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
-import { fieldsOf, plainWords, settingAt, settingRows } from "./table.ts"
+import { fieldsOf, plainText, settingAt, settingRows } from "./table.ts"
 
 export interface Reader {
   readonly problems: Array<SettingProblem>
   readonly warnings: Array<string>
-  /** whether anything is given at the path, as a value or as a list, right or wrong */
+  /** whether a value or a list is given at the path, valid or not */
   readonly has: (path: string) => boolean
-  /** Decodes the settings below a path and notes every problem of single values; what is wrong then counts as absent. */
+  /** Decodes the settings below a path and reports every invalid value, which then counts as absent. */
   readonly group: <A extends B, B>(group: Group<A, B>) => GroupRead<A, B>
-  /** Notes that something is missing. */
-  readonly missing: (path: string, expected: string) => void
-  /** Notes a problem of the value at the path that concerns more than the value itself. */
-  readonly wrong: (path: string, expected: string) => void
+  /** Reports a missing setting. */
+  readonly reportMissing: (path: string, expected: string) => void
+  /** Reports a value that is invalid because of another setting. */
+  readonly reportInvalid: (path: string, expected: string) => void
 }
 
 export interface Group<A, B> {
-  /** the path of the group with its last dot; empty for the whole */
+  /** the path of the group, with the dot at its end; empty for the root */
   readonly base: string
   readonly schema: Schema.Decoder<A>
-  /** the same where nothing, or nothing that rules need, is required */
+  /** the same, requiring only what checks across settings need, or nothing */
   readonly draft: Schema.Decoder<B>
-  /** the path, with its last dot, of the group from which it takes what it is not given */
+  /** the path of the group from which absent settings are inherited, with the dot at its end */
   readonly inheritFrom?: string | undefined
-  /** by name, what is never inherited; problems of it come first */
+  /** the names of settings that are never inherited; their problems are listed first */
   readonly own?: ReadonlyArray<string>
 }
 
 export interface GroupRead<A, B> {
-  /** undefined where there is any problem */
+  /** undefined when there is any problem */
   readonly valid: A | undefined
-  /** all that fits, for rules that concern more than one setting; undefined where that is not enough for the draft */
+  /** the valid values, for checks across settings; undefined when the draft's schema requires more */
   readonly draft: B | undefined
 }
 
-/** The text, and what in it may be the secret itself: the key after `Token`, the password in a connection string. */
-const withParts = (text: string): ReadonlyArray<string> => [
+/** The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. */
+const secretParts = (text: string): ReadonlyArray<string> => [
   text,
   ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6),
 ]
@@ -49,31 +46,31 @@ const secretNames = new Set(
   settingRows.filter(({ secret }) => secret).map(({ path }) => path.slice(path.lastIndexOf(".") + 1).toLowerCase()),
 )
 
-/** Every text that must not appear in a message, in whatever field it was pasted by mistake. */
+/** Every secret text. It must not appear in a message even if it was pasted into another field by mistake. */
 const secretTexts = (flat: Flat): ReadonlyArray<string> =>
   [...flat].flatMap(([key, { text }]) => {
     const path = key.replace(/\.\d+$/, "")
-    return secretNames.has(path.slice(path.lastIndexOf(".") + 1)) ? withParts(text) : []
+    return secretNames.has(path.slice(path.lastIndexOf(".") + 1)) ? secretParts(text) : []
   })
 
-/** User, password and query of a URL are nobody's business. */
+/** Removes user, password and query from URLs. */
 const withoutCredentials = (text: string): string =>
   text
     .replace(/\/\/[^/]*@/g, "//***@")
     .replace(/\?.*/s, "?***")
     .slice(0, 200)
 
-/** The words of a schema that says itself what it expects; else empty. */
-const ownWords = (issue: SchemaIssue.Issue): string =>
+/** The schema's own message about what it expects; empty when it has none. */
+const ownMessage = (issue: SchemaIssue.Issue): string =>
   issue._tag === "InvalidValue" && typeof issue.annotations?.message === "string" ? issue.annotations.message : ""
 
-/** Where a value does not fit, with the schema's own words. */
+/** Lists where values are invalid, with the schema's own messages. */
 const toFailures = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: ownWords,
-  checkHook: ({ issue }) => ownWords(issue),
+  leafHook: ownMessage,
+  checkHook: ({ issue }) => ownMessage(issue),
 })
 
-/** The items of a list in their order, or the one value that stands for it. */
+/** The items of a list in order, or a single value. */
 type Values = Given | ReadonlyArray<Given>
 
 const textOf = (values: Values | undefined): string | ReadonlyArray<string> | undefined =>
@@ -83,7 +80,7 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
   const secrets = secretTexts(flat)
   const refused = new Set<Given>()
 
-  const shown = ({ text, where }: Given, path: string): string =>
+  const display = ({ text, where }: Given, path: string): string =>
     settingAt(path)?.secret === true ||
     secrets.some((each) => text.includes(each) || (text.length >= 8 && each.includes(text)))
       ? `a value that is not shown, ${where}`
@@ -112,7 +109,7 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
     const valuesOf = (name: string): Values | undefined =>
       valuesAt(base + name) ?? (inherits(name) ? valuesAt(`${inheritFrom}${name}`) : undefined)
     const texts = (ast: SchemaAST.AST, prefix: string): object => {
-      // without a prototype: what somebody put on every object is no setting
+      // without a prototype: a property that somebody added to every object is not a setting
       const given: Record<string, unknown> = Object.create(null)
       for (const [name, field] of fieldsOf(ast) ?? []) {
         const value = fieldsOf(field) ? texts(field, `${prefix}${name}.`) : textOf(valuesOf(prefix + name))
@@ -138,21 +135,21 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
       const values = valuesOf(name)
       const given = values === undefined || "text" in values ? values : values[index]
       if (given === undefined) {
-        // an inherited one is missed by the other group; a list of what is none is a problem of names
+        // the other group reports an inherited setting; a list for a setting that is not one is an unknown name
         if (!inherits(name) && !has(base + name))
-          problems.push({ path: base + name, expected: plainWords(setting?.description ?? ""), found: "nothing" })
+          problems.push({ path: base + name, expected: plainText(setting?.description ?? ""), found: "nothing" })
         continue
       }
       const at = base + (given === values ? name : `${name}.${given.path.at(-1)}`)
       const expected = message === "" ? (setting?.expected ?? "") : message
-      wrong.set(given, { path: at, expected, found: shown(given, base + name) })
+      wrong.set(given, { path: at, expected, found: display(given, base + name) })
     }
     for (const [given, problem] of wrong) {
       refused.add(given)
       problems.push(problem)
     }
-    const rest = Schema.decodeUnknownOption(draft)(texts(schema.ast, ""))
-    return { valid: undefined, draft: Option.getOrUndefined(rest) }
+    const draftValues = Schema.decodeUnknownOption(draft)(texts(schema.ast, ""))
+    return { valid: undefined, draft: Option.getOrUndefined(draftValues) }
   }
 
   return {
@@ -160,10 +157,10 @@ export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader 
     warnings: [],
     has,
     group,
-    missing: (path, expected) => problems.push({ path, expected, found: "nothing" }),
-    wrong: (path, expected) => {
+    reportMissing: (path, expected) => problems.push({ path, expected, found: "nothing" }),
+    reportInvalid: (path, expected) => {
       const given = flat.get(path.toLowerCase())
-      problems.push({ path, expected, ...(given === undefined ? {} : { found: shown(given, path) }) })
+      problems.push({ path, expected, ...(given === undefined ? {} : { found: display(given, path) }) })
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The kinds of values that are never shown. */
+/** Schemas of secret values, which are never shown. */
 import { type Redacted, Result, Schema } from "effect"
 import { parseConnectionString } from "./connection-string.ts"
 import { pattern, type Text } from "./values.ts"
@@ -6,7 +6,7 @@ import { pattern, type Text } from "./values.ts"
 const secret = (expected: string, schema: Text<string>): Text<Redacted.Redacted<string>> =>
   Schema.RedactedFromValue(schema).annotate({ expected, voicegate: { secret: true } })
 
-/** The platform's key is one header value; whoever pastes `Token …` gets told. */
+/** The platform's key alone: a pasted `Token …` is refused because of its space. */
 export const platformKey = secret("the platform's API key alone, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
 
 export const webhookToken = secret(
@@ -35,7 +35,7 @@ export const signingSecret = secret(
 
 export const providerKey = secret("the provider's API key, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
 
-/** Any form that `parseConnectionString` reads; where it fits none, the issue's message says what is expected. */
+/** Any form that `parseConnectionString` accepts; otherwise its message says what is expected. */
 export const connectionString = secret(
   "a connection string",
   Schema.String.check(

@@ -1,55 +1,55 @@
 /**
- * How one setting is declared: the schema of its value, what it is when it is absent, and the words that explain it. `--help`, the
- * `docs/configuration.md`, `settings.schema.json` and the example are made of these annotations.
+ * Declares a setting: the schema of its value, its default and its description. `--help`, `docs/configuration.md`,
+ * `settings.schema.json` and the example are generated from these annotations.
  */
 import { Effect, Schema } from "effect"
 import { type Notes, withNotes } from "./values.ts"
 
-/** What explains a setting; Markdown, of which only code spans are used. */
-interface Words {
+/** Texts that describe a setting, in Markdown with code spans only. */
+interface SettingTexts {
   /** one line, without a full stop */
   readonly description: string
-  /** sentences that only `docs/configuration.md` has, links included, without the last full stop */
+  /** further sentences for `docs/configuration.md`, which may contain links, without the last full stop */
   readonly documentation?: string
-  /** of a campaign's setting: each campaign has its own, and inherits none */
+  /** for a campaign's setting: it is not inherited */
   readonly own?: boolean
 }
 
-const explained = (value: Schema.Top, { own = false, ...words }: Words, notes: Notes) => ({
-  ...words,
+const annotationsFor = (value: Schema.Top, { own = false, ...texts }: SettingTexts, notes: Notes) => ({
+  ...texts,
   ...withNotes(value, { ...notes, own }),
 })
 
-/** Must be given. The example shows `example`. */
-export const required = <A, E>(value: Schema.Codec<A, E>, example: string, words: Words) =>
-  value.pipe(Schema.annotateKey(explained(value, words, { required: true, example })))
+/** A required setting. The example file contains `example`. */
+export const required = <A, E>(value: Schema.Codec<A, E>, example: string, texts: SettingTexts) =>
+  value.pipe(Schema.annotateKey(annotationsFor(value, texts, { required: true, example })))
 
-/** Is `fallback` when it is absent, as a file would have it. */
+/** A setting with the default `fallback`, as written in a file. */
 export const withDefault = <A, E, const F extends E & (boolean | number | string)>(
   value: Schema.Codec<A, E>,
   fallback: F,
-  words: Words,
+  texts: SettingTexts,
 ) =>
   value.pipe(
     Schema.withDecodingDefaultKey(Effect.succeed(fallback)),
-    Schema.annotateKey(explained(value, words, { fallback })),
+    Schema.annotateKey(annotationsFor(value, texts, { fallback })),
   )
 
-/** Is undefined when it is absent, which means what `otherwise` says. */
-export const optional = <A, E>(value: Schema.Codec<A, E>, otherwise: string, words: Words) =>
+/** A setting that is undefined when it is absent; `defaultText` describes what that means. */
+export const optional = <A, E>(value: Schema.Codec<A, E>, defaultText: string, texts: SettingTexts) =>
   Schema.UndefinedOr(value).pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(undefined)),
-    Schema.annotateKey(explained(value, words, { otherwise })),
+    Schema.annotateKey(annotationsFor(value, texts, { defaultText })),
   )
 
-/** A list that is `fallback` when it is absent, which `otherwise` says in words. */
+/** A list with the default `fallback`, which `defaultText` describes. */
 export const listWithDefault = <A, E>(
   value: Schema.Codec<ReadonlyArray<A>, E>,
   fallback: NoInfer<ReadonlyArray<A>>,
-  otherwise: string,
-  words: Words,
+  defaultText: string,
+  texts: SettingTexts,
 ) =>
   value.pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(fallback)),
-    Schema.annotateKey(explained(value, words, { fallback, otherwise })),
+    Schema.annotateKey(annotationsFor(value, texts, { fallback, defaultText })),
   )

@@ -1,16 +1,16 @@
-/** Every setting as a row, read from the annotations of the schema: for `docs/configuration.md`, `--help` and the checks of names. */
+/** Every setting as a row, from the annotations of the schema: for `docs/configuration.md`, `--help` and the checks of names. */
 import { type Schema, SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 
-/** One setting, or all of further campaigns. */
+/** One setting, or all settings of further campaigns. */
 export interface SettingRow {
-  /** as an operator writes it: `Security.RateLimitHourly` */
+  /** such as `Security.RateLimitHourly` */
   readonly path: string
-  /** the default, in words where it is not one value; `required` where there is none */
+  /** the default, or a description when it is not a single value; `required` when there is none */
   readonly default: string
-  /** one line; code in backticks, as in the next */
+  /** one line; code in backticks */
   readonly description: string
-  /** what only `docs/configuration.md` says */
+  /** further sentences for `docs/configuration.md`; code in backticks */
   readonly documentation: string | undefined
   /** completes "expected …" */
   readonly expected: string
@@ -18,19 +18,19 @@ export interface SettingRow {
   readonly list: boolean
 }
 
-/** Without the marks of code. */
-export const plainWords = (markdown: string): string => markdown.replaceAll("`", "")
+/** Removes the backticks of code spans. */
+export const plainText = (markdown: string): string => markdown.replaceAll("`", "")
 
-/** A setting or a group, by its name in its group. */
+/** A setting or a group, with its name in the parent group. */
 export type Field = readonly [name: string, ast: SchemaAST.AST]
 
-/** The settings of a group, and the groups in it; undefined where `ast` is a setting. */
+/** The settings and groups in a group; undefined when `ast` is a setting. */
 export const fieldsOf = (ast: SchemaAST.AST): ReadonlyArray<Field> | undefined =>
   SchemaAST.isObjects(ast) && ast.propertySignatures.length > 0
     ? ast.propertySignatures.map(({ name, type }) => [String(name), type] as const)
     : undefined
 
-/** What a setting is annotated with. */
+/** The annotations of a setting. */
 export const annotationsOf = (ast: SchemaAST.AST) => {
   const {
     description = "",
@@ -44,8 +44,17 @@ export const annotationsOf = (ast: SchemaAST.AST) => {
 const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
   (fieldsOf(ast) ?? []).flatMap(([name, field]) => {
     if (fieldsOf(field) !== undefined) return rowsOf(field, `${base}${name}.`)
-    const words = annotationsOf(field)
-    const { description, documentation, expected, fallback, list = false, otherwise, required, secret = false } = words
+    const annotations = annotationsOf(field)
+    const {
+      description,
+      documentation,
+      expected,
+      fallback,
+      list = false,
+      defaultText: otherwise,
+      required,
+      secret = false,
+    } = annotations
     return {
       // a record of campaigns
       path: base + (SchemaAST.isObjects(field) ? `${name}.{name}.*` : name),
@@ -63,9 +72,9 @@ export const settingRows: ReadonlyArray<SettingRow> = rowsOf(SettingsFile.ast, "
 
 const byPath = new Map(settingRows.map((row) => [row.path.toLowerCase(), row] as const))
 
-/** The path of the default campaign's setting for one of a named campaign, else the path itself; in lower case. */
+/** The path in lower case; for a named campaign's setting, the path of the default campaign's. */
 export const generalPath = (path: string): string =>
   path.toLowerCase().replace(/^(voiceaiplatform)\.campaigns\.[^.]+\./, "$1.")
 
-/** The setting at a path, without regard to case, whichever campaign it is of. */
+/** The setting at a path, case-insensitive, of any campaign. */
 export const settingAt = (path: string): SettingRow | undefined => byPath.get(generalPath(path))

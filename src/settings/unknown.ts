@@ -1,9 +1,9 @@
 /**
- * Names that are no setting: a misspelt limit that silently does nothing is worse than one that stops the start. The value
- * is never shown, since nobody knows what it was meant to be.
+ * Reports unknown names: a misspelt limit that is silently ignored is worse than one that stops the start. The value is never
+ * shown, since it may be a secret.
  */
 import { closestMatch } from "leven"
-import { type Flat, type Given, isGates } from "./flat.ts"
+import { type Flat, type Given, isGateVariable } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
 import { generalPath, settingAt, settingRows } from "./table.ts"
 
@@ -15,7 +15,7 @@ const paths = [...known.keys()]
 const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 const leaves = paths.map(leafOf)
 
-/** The setting that was probably meant: the same name in another group, else one that is a few letters off. */
+/** The setting that was probably meant: the same name in another group, else a similar name. */
 const suggestion = (key: string): string | undefined => {
   const near = leaves.includes(leafOf(key)) ? leafOf(key) : closestMatch(leafOf(key), leaves, { maxDistance: 2 })
   const meant = closestMatch(key, paths, { maxDistance: 3 }) ?? paths.find((path) => leafOf(path) === near)
@@ -37,29 +37,29 @@ const problemOf = (key: string, { path, where }: Given): SettingProblem | undefi
     return problem("a group of settings instead of a value")
   }
   const near = suggestion(item)
-  // for a named campaign the path below it
+  // in a named campaign suggest the path within that campaign
   const meant = setting === key ? near : near?.replace(/^VoiceAiPlatform(?=\.)/, path.slice(0, 3).join("."))
-  return problem(`a setting: there is none of this name${meant === undefined ? "" : `, did you mean ${meant}?`}`)
+  return problem(`a known setting${meant === undefined ? "" : `; did you mean ${meant}?`}`)
 }
 
 /**
- * A problem for every environment variable that is a setting's but for a letter or two, in a group that is not the gate's, such as
- * `Securty__RateLimitHourly`. Others' variables are left alone.
+ * A problem for every environment variable outside the gate's groups whose name is within two letters of a setting's, such as
+ * `Securty__RateLimitHourly`. Other variables are ignored.
  */
 export const misspeltVariables = (env: Readonly<Record<string, string | undefined>>): ReadonlyArray<SettingProblem> =>
   Object.entries(env).flatMap(([name, value]) => {
     const path = name.split("__")
     const key = path.join(".").toLowerCase()
-    if (!value?.trim() || isGates(path)) return []
+    if (!value?.trim() || isGateVariable(path)) return []
     const meant = closestMatch(key.replace(/\.\d+$/, ""), paths, { maxDistance: 2 })
     if (meant === undefined) return []
     return {
       path: path.join("."),
-      expected: `a setting: there is none of this name, did you mean ${known.get(meant)}?`,
+      expected: `a known setting; did you mean ${known.get(meant)}?`,
       found: `a value that is not shown, in the environment variable ${name}`,
     }
   })
 
-/** A problem for every name that is no setting. */
+/** A problem for every unknown name. */
 export const unknownNames = (flat: Flat): ReadonlyArray<SettingProblem> =>
   [...flat].flatMap(([key, given]) => problemOf(key, given) ?? [])

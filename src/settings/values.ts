@@ -1,24 +1,24 @@
 /**
- * The kinds of values that settings have, as schemas from what a file or the environment holds. Each is annotated with what is
- * `expected`, in words that complete "expected …"; what else is known of it stands under `voicegate`.
+ * Schemas of settings' values, decoded from a file or the environment. Each has an annotation `expected`, which completes
+ * "expected …"; further annotations are under `voicegate`.
  */
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 
-/** What a value or a setting is annotated with beside Effect's own annotations. */
+/** Annotations of a value or a setting besides Effect's own. */
 export interface Notes {
   /** the value is never shown */
   readonly secret?: boolean
-  /** one value or several, of which each is what is `expected` */
+  /** one value or several, each as `expected` */
   readonly list?: boolean
-  /** there is no default, and nothing works without it */
+  /** it must be set; there is no default */
   readonly required?: boolean
-  /** the default, as a file would have it */
+  /** the default, as written in a file */
   readonly fallback?: unknown
-  /** the default in words, where it is not one value */
-  readonly otherwise?: string
-  /** what the example shows of a required setting */
+  /** a description of the default when it is not a single value */
+  readonly defaultText?: string
+  /** the value of a required setting in the example file */
   readonly example?: string
-  /** each campaign has its own */
+  /** it is not inherited by further campaigns */
   readonly own?: boolean
 }
 
@@ -30,12 +30,12 @@ declare module "effect/Schema" {
   }
 }
 
-/** A value that is written as one text. */
+/** A value that is written as a single text. */
 export type Text<A> = Schema.Codec<A, string>
 
 export const pattern = (regExp: RegExp) => Schema.String.check(Schema.isPattern(regExp))
 
-/** Reads a text with `parse`, which answers undefined when it does not fit. */
+/** Decodes a text with `parse`, which returns undefined for an invalid text. */
 export const parsed = <A>(
   expected: string,
   to: Schema.Codec<A>,
@@ -56,7 +56,7 @@ export const parsed = <A>(
     Schema.annotate({ expected }),
   )
 
-/** A text that `fits`. An editor is told some words alone, though other spellings of them fit too. */
+/** A text that `fits`. The JSON Schema lists only `words`, although other spellings of them fit too. */
 const spelled = (words: ReadonlyArray<string>, fits: (text: string) => boolean): Text<string> =>
   Schema.String.check(Schema.makeFilter(fits, { toJsonSchema: () => ({ enum: [...words] }) }))
 
@@ -72,7 +72,7 @@ const word = <const L extends ReadonlyArray<string>>(
     spelled(words, (text) => find(text) !== undefined),
   )
 
-/** A number as JSON has it, or in digits, as the environment does. */
+/** A JSON number, or digits, as in the environment. */
 const numeric = (expected: string, to: Schema.Codec<number>, digits: RegExp): Schema.Codec<number, number | string> =>
   Schema.Union([to, pattern(digits)]).pipe(
     Schema.decodeTo(
@@ -120,7 +120,7 @@ export const oneOf = <const L extends ReadonlyArray<string>>(words: L): Text<L[n
 
 const letters = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "")
 
-/** One of several domains, with or without its ending. */
+/** One of several domains, with or without the top-level domain. */
 export const domain = <const L extends ReadonlyArray<string>>(domains: L): Text<L[number]> =>
   word(`one of ${domains.join(", ")}`, domains, (text) =>
     domains.find((name) => [name, name.replace(/\.[a-z]+$/, "")].some((form) => letters(form) === letters(text))),
@@ -128,12 +128,12 @@ export const domain = <const L extends ReadonlyArray<string>>(domains: L): Text<
 
 export const text: Text<string> = pattern(/^\P{Cc}{1,4096}$/u).annotate({ expected: "a text" })
 
-/** Part of a path or a key of the store, so without a slash or a space. */
+/** It becomes part of a path or a store key, so it has no slash or space. */
 export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).annotate({
   expected: "an id without spaces and slashes",
 })
 
-/** What a value is annotated with, and more, for what is made of it. */
+/** A value's annotations with further notes, for a schema derived from it. */
 export const withNotes = (value: Schema.Top, notes: Notes) => {
   const { expected, voicegate } = Schema.resolveAnnotations(value) ?? {}
   return { expected, voicegate: { ...voicegate, ...notes } }
@@ -141,7 +141,7 @@ export const withNotes = (value: Schema.Top, notes: Notes) => {
 
 export const unique = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => [...new Set(items)]
 
-/** A list, or the one item that it has; each item once. */
+/** A list, or its single item; duplicates are removed. */
 export const list = <A>(item: Text<A>): Schema.Codec<ReadonlyArray<A>, string | ReadonlyArray<string>> => {
   const text = Schema.toEncoded(item)
   return Schema.Union([text, Schema.Array(text)]).pipe(

@@ -1,6 +1,6 @@
 /**
- * The data of the memory store, with the commands that rules use, named and behaving as in Redis. A rule runs to its
- * end before anything else happens, which is what makes it atomic here.
+ * The data of the memory store, with the commands that rules use; names and behaviour are those of Redis. Rules are
+ * synchronous, which makes them atomic here.
  */
 import type { Db } from "../rules/db.ts"
 import { SortedSet } from "./SortedSet.ts"
@@ -18,7 +18,7 @@ export class MemoryDb implements Db {
     this.onPublish = onPublish
   }
 
-  /** How many keys are held, expired ones included until `evict`. */
+  /** The number of keys; expired ones count until `evict`. */
   get size(): number {
     return this.values.size
   }
@@ -118,7 +118,7 @@ export class MemoryDb implements Db {
     return (this.zset(key)?.range(min, max, count, first) ?? []).map((e) => e.member)
   }
 
-  /** `ZRANGEBYLEX key (member + LIMIT 0 1` of a set whose scores are all 0: the first member behind this one. */
+  /** `ZRANGEBYLEX key (member + LIMIT 0 1` of a set whose scores are all 0: the first member after this one. */
   zlexAfter(key: string, member: string): string | undefined {
     return this.zset(key)?.after(0, member)
   }
@@ -136,15 +136,15 @@ export class MemoryDb implements Db {
 
   /** `ZREMRANGEBYRANK key 0 -kept-1`. */
   zkeepLast(key: string, kept: number): void {
-    const crowd = this.zcard(key) - kept
-    if (crowd > 0) for (const member of this.zrange(key, 0, crowd)) this.zrem(key, member)
+    const excess = this.zcard(key) - kept
+    if (excess > 0) for (const member of this.zrange(key, 0, excess)) this.zrem(key, member)
   }
 
   publish(channel: string, message: string): void {
     this.onPublish(channel, message)
   }
 
-  /** Forgets what has expired. */
+  /** Deletes expired keys. */
   evict(): void {
     for (const [key, at] of this.expiries) if (at <= this.now) this.del(key)
   }
@@ -168,16 +168,16 @@ export class MemoryDb implements Db {
   private hash(key: string): Map<string, string> {
     const value = this.live(key)
     if (value instanceof Map) return value
-    const made = new Map<string, string>()
-    this.values.set(key, made)
-    return made
+    const created = new Map<string, string>()
+    this.values.set(key, created)
+    return created
   }
 
   private sorted(key: string): SortedSet {
     const value = this.live(key)
     if (value instanceof SortedSet) return value
-    const made = new SortedSet()
-    this.values.set(key, made)
-    return made
+    const created = new SortedSet()
+    this.values.set(key, created)
+    return created
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A sorted set as Redis has it: members ordered by score, then by member. Kept as a list of sorted runs, so that insert,
- * remove and rank cost the length of one run and a short walk over the runs, also at a million members.
+ * A sorted set as in Redis: members ordered by score, then by member. Stored as a list of sorted runs, so that insert, remove
+ * and rank cost the length of one run and a scan over the runs, even with a million members.
  */
 interface Entry {
   readonly score: number
@@ -11,7 +11,7 @@ const RUN = 512
 
 const before = (a: Entry, b: Entry): boolean => a.score < b.score || (a.score === b.score && a.member < b.member)
 
-/** Index of the first element for which `reached` holds, which is false up to there and true from there. */
+/** Binary search: the index of the first element for which `reached` is true. It must be monotonic. */
 const firstIndex = <A>(items: ReadonlyArray<A>, reached: (item: A) => boolean): number => {
   let low = 0
   let high = items.length
@@ -36,7 +36,7 @@ export class SortedSet {
     return this.scores.get(member)
   }
 
-  /** Adds the member or moves it to the new score. */
+  /** Adds the member, or changes its score. */
   add(score: number, member: string): void {
     const old = this.scores.get(member)
     if (old === score) return
@@ -73,7 +73,7 @@ export class SortedSet {
     return true
   }
 
-  /** Zero-based place of a member. */
+  /** The zero-based rank of a member. */
   rank(member: string): number | undefined {
     const score = this.scores.get(member)
     if (score === undefined) return undefined
@@ -84,7 +84,7 @@ export class SortedSet {
     return rank + firstIndex(this.runs[at] ?? [], (e) => !before(e, entry))
   }
 
-  /** The member at a zero-based place. */
+  /** The member at a zero-based rank. */
   at(rank: number): string | undefined {
     let left = rank
     for (const run of this.runs) {
@@ -94,7 +94,7 @@ export class SortedSet {
     return undefined
   }
 
-  /** Members with `min <= score <= max`, in order, after skipping `offset`, at most `limit`. */
+  /** Members with `min <= score <= max`, in order: skips `offset`, then returns up to `limit`. */
   range(min: number, max: number, limit: number, offset = 0): ReadonlyArray<Entry> {
     const found: Array<Entry> = []
     let skip = offset
@@ -110,7 +110,7 @@ export class SortedSet {
     return found
   }
 
-  /** The first member behind this one, which need not be in the set. */
+  /** The first member after this one, which need not be in the set. */
   after(score: number, member: string): string | undefined {
     const entry: Entry = { score, member }
     const run = this.runs[firstIndex(this.runs, (each) => before(entry, each.at(-1) ?? entry))]

@@ -5,13 +5,13 @@ import type { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import * as memory from "./memory.ts"
 import * as redis from "./redis.ts"
-import type { StoreRefused } from "./redis-trouble.ts"
+import type { StoreRefused } from "./redis-problems.ts"
 
 export const layer: Layer.Layer<Store, StoreRefused, Settings> = Layer.unwrap(
   Effect.gen(function* () {
     const { StoreConnectionString } = yield* Settings
     const parsed = parseConnectionString(Redacted.value(StoreConnectionString))
-    // the settings were checked with the same parser when they were read
+    // settings were validated with the same parser
     if (Result.isFailure(parsed)) return yield* Effect.die(new TypeError(`StoreConnectionString: ${parsed.failure}`))
     const { connection } = parsed.success
     return connection.kind === "memory" ? memory.layer : redis.layer(connection)

@@ -1,6 +1,4 @@
-/**
- * The embedded store: everything in this process, gone with it. Fit for one instance; several need Redis.
- */
+/** The embedded store: all data is in this process and is lost when it ends. For one instance; several need Redis. */
 import { Clock, Effect, Layer } from "effect"
 import { Store } from "../Store.ts"
 import { MemoryDb } from "./MemoryDb.ts"
@@ -12,7 +10,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const listeners = new Map<string, Set<(message: string) => void>>()
-    // delivered when the step is over, so that a listener never sees the middle of a rule
+    // delivered after the step, so that a listener never runs in the middle of a rule
     let outgoing: Array<readonly [channel: string, message: string]> = []
     const db = new MemoryDb((channel, message) => outgoing.push([channel, message]))
     const deliver = (): void => {
@@ -38,7 +36,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
         Effect.map(
           at(() => rule.run(db, [...keys, ...ownKeys], now, context, [call])),
           ([answer]) => {
-            if (answer === undefined) throw new TypeError(`the rule ${rule.name} answered nothing`)
+            if (answer === undefined) throw new TypeError(`the rule ${rule.name} returned no answer`)
             return answer
           },
         ),

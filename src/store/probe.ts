@@ -1,72 +1,70 @@
 /**
- * Proves again and again that what is published arrives: a message to a channel of this instance alone has to come back within a
- * limit. An answered PING would prove the connection, not the subscription, nor that both lead to the same server.
+ * Checks periodically that published messages arrive: publishes to a channel of this instance alone and expects the message
+ * back in time. An answered PING would prove the connection, but not the subscription, nor that both lead to the same server.
  *
- * What is silent is noticed within `NOTICED_MILLIS`. It costs one PUBLISH a second.
+ * A silent subscription is detected within `DETECTION_MILLIS`. It costs one PUBLISH per second.
  */
 import { Deferred, Effect } from "effect"
 
-/** How long after a message came back the next one is published. */
+/** The pause between two probes. */
 export const PROBE_MILLIS = 1_000
-/** A message that has not come back so long after it was published does not come any more. */
-export const BACK_MILLIS = 1_500
-/** The most that a new connection is given, which is twice as much each time, before the next one is made. */
-const BACK_MOST_MILLIS = 5_000
-/**
- * A process that stood still runs its timers before it reads what has come meanwhile: so long it reads before it judges (ms).
- */
-const READ_MILLIS = 50
-/** Silence is noticed within this time. */
-export const NOTICED_MILLIS = PROBE_MILLIS + BACK_MILLIS + READ_MILLIS
+/** A probe that has not returned after this time is lost. */
+export const PROBE_TIMEOUT_MILLIS = 1_500
+/** The limit of that timeout, which doubles with every renewed connection. */
+const MAX_PROBE_TIMEOUT_MILLIS = 5_000
+/** A process that was suspended runs its timers before it reads its sockets: time for reading before the result counts (ms). */
+const READ_GRACE_MILLIS = 50
+/** A silent subscription is detected within this time. */
+export const DETECTION_MILLIS = PROBE_MILLIS + PROBE_TIMEOUT_MILLIS + READ_GRACE_MILLIS
 
-/** What is proved. */
-export interface Probed<E> {
-  /** Publishes to the channel; answers false where the server says that nobody hears it, though somebody here should. */
+/** The connection that is probed. */
+export interface ProbeOptions<E> {
+  /** Publishes to the channel; false when the server reports no subscriber although this instance has subscribed. */
   readonly publish: (message: string) => Effect.Effect<boolean, E>
-  /** Makes the connection anew on which nothing arrives. */
+  /** Replaces the silent connection. */
   readonly renew: Effect.Effect<void>
-  /** It fell silent, or is heard again; called once each. */
-  readonly changed: (hears: boolean) => Effect.Effect<void>
+  /** Called once when the subscription falls silent and once when it recovers. */
+  readonly onChange: (receiving: boolean) => Effect.Effect<void>
 }
 
 export interface Probe {
-  /** A message came back. */
-  readonly heard: (message: string) => void
-  /** Probes for ever. A failure to publish proves nothing. */
+  /** To be called with each message of the channel. */
+  readonly received: (message: string) => void
+  /** Probes forever. A failure to publish is ignored: it does not show that the subscription is silent. */
   readonly run: Effect.Effect<never>
 }
 
-export const makeProbe = <E>({ changed, publish, renew }: Probed<E>): Probe => {
-  let last = 0
-  let back = Deferred.makeUnsafe<void>()
+export const makeProbe = <E>({ onChange, publish, renew }: ProbeOptions<E>): Probe => {
+  let lastSequence = 0
+  let returned = Deferred.makeUnsafe<void>()
   let silent = false
-  let patience = BACK_MILLIS
+  let timeout = PROBE_TIMEOUT_MILLIS
 
   const wait = Effect.gen(function* () {
-    yield* Effect.timeoutOption(Deferred.await(back), patience)
-    if (!Deferred.isDoneUnsafe(back)) yield* Effect.sleep(READ_MILLIS)
+    yield* Effect.timeoutOption(Deferred.await(returned), timeout)
+    if (!Deferred.isDoneUnsafe(returned)) yield* Effect.sleep(READ_GRACE_MILLIS)
   })
 
   const once = Effect.gen(function* () {
-    back = Deferred.makeUnsafe()
-    const hears = yield* publish(String(++last))
-    if (hears) yield* wait
-    const came = Deferred.isDoneUnsafe(back)
-    if (came === silent) {
-      silent = !came
-      yield* changed(came)
+    returned = Deferred.makeUnsafe()
+    const hasSubscriber = yield* publish(String(++lastSequence))
+    if (hasSubscriber) yield* wait
+    const arrived = Deferred.isDoneUnsafe(returned)
+    if (arrived === silent) {
+      silent = !arrived
+      yield* onChange(arrived)
     }
-    if (came) {
-      patience = BACK_MILLIS
+    if (arrived) {
+      timeout = PROBE_TIMEOUT_MILLIS
     } else {
       yield* renew
-      patience = Math.min(2 * patience, BACK_MOST_MILLIS)
+      timeout = Math.min(2 * timeout, MAX_PROBE_TIMEOUT_MILLIS)
     }
   })
 
   return {
-    heard: (message) => {
-      if (message === String(last)) Deferred.doneUnsafe(back, Effect.void)
+    received: (message) => {
+      if (message === String(lastSequence)) Deferred.doneUnsafe(returned, Effect.void)
     },
     run: Effect.forever(Effect.andThen(Effect.sleep(PROBE_MILLIS), Effect.ignore(once))),
   }

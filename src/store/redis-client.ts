@@ -1,18 +1,18 @@
-/** Opens ioredis as a connection string says. */
+/** Creates ioredis clients from a connection string. */
 import { randomInt } from "node:crypto"
 import { Redacted } from "effect"
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { primaryConnector } from "./redis-hosts.ts"
 
-/** A command that is not answered in this time has failed; whether it was carried out is not known. */
+/** A command without an answer fails after this time; it may have been carried out. */
 export const COMMAND_TIMEOUT_MILLIS = 2_000
 export const CONNECT_TIMEOUT_MILLIS = 5_000
 
 /** How long ioredis waits before it connects again (ms). */
 export const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
 
-/** Options of every connection: commands fail at once while it is down, and none is sent twice. */
+/** Options of every connection: commands fail fast while it is down, and none is sent twice. */
 const commonOptions = (connection: RedisConnection): RedisOptions => ({
   ...(connection.username === undefined ? {} : { username: connection.username }),
   ...(connection.password === undefined ? {} : { password: Redacted.value(connection.password) }),
@@ -27,7 +27,7 @@ const commonOptions = (connection: RedisConnection): RedisOptions => ({
 
 type Redirect = (address: string) => HostPort | null
 
-/** Opens one connection as the connection string says, which is no Cluster's. */
+/** Creates a client for anything but a Cluster. */
 const openOne = (
   connection: Exclude<RedisConnection, { readonly kind: "cluster" }>,
   redirect: Redirect,
@@ -55,7 +55,7 @@ const openOne = (
         ...common,
         sentinels: [...connection.sentinels],
         name: connection.master,
-        // without these ioredis connects in the clear, whatever `tls` says
+        // without these ioredis connects to Sentinels and master without TLS, whatever `tls` says
         ...(connection.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
         db: connection.database,
         ...(connection.sentinelPassword === undefined
@@ -64,16 +64,16 @@ const openOne = (
         natMap: redirect,
         retryStrategy,
         sentinelRetryStrategy: retryDelay,
-        // else one that hangs is waited for without end
+        // otherwise ioredis waits forever for a Sentinel that hangs
         sentinelCommandTimeout: COMMAND_TIMEOUT_MILLIS,
       })
   }
 }
 
 /**
- * Opens a client as the connection string says; it connects when told to. Several hosts are a primary with its replicas here.
+ * Creates a client, which connects on `connect`. Several hosts are treated as a primary with its replicas.
  *
- * @param redirect where to go instead of the address (`host:port`) that a Sentinel names as the master's; null is there
+ * @param redirect replaces the master's address (`host:port`) that a Sentinel reports; null keeps it
  */
 export const open = (connection: RedisConnection, redirect: Redirect = () => null): Redis | Cluster => {
   if (connection.kind !== "cluster") return openOne(connection, redirect, retryDelay)
@@ -85,17 +85,17 @@ export const open = (connection: RedisConnection, redirect: Redirect = () => nul
     lazyConnect: true,
     clusterRetryStrategy: retryDelay,
     slotsRefreshTimeout: COMMAND_TIMEOUT_MILLIS,
-    // else what was under way when a connection broke is sent again, though it may have been carried out
+    // otherwise ioredis resends commands that were in flight when a connection broke, though they may have been carried out
     retryDelayOnFailover: 0,
   }
   return new Cluster([...connection.nodes], options)
 }
 
 /**
- * Opens a connection to listen on, which connects once and when told to. Of a Cluster it leads to one of its nodes, taken at
- * random: each hears what is published at any.
+ * Creates a client for subscriptions, which connects on `connect` and does not reconnect. For a Cluster it uses a random node:
+ * each node receives what is published on any.
  *
- * @param known the nodes of a Cluster that are known; empty for those of the connection string
+ * @param known the known nodes of a Cluster; when empty, those of the connection string
  */
 export const openListener = (
   connection: RedisConnection,

@@ -1,41 +1,41 @@
 /**
- * Follows failovers behind Sentinels as the Sentinels announce them. In a planned failover the old master stays a master for some
- * ten seconds after its replica was promoted, and whatever it acknowledges in that time is lost. Therefore nothing may be written
- * from just before the promotion until it is known, and everything goes to the new master after that.
+ * Follows failovers by the Sentinels' announcements. In a planned failover the old master stays a master for about ten seconds
+ * after its replica was promoted, and every write that it acknowledges in that time is lost. So writes stop just before the
+ * promotion, until its result is known, and then go to the new master.
  *
- * Every Sentinel of the connection string is listened to: only the one that leads the failover says that it begins.
+ * Subscribes to every Sentinel of the connection string, because only the one that leads the failover announces its start.
  */
 import { Effect, Redacted, type Scope } from "effect"
 import { Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, retryDelay } from "./redis-client.ts"
 import { nameOf } from "./redis-hosts.ts"
-import { troubleOf } from "./redis-trouble.ts"
+import { describeProblem } from "./redis-problems.ts"
 
 type Sentinels = Extract<RedisConnection, { readonly kind: "sentinel" }>
 
-/** A promotion that is neither confirmed nor given up after this time is waited for no longer. It usually takes a second. */
+/** Writes resume after this time when a promotion is neither confirmed nor aborted (ms). It usually takes a second. */
 const PROMOTION_MILLIS = 5_000
 
-/** A Sentinel may name the old master for a moment longer; after this time all of them know the new one. */
-const SETTLED_MILLIS = 10_000
+/** A Sentinel may still report the old master for this long (ms). */
+const STALE_SENTINEL_MILLIS = 10_000
 
-/** How soon a Sentinel that refuses to be listened to is tried again. */
-const LISTEN_AGAIN_MILLIS = 2_000
+/** The delay before a Sentinel that refused the subscription is tried again (ms). */
+const RESUBSCRIBE_MILLIS = 2_000
 
-/** What a Sentinel says about a master: https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/#pubsub-messages */
+/** Channels of a Sentinel: https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/#pubsub-messages */
 const ANNOUNCEMENTS = {
-  /** The replica is told within 100 ms that it is the master. */
-  begins: "+failover-state-send-slaveof-noone",
-  /** It says that it is. */
+  /** The Sentinel will promote the replica within 100 ms. */
+  started: "+failover-state-send-slaveof-noone",
+  /** The replica reports that it is the master. */
   promoted: "+promoted-slave",
-  /** It did not say so. */
+  /** The replica did not report it in time. */
   abandoned: "-failover-abort-slave-timeout",
-  /** The failover is over, as each Sentinel hears. */
+  /** The failover is complete; every Sentinel announces this. */
   switched: "+switch-master",
 } as const
 
-/** Where a failover leads. */
+/** The result of a failover. */
 interface Switch {
   readonly master: string
   readonly from: HostPort
@@ -44,7 +44,7 @@ interface Switch {
 
 const hostOf = (host = "", port = ""): HostPort => ({ host, port: Number(port) })
 
-/** As ioredis names it to `redirect`. */
+/** The form in which ioredis passes an address to `redirect`. */
 const addressOf = ({ host, port }: HostPort): string => `${host}:${port}`
 
 /** `slave <name> <new host> <new port> @ <master> <old host> <old port>` */
@@ -59,29 +59,29 @@ const readSwitched = (text: string): Switch => {
   return { master, from: hostOf(oldHost, oldPort), to: hostOf(host, port) }
 }
 
-/** What is to be done about a failover of the connection's own master. */
+/** Callbacks for a failover of the connection's own master. */
 export interface FailoverHandlers {
-  /** A replica is being promoted: what the present master acknowledges from now on may be lost. */
+  /** A replica is being promoted: writes that the current master acknowledges from now on may be lost. */
   readonly onBegin: () => void
-  /** That is over, or has come to nothing. */
+  /** The promotion succeeded or was aborted. */
   readonly onEnd: () => void
-  /** There is a new master. It is called once for each, before `onEnd`. */
+  /** There is a new master. Called once for each, before `onEnd`. */
   readonly onSwitch: () => void
 }
 
 export interface Failovers {
-  /** Where to go when a Sentinel names this address (`host:port`) as the master's: elsewhere when that is known to be outdated. */
+  /** The new master when a Sentinel reports this outdated address (`host:port`), else null. */
   readonly redirect: (address: string) => HostPort | null
-  /** Listens to the Sentinels until the scope closes. */
+  /** Subscribes to the Sentinels until the scope closes. */
   readonly listen: (handlers: FailoverHandlers) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Makes what follows the failovers of this connection's master. */
+/** Follows the failovers of this connection's master. */
 export const makeFailovers = (connection: Sentinels): Failovers => {
-  const trouble = troubleOf(connection)
-  /** the master's address as a Sentinel said it last */
+  const describe = describeProblem(connection)
+  /** the master's address as a Sentinel last reported it */
   let master: string | undefined
-  /** the last failover, for as long as a Sentinel may not know of it */
+  /** the last failover, while a Sentinel may still report the old master */
   let recent: { readonly from: string; readonly to: HostPort } | undefined
 
   const listen: Failovers["listen"] = Effect.fnUntraced(function* (handlers) {
@@ -91,7 +91,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
       run(Effect.forkIn(Effect.delay(Effect.sync(work), millis), scope))
     }
     let closing = false
-    /** counts promotions, so that the end of the time of an earlier one does not end a later one */
+    /** counts promotions, so that the timeout of an earlier one does not end a later one */
     let promotions = 0
 
     const begin = (): void => {
@@ -112,7 +112,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
         master = addressOf(to)
         const failover = { from: addressOf(from), to }
         recent = failover
-        later(SETTLED_MILLIS, () => {
+        later(STALE_SENTINEL_MILLIS, () => {
           if (recent === failover) recent = undefined
         })
         handlers.onSwitch()
@@ -124,14 +124,14 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
       if (channel === ANNOUNCEMENTS.switched || channel === ANNOUNCEMENTS.promoted) {
         const found = channel === ANNOUNCEMENTS.switched ? readSwitched(text) : readPromotion(text)
         if (found.master === connection.master) switchTo(found)
-      } else if (channel === ANNOUNCEMENTS.begins) {
+      } else if (channel === ANNOUNCEMENTS.started) {
         if (readPromotion(text).master === connection.master) begin()
       } else if (text.startsWith(`master ${connection.master} `)) {
         end()
       }
     }
 
-    /** What was announced while nobody listened shows in the answer. */
+    /** The answer reveals a failover that was announced while there was no subscription. */
     const onAddress = (answer: unknown): void => {
       if (!Array.isArray(answer)) return
       const address = addressOf(hostOf(String(answer[0]), String(answer[1])))
@@ -154,30 +154,30 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
         lazyConnect: true,
         retryStrategy: retryDelay,
       })
-      let complained = false
+      let warned = false
       const failed = (error: unknown): void => {
-        if (closing || complained) return
-        complained = true
+        if (closing || warned) return
+        warned = true
         run(
           Effect.logWarning(
-            `The Sentinel ${nameOf(sentinel)} cannot be listened to (${trouble(error).message}); a failover that it leads may be noticed late. Trying again until it can.`,
+            `Cannot subscribe to the Sentinel ${nameOf(sentinel)} (${describe(error).message}); a failover that it leads may be noticed late. The gate keeps trying.`,
           ),
         )
       }
       client.on("error", failed)
       client.on("message", onMessage)
       client.on("ready", () => {
-        // sent together, so that nothing is announced in between
+        // sent together, so that no announcement in between is missed
         Promise.all([
           client.call("SENTINEL", "get-master-addr-by-name", connection.master).then(onAddress),
           client.subscribe(...Object.values(ANNOUNCEMENTS)),
         ]).then(
           () => {
-            complained = false
+            warned = false
           },
           (error: unknown) => {
             failed(error)
-            later(LISTEN_AGAIN_MILLIS, () => client.disconnect(true))
+            later(RESUBSCRIBE_MILLIS, () => client.disconnect(true))
           },
         )
       })

@@ -1,19 +1,19 @@
 /**
- * The log of what a Redis that can be reached refuses to do. Each kind has a line when it begins, one a minute with the number while it
- * lasts, and one when it has not come for a minute, so that an operator learns of it and a crowd does not fill the log.
+ * Logs the errors of a Redis that is reachable but refuses commands. Each kind of error gets a line when it first occurs, one per
+ * minute with the count while it lasts, and one when it has not occurred for a minute, so that many callers do not flood the log.
  */
 import { Effect, type Scope } from "effect"
-import type { Trouble } from "./redis-trouble.ts"
+import type { RedisProblem } from "./redis-problems.ts"
 
 const LOG_EVERY = "1 minute"
 
-/** Notes a refusal; `asked` names the rule or command. */
-export type NoteFault = (trouble: Trouble, asked: string) => void
+/** Logs a refusal; `operation` is the rule or command. */
+export type LogRefusal = (problem: RedisProblem, operation: string) => void
 
-export const makeFaults = Effect.fnUntraced(function* (): Effect.fn.Return<NoteFault, never, Scope.Scope> {
+export const makeRefusalLog = Effect.fnUntraced(function* (): Effect.fn.Return<LogRefusal, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** how often each kind came since its last line */
+  /** how often each kind occurred since its last line */
   const counts = new Map<string, number>()
 
   const everyMinute = Effect.fnUntraced(function* (kind: string) {
@@ -22,21 +22,23 @@ export const makeFaults = Effect.fnUntraced(function* (): Effect.fn.Return<NoteF
       const count = counts.get(kind)
       if (count === 0) {
         counts.delete(kind)
-        return yield* Effect.logInfo(`The store no longer refuses what the gate asks (${kind}): not once in a minute.`)
+        return yield* Effect.logInfo(
+          `The store no longer refuses commands (${kind}): none was refused in the last minute.`,
+        )
       }
       counts.set(kind, 0)
-      yield* Effect.logError(`The store still refuses what the gate asks (${kind}): ${count} more in the last minute.`)
+      yield* Effect.logError(`The store still refuses commands (${kind}): ${count} more in the last minute.`)
     }
   })
 
-  return ({ kind, message }, asked) => {
+  return ({ kind, message }, operation) => {
     const count = counts.get(kind)
     if (count !== undefined) {
       counts.set(kind, count + 1)
       return
     }
     counts.set(kind, 0)
-    const begins = Effect.logError(`The store refuses what the gate asks (${asked}): ${message}.`)
-    run(Effect.andThen(begins, Effect.forkIn(everyMinute(kind), scope)))
+    const started = Effect.logError(`The store refuses commands (${operation}): ${message}.`)
+    run(Effect.andThen(started, Effect.forkIn(everyMinute(kind), scope)))
   }
 })

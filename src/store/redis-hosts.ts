@@ -1,31 +1,31 @@
 /**
- * Several hosts in one connection string, as StackExchange.Redis allows them: a primary with its replicas, or nodes of a
- * Cluster. The servers say which (INFO). The primary is looked for again on every connect, so that a failover is followed;
- * replicas are never written to.
+ * Several hosts in one connection string, as StackExchange.Redis allows: a primary with its replicas, or nodes of a Cluster.
+ * INFO of the servers tells which. Every connect looks for the primary again, so that failovers are followed; replicas are
+ * never written to.
  */
 import { connect as connectTcp } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { Effect, Redacted, Schedule } from "effect"
 import { AbstractConnector, Redis, type RedisOptions } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { isReplica, StoreRefused, type Trouble, troubleOf } from "./redis-trouble.ts"
+import { describeProblem, isReplica, type RedisProblem, StoreRefused } from "./redis-problems.ts"
 
 type Hosts = Extract<RedisConnection, { readonly kind: "hosts" }>
 
 const HOST_TIMEOUT_MILLIS = 2_000
-/** How often hosts are asked again while none of them says what they are. */
+/** How often the hosts are queried again while none answers. */
 const ASK_AGAIN = "1 second"
 
-/** What one host says of itself. */
+/** The role of one host. */
 type Answer = { readonly host: HostPort } & (
-  | { readonly is: "primary" | "replica" | "cluster" }
-  | { readonly is: "troubled"; readonly trouble: Trouble }
+  | { readonly role: "primary" | "replica" | "cluster" }
+  | { readonly role: "troubled"; readonly problem: RedisProblem }
 )
 
-/** A host as logs and messages name it. */
+/** A host's name in logs and messages. */
 export const nameOf = ({ host, port }: HostPort): string => `${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** Asks one host what it is, on a connection of its own. Never rejects. */
+/** Queries one host's role on a separate connection. Never rejects. */
 const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
   const client = new Redis({
     ...host,
@@ -33,7 +33,7 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
     connectTimeout: HOST_TIMEOUT_MILLIS,
     commandTimeout: HOST_TIMEOUT_MILLIS,
     lazyConnect: true,
-    // AUTH is sent below, so that its refusal is an answer and not a reason to try again
+    // AUTH is sent below, so that a refusal is a result and ioredis does not retry
     enableReadyCheck: false,
     disableClientInfo: true,
     retryStrategy: () => null,
@@ -50,10 +50,10 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
       await client.call("AUTH", ...user, Redacted.value(connection.password))
     }
     const info = String(await client.call("INFO"))
-    if (/^cluster_enabled:1/m.test(info)) return { host, is: "cluster" }
-    return { host, is: /^role:slave/m.test(info) ? "replica" : "primary" }
+    if (/^cluster_enabled:1/m.test(info)) return { host, role: "cluster" }
+    return { host, role: /^role:slave/m.test(info) ? "replica" : "primary" }
   } catch (error) {
-    return { host, is: "troubled", trouble: troubleOf(connection)(failure ?? error) }
+    return { host, role: "troubled", problem: describeProblem(connection)(failure ?? error) }
   } finally {
     client.disconnect()
   }
@@ -62,10 +62,10 @@ const ask = async (connection: Hosts, host: HostPort): Promise<Answer> => {
 const askAll = (connection: Hosts): Promise<ReadonlyArray<Answer>> =>
   Promise.all(connection.hosts.map((host) => ask(connection, host)))
 
-/** A connector of ioredis that goes to whichever host is the primary when it connects. */
+/** A connector of ioredis that finds the primary on every connect. */
 export const primaryConnector = (connection: Hosts): NonNullable<RedisOptions["Connector"]> => {
-  /** where to go when no host says that it is the primary: what is wrong comes out there */
-  let last = connection.hosts[0]
+  /** the fallback when no host is a primary: connecting there reveals the problem */
+  let lastPrimary = connection.hosts[0]
   return class extends AbstractConnector {
     constructor(options: unknown) {
       super(
@@ -80,9 +80,9 @@ export const primaryConnector = (connection: Hosts): NonNullable<RedisOptions["C
     async connect() {
       this.connecting = true
       const answers = await askAll(connection)
-      last = answers.find(({ is }) => is === "primary")?.host ?? last
-      if (!this.connecting || last === undefined) throw new Error("Connection is closed.")
-      this.stream = connection.tls ? connectTls({ ...last }) : connectTcp({ ...last })
+      lastPrimary = answers.find(({ role }) => role === "primary")?.host ?? lastPrimary
+      if (!this.connecting || lastPrimary === undefined) throw new Error("Connection is closed.")
+      this.stream = connection.tls ? connectTls({ ...lastPrimary }) : connectTcp({ ...lastPrimary })
       this.stream.once("error", (error) => {
         this.firstError = error
       })
@@ -94,46 +94,47 @@ export const primaryConnector = (connection: Hosts): NonNullable<RedisOptions["C
 const refuse = (message: string): Effect.Effect<never, StoreRefused> =>
   Effect.fail(new StoreRefused({ message: `StoreConnectionString: ${message}.` }))
 
-/** What the answers mean together; undefined when it cannot be said yet. */
-const judge = (
+/** The connection that the answers amount to; undefined while they are not conclusive. */
+const interpret = (
   connection: Hosts,
   answers: ReadonlyArray<Answer>,
 ): Effect.Effect<RedisConnection | undefined, StoreRefused> => {
   for (const answer of answers) {
-    if (answer.is === "troubled" && answer.trouble.refused) {
-      return refuse(`${nameOf(answer.host)}: ${answer.trouble.message}`)
+    if (answer.role === "troubled" && answer.problem.refused) {
+      return refuse(`${nameOf(answer.host)}: ${answer.problem.message}`)
     }
   }
-  const those = (is: Answer["is"]) => answers.filter((answer) => answer.is === is).map(({ host }) => nameOf(host))
-  if (those("cluster").length > 0) {
+  const namesWith = (role: Answer["role"]) =>
+    answers.filter((answer) => answer.role === role).map(({ host }) => nameOf(host))
+  if (namesWith("cluster").length > 0) {
     const { database, hosts: nodes, kind: _, ...access } = connection
-    if (database !== 0) return refuse("the hosts are a Cluster, which has no database but 0")
+    if (database !== 0) return refuse("the hosts are a Cluster, which has only database 0")
     return Effect.succeed({ ...access, kind: "cluster", nodes })
   }
-  const primaries = those("primary")
+  const primaries = namesWith("primary")
   if (primaries.length > 1) {
-    return refuse(`${primaries.join(" and ")} are each a primary of their own: name one primary with its replicas`)
+    return refuse(`${primaries.join(" and ")} are separate primaries: name one primary with its replicas`)
   }
   if (primaries.length === 1) return Effect.succeed(connection)
-  return those("troubled").length === 0 ? refuse(isReplica.message) : Effect.undefined
+  return namesWith("troubled").length === 0 ? refuse(isReplica.message) : Effect.undefined
 }
 
 /**
- * Asks the hosts whether they are a Cluster or a primary with its replicas, again and again until one of them answers. Fails when
- * a host refuses the connection string, or when there is no primary or more than one.
+ * Finds out whether the hosts are a Cluster or a primary with its replicas; retries until one of them answers. Fails when a host
+ * refuses the connection string, or when there is no primary or more than one.
  */
 export const identify = (connection: Hosts): Effect.Effect<RedisConnection, StoreRefused> => {
-  let said = ""
+  let lastWarning = ""
   return Effect.gen(function* () {
     const answers = yield* Effect.promise(() => askAll(connection))
-    const found = yield* judge(connection, answers)
+    const found = yield* interpret(connection, answers)
     if (found !== undefined) return found
-    const troubles = answers.flatMap((answer) =>
-      answer.is === "troubled" ? [`${nameOf(answer.host)}: ${answer.trouble.message}`] : [],
+    const problems = answers.flatMap((answer) =>
+      answer.role === "troubled" ? [`${nameOf(answer.host)}: ${answer.problem.message}`] : [],
     )
-    const message = `No primary of the store can be reached (${troubles.join("; ")}); trying again until one can.`
-    if (message !== said) yield* Effect.logWarning(message)
-    said = message
+    const message = `No primary of the store can be reached (${problems.join("; ")}); the gate keeps trying.`
+    if (message !== lastWarning) yield* Effect.logWarning(message)
+    lastWarning = message
     return yield* Effect.fail("again" as const)
   }).pipe(
     Effect.retry({ schedule: Schedule.spaced(ASK_AGAIN), while: (error) => error === "again" }),

@@ -1,9 +1,9 @@
 /**
- * The connection on which an instance hears what the others publish. It is made anew whenever it ends, and also when nothing
- * arrives on it any more (`probe.ts`): a path that swallows packets, a server that closed it and could not say so, or one that
- * is no longer the primary closes nothing.
+ * The connection on which an instance receives what the others publish. It reconnects when the connection closes, and also when
+ * nothing arrives any more (`probe.ts`): a network that drops packets, a server that closed without notice, or one that is no
+ * longer the primary does not close the connection.
  *
- * What was published in between is lost. Whoever listens is told when the subscription stands again.
+ * Messages published in between are lost. Subscribers are notified (`onGap`) when the subscription is restored.
  */
 import { randomBytes } from "node:crypto"
 import { Effect, Metric, type Scope } from "effect"
@@ -12,73 +12,73 @@ import type { Store } from "../Store.ts"
 import { makeProbe } from "./probe.ts"
 import { retryDelay } from "./redis-client.ts"
 
-/** The channel that this instance alone listens to and publishes to, followed by random characters. */
+/** Prefix of the channel that only this instance uses; random characters follow. */
 export const OWN_CHANNEL = "vg:listens:"
 
-const silences = Metric.counter("voicegate_listener_silent_total", {
-  description: "How often nothing that instances publish arrived any more, so that the connection was made anew",
+const silenceCounter = Metric.counter("voicegate_listener_silent_total", {
+  description: "How often messages of other instances stopped arriving, so that the connection was replaced",
   incremental: true,
 })
 
 export interface Listener {
   readonly subscribe: Store["Service"]["subscribe"]
-  /** Makes the connection anew, to whichever server is the primary by then. */
+  /** Replaces the connection; the new one leads to the current primary. */
   readonly renew: () => void
-  /** What is published arrives, as far as is known. */
-  readonly hears: () => boolean
+  /** Whether published messages arrive, as far as known. */
+  readonly isReceiving: () => boolean
 }
 
 export interface ListenerOptions {
-  /** Makes a client, which connects when told to, and once. */
+  /** Creates a client, which connects on `connect` and does not reconnect. */
   readonly open: () => Redis
-  /** Publishes on another connection; answers how many at its server hear it, or undefined where others may. */
+  /** Publishes on another connection; returns the number of receivers at its server, or undefined when other servers may have some. */
   readonly publish: (channel: string, message: string) => Effect.Effect<number | undefined, unknown>
-  readonly failed: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 interface Subscription {
   readonly onMessage: (message: string) => void
   readonly onGap: () => void
-  /** it has stood before */
-  stood: boolean
+  /** it was confirmed before */
+  established: boolean
 }
 
 export const makeListener = Effect.fnUntraced(function* ({
-  failed,
+  onError,
   open,
   publish,
 }: ListenerOptions): Effect.fn.Return<Listener, never, Scope.Scope> {
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const own = OWN_CHANNEL + randomBytes(6).toString("base64url")
+  const ownChannel = OWN_CHANNEL + randomBytes(6).toString("base64url")
   const subscriptions = new Map<string, Set<Subscription>>()
-  /** the one connection that counts: what is heard of an earlier one is over */
+  /** the current connection; events of earlier ones are ignored */
   let current: Redis | undefined
-  /** the server has confirmed the subscription on it */
-  let stands = false
-  /** connections that ended since something was heard last */
+  /** whether the server has confirmed the subscription on it */
+  let confirmed = false
+  /** connections that ended since the last message */
   let attempts = 0
-  let hears = true
+  let receiving = true
   let closed = false
 
   const subscribed = (channel: string): void => {
     for (const each of subscriptions.get(channel) ?? []) {
-      if (each.stood) each.onGap()
-      each.stood = true
+      if (each.established) each.onGap()
+      each.established = true
     }
   }
-  /** Asks for these channels; a refusal, or no answer, is a reason to begin again. Never rejects. */
-  const ask = (client: Redis, channels: ReadonlyArray<string>): Promise<void> =>
+  /** Subscribes to these channels; reconnects after a refusal or without an answer. Never rejects. */
+  const subscribeTo = (client: Redis, channels: ReadonlyArray<string>): Promise<void> =>
     client.subscribe(...channels).then(
       () => {
         if (current !== client) return
-        stands = true
+        confirmed = true
         for (const channel of channels) subscribed(channel)
       },
       (error: unknown) => {
         if (current !== client) return
-        failed(error)
-        again()
+        onError(error)
+        reconnectLater()
       },
     )
 
@@ -86,41 +86,41 @@ export const makeListener = Effect.fnUntraced(function* ({
     if (closed) return
     const client = open()
     current = client
-    stands = false
+    confirmed = false
     client.on("error", (error) => {
-      if (current === client) failed(error)
+      if (current === client) onError(error)
     })
     client.on("message", (channel: string, message: string) => {
       if (current !== client) return
-      if (channel === own) {
+      if (channel === ownChannel) {
         attempts = 0
-        probe.heard(message)
+        probe.received(message)
       } else {
         for (const { onMessage } of subscriptions.get(channel) ?? []) onMessage(message)
       }
     })
     client.on("ready", () => {
-      if (current === client) void ask(client, [own, ...subscriptions.keys()])
+      if (current === client) void subscribeTo(client, [ownChannel, ...subscriptions.keys()])
     })
     client.on("end", () => {
-      if (current === client) again()
+      if (current === client) reconnectLater()
     })
     client.connect().catch(() => {
-      // said by its "error" and "end"
+      // handled by the "error" and "end" events
     })
   }
-  const leave = (): void => {
+  const disconnect = (): void => {
     const client = current
     current = undefined
-    stands = false
+    confirmed = false
     client?.disconnect()
   }
   const renew = (): void => {
-    leave()
+    disconnect()
     connect()
   }
-  const again = (): void => {
-    leave()
+  const reconnectLater = (): void => {
+    disconnect()
     const pause = Effect.sync(() => {
       if (current === undefined) connect()
     })
@@ -128,16 +128,16 @@ export const makeListener = Effect.fnUntraced(function* ({
   }
 
   const probe = makeProbe({
-    publish: (message) => Effect.map(publish(own, message), (receivers) => receivers !== 0 || !stands),
+    publish: (message) => Effect.map(publish(ownChannel, message), (receivers) => receivers !== 0 || !confirmed),
     renew: Effect.sync(renew),
-    changed: (now) => {
-      hears = now
+    onChange: (now) => {
+      receiving = now
       return now
-        ? Effect.logInfo("What other instances publish arrives again.")
+        ? Effect.logInfo("Messages of other instances arrive again.")
         : Effect.andThen(
-            Metric.update(silences, 1),
+            Metric.update(silenceCounter, 1),
             Effect.logWarning(
-              "What instances publish does not arrive here; waiting callers hear of their turn up to 2 s late. The connection for it is made anew until it does.",
+              "Messages of other instances do not arrive; waiting callers learn up to 2 s late that it is their turn. The gate reconnects until they do.",
             ),
           )
     },
@@ -147,21 +147,21 @@ export const makeListener = Effect.fnUntraced(function* ({
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true
-      leave()
+      disconnect()
     }),
   )
   yield* Effect.forkScoped(probe.run)
 
   return {
     renew,
-    hears: () => hears,
+    isReceiving: () => receiving,
     subscribe: (channel, onMessage, onGap = () => {}) =>
       Effect.acquireRelease(
         Effect.promise(async () => {
-          const subscription: Subscription = { onMessage, onGap, stood: false }
+          const subscription: Subscription = { onMessage, onGap, established: false }
           const set = subscriptions.get(channel) ?? new Set()
           subscriptions.set(channel, set.add(subscription))
-          if (current?.status === "ready") await ask(current, [channel])
+          if (current?.status === "ready") await subscribeTo(current, [channel])
           return subscription
         }),
         (subscription) =>

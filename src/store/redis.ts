@@ -1,8 +1,8 @@
 /**
  * The shared store on Redis 6.2 or newer (single, Sentinel, Cluster) through ioredis.
  *
- * Commands fail at once while the connection is down (nothing waits in a queue whose fate is unknown), and none is sent
- * twice by itself. The connection is restored in the background for as long as it takes.
+ * Commands fail fast while the connection is down: they are not queued, because nobody could tell whether they will be carried
+ * out. None is sent twice. The client reconnects in the background for as long as it takes.
  */
 import { createHash } from "node:crypto"
 import { Clock, Deferred, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
@@ -10,80 +10,80 @@ import { Cluster, type Redis } from "ioredis"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { type Done, makeJoin, type Send, type Sent } from "./join.ts"
+import { type Done, makeBatcher, type Send, type SentRule } from "./batch.ts"
 import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
-import { makeFaults } from "./redis-faults.ts"
+import { makeRefusalLog } from "./redis-faults.ts"
 import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
-import { isReplica, StoreRefused, type Trouble, troubleOf, wasDemoted } from "./redis-trouble.ts"
+import { describeProblem, isReplica, type RedisProblem, StoreRefused, wasDemoted } from "./redis-problems.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
 
-/** How soon a connection that could not be used is tried again. */
+/** The delay before an unusable connection is tried again. */
 const RETRY_MILLIS = 500
 
-/** Writing this key shows whether the server takes writes. It is kept for as short as can be. */
+/** Writing this key shows whether the server accepts writes. It has the shortest lifetime possible. */
 const PROBE_KEY = "vg:probe"
 const PROBE_TTL_MILLIS = 1
 
-/** Asks the node of a key for its time. */
-const TIME_THERE = "return redis.call('TIME')"
+/** Reads the time of the node that has a key. */
+const TIME_SCRIPT = "return redis.call('TIME')"
 
-/** How often the log says that the store can still not be used (ms). */
-const COMPLAIN_EVERY_MILLIS = 60_000
+/** How often the log repeats that the store cannot be used (ms). */
+const LOG_EVERY_MILLIS = 60_000
 
-/** What ioredis calls a command that was not answered in time. */
+/** ioredis's message for a command without an answer in time. */
 const TIMED_OUT = "Command timed out"
 
-/** What a replica says to a write, also within a script. Nothing of the command was carried out. */
+/** A replica's answer to a write, also within a script. Nothing of the command was carried out. */
 const READONLY = /READONLY/
 
-/** How long a write that a replica refused waits for the primary (ms). */
-const REPEAT_MILLIS = 2_000
+/** How long a write that a replica refused waits for a connection to the primary (ms). */
+const RETRY_ON_PRIMARY_MILLIS = 2_000
 
-/** `cause` is a text: an error of ioredis holds the arguments of its command. */
+/** `cause` is a text, because an error of ioredis contains the arguments of its command. */
 const unavailable = (cause: string, why: { unasked: boolean } | { refusal: string }): StoreUnavailable =>
   stackless(
     () => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked: false, ...why }),
   )
 
-/** The server itself said it, not ioredis of a connection. */
+/** The error is a reply of the server, not one of the connection. */
 const isReplyError = (error: Error): boolean => error.name === "ReplyError"
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
-/** Milliseconds since 1970 of an answer to TIME; NaN for any other answer. */
-const millisOf = (told: unknown): number => {
-  const [seconds, micros] = Array.isArray(told) ? told : []
+/** Milliseconds since 1970 from a reply to TIME; NaN for any other reply. */
+const millisOf = (reply: unknown): number => {
+  const [seconds, micros] = Array.isArray(reply) ? reply : []
   return Number(seconds) * 1000 + Number(micros) / 1000
 }
 
-/** Takes an answer to TIME, and any other as a failure. */
-const timed =
+/** Turns an invalid reply to TIME into a failure. */
+const checkTime =
   (done: Done): Done =>
-  (error, told) =>
-    done(error ?? (Number.isFinite(millisOf(told)) ? null : new Error("TIME: no time")), told)
+  (error, reply) =>
+    done(error ?? (Number.isFinite(millisOf(reply)) ? null : new Error("TIME: no time")), reply)
 
-/** One answer of ioredis as an effect. A command under way is not cancelled: it may have been carried out. */
-const ask = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
+/** A command of ioredis as an effect. Interruption does not cancel it: it may have been carried out already. */
+const sendCommand = (send: (done: Done) => unknown): Effect.Effect<unknown, Error> =>
   Effect.callback((resume) => {
     try {
       send((error, reply) => resume(error ? Effect.fail(error) : Effect.succeed(reply)))
     } catch (error) {
-      // as ioredis throws when no node of a cluster has the key's slot
+      // ioredis throws when no node of a cluster has the key's slot
       resume(Effect.fail(errorOf(error)))
     }
   })
 
-/** The digests of rules' texts, by which the server knows them once it has seen them. */
-const digests = new WeakMap<Sent, string>()
-const digestOf = (rule: Sent): string => {
+/** SHA-1 digests of the rules' Lua, for EVALSHA. */
+const digests = new WeakMap<SentRule, string>()
+const digestOf = (rule: SentRule): string => {
   const known = digests.get(rule) ?? createHash("sha1").update(rule.lua).digest("hex")
   digests.set(rule, known)
   return known
 }
 
-/** An answer of another shape is a fault of the rule. */
+/** An answer with the wrong shape is a defect of the rule. */
 const decoded = <Answer>(
   { decode }: { readonly decode: (answer: unknown) => Answer },
   answer: unknown,
@@ -95,13 +95,13 @@ const decoded = <Answer>(
   }
 }
 
-/** The nodes of a Cluster that are known by now. */
+/** The nodes of a Cluster that are known so far. */
 const nodesOf = (client: Redis | Cluster): ReadonlyArray<HostPort> =>
   client instanceof Cluster
     ? client.nodes("master").flatMap(({ options: { host, port } }) => (host && port ? [{ host, port }] : []))
     : []
 
-/** The layer for a connection of which it is known what it leads to. */
+/** The layer for a connection whose kind of servers is known. */
 const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused> =>
   Layer.effect(
     Store,
@@ -109,25 +109,25 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       const clock = yield* Clock.Clock
       const context = yield* Effect.context<Scope.Scope>()
       const log = Effect.runForkWith(context)
-      /** time that goes on evenly when the wall clock is set (ms) */
+      /** monotonic time (ms) */
       const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-      /** the connection is what the connection string says */
-      let examined = false
-      const trouble = troubleOf(connection)
-      const noteFault = yield* makeFaults()
-      // Sentinel and a primary's hosts are asked again: a failover may be under way
+      /** whether the connection matches the connection string (see `verify`) */
+      let verified = false
+      const describe = describeProblem(connection)
+      const logRefusal = yield* makeRefusalLog()
+      // with Sentinel or several hosts a failover may be under way, so a replica is a temporary problem
       const replica = connection.kind === "redis" ? isReplica : wasDemoted
-      /** what waits until there is a measured connection again */
+      /** completed when there is a verified connection again */
       let connectedAgain = Deferred.makeUnsafe<void>()
-      /** a failover is under way: what the present master acknowledges would be lost */
+      /** a failover is under way: writes that the current master acknowledges would be lost */
       let failingOver = false
-      /** what stood in the way last; empty while nothing does */
-      let complaint = ""
-      /** when the log said so last, by the steady time */
-      let complainedAt = 0
-      /** a connection that is closed on purpose is nothing to complain of */
+      /** the current problem of the connection; empty when there is none */
+      let lastProblem = ""
+      /** when it was last logged, by monotonic time */
+      let loggedAt = 0
+      /** the store is closing, so a lost connection is not a problem */
       let closing = false
-      /** how the first connect went; a server that is away is waited for later */
+      /** the result of the first connect; it succeeds when no server answers, since the client keeps trying */
       const first = yield* Deferred.make<void, StoreRefused>()
 
       const failovers = connection.kind === "sentinel" ? makeFailovers(connection) : undefined
@@ -140,10 +140,10 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           }),
       )
 
-      /** `listening` is what troubles the listener's connection alone, which decides nothing about the start. */
-      const complain = ({ message, refused }: Trouble, listening = false): void => {
+      /** Logs a problem. `listening` marks one of the listener's connection, which does not decide whether the start succeeds. */
+      const reportProblem = ({ message, refused }: RedisProblem, listening = false): void => {
         if (closing) return
-        // the failure of the start says it
+        // not logged, since the start fails with this message
         if (
           refused &&
           !listening &&
@@ -151,84 +151,85 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         ) {
           return
         }
-        if (complaint === message && steady() - complainedAt < COMPLAIN_EVERY_MILLIS) return
-        complaint = message
-        complainedAt = steady()
-        const said = refused ? "The store refuses the connection" : "The store cannot be reached"
-        log(Effect.logWarning(`${said} (${message}); trying again until it can be used.`))
+        if (lastProblem === message && steady() - loggedAt < LOG_EVERY_MILLIS) return
+        lastProblem = message
+        loggedAt = steady()
+        const summary = refused ? "The store refuses the connection" : "The store cannot be reached"
+        log(Effect.logWarning(`${summary} (${message}); the gate keeps trying.`))
         if (!listening) Deferred.doneUnsafe(first, Effect.void)
       }
 
-      const askTime = ask((done) => client.call("TIME", timed(done)))
+      const readTime = sendCommand((done) => client.call("TIME", checkTime(done)))
       const time = makeServerClock(
         clock,
-        // of a cluster always the same node, so that all gates agree; while that is away any
+        // on a cluster always the same node, so that all gates agree; any other while that one is down
         (client instanceof Cluster
           ? Effect.catch(
-              ask((done) => client.eval(TIME_THERE, 1, PROBE_KEY, timed(done))),
-              () => askTime,
+              sendCommand((done) => client.eval(TIME_SCRIPT, 1, PROBE_KEY, checkTime(done))),
+              () => readTime,
             )
-          : askTime
+          : readTime
         ).pipe(
           Effect.map(millisOf),
-          Effect.tapError((error) => Effect.sync(() => giveUp(error))),
+          Effect.tapError((error) => Effect.sync(() => dropConnection(error))),
         ),
       )
-      /** There is a connection, and by it the server's time is known. */
-      const isUsable = (): boolean => examined && time.isMeasured()
+      /** There is a verified connection, and the server's time is known. */
+      const isUsable = (): boolean => verified && time.isMeasured()
 
       /**
-       * Whether a new connection is what the connection string says. ioredis goes on without its user when the server knows no
-       * password, and in database 0 when the server has no such database. These are sent together.
+       * Verifies that a new connection matches the connection string. ioredis continues without the user when the server has no
+       * password, and in database 0 when the server has no such database. The commands are pipelined. Returns how far the
+       * server's clock is ahead (ms).
        */
-      const examine = Effect.gen(function* () {
+      const verify = Effect.gen(function* () {
         const { password, username } = connection
         const user = username === undefined ? [] : [username]
         const [, , role] = yield* Effect.all(
           [
             client instanceof Cluster || password === undefined
               ? Effect.void
-              : ask((done) => client.call("AUTH", ...user, Redacted.value(password), done)),
+              : sendCommand((done) => client.call("AUTH", ...user, Redacted.value(password), done)),
             connection.kind === "cluster"
               ? Effect.void
-              : ask((done) => client.call("SELECT", connection.database, done)),
-            // a user who may not ask for the role is told by the write
+              : sendCommand((done) => client.call("SELECT", connection.database, done)),
+            // a user who may not send ROLE learns from the write whether the server is a replica
             client instanceof Cluster
               ? Effect.void
               : Effect.catchIf(
-                  ask((done) => client.call("ROLE", done)),
+                  sendCommand((done) => client.call("ROLE", done)),
                   ({ message }) => message.startsWith("NOPERM"),
                   () => Effect.void,
                 ),
-            // of a cluster the node with this key may be away while others serve
+            // on a cluster the node with this key may be down while others serve
             Effect.catchIf(
-              ask((done) => client.del(PROBE_KEY, done)),
-              (error) => client instanceof Cluster && !trouble(error).refused,
+              sendCommand((done) => client.del(PROBE_KEY, done)),
+              (error) => client instanceof Cluster && !describe(error).refused,
               () => Effect.void,
             ),
           ],
           { concurrency: "unbounded" },
-        ).pipe(Effect.mapError(trouble))
+        ).pipe(Effect.mapError(describe))
         if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
-        return yield* Effect.mapError(time.measure, trouble)
+        return yield* Effect.mapError(time.measure, describe)
       }).pipe(Effect.mapError((found) => (found === isReplica ? replica : found)))
 
-      /** counts connections: what is said of an old one must not end a newer one, nor one that is being made (see `renew`) */
+      /** counts connections, so that a result for an old one does not close a newer one, or one that `renew` is opening */
       let connections = 0
       const onReady = Effect.suspend(() => {
         const connection = ++connections
-        return examine.pipe(
+        return verify.pipe(
           Effect.tap((ahead) => {
-            complaint = ""
-            if (connection === connections) examined = client.status === "ready"
+            lastProblem = ""
+            if (connection === connections) verified = client.status === "ready"
             Deferred.doneUnsafe(first, Effect.void)
             Deferred.doneUnsafe(connectedAgain, Effect.void)
             connectedAgain = Deferred.makeUnsafe()
             return Effect.logInfo(`The store is connected; its clock is ${ahead} ms ahead of this process's.`)
           }),
           Effect.tapError((found) => {
-            complain(found)
-            // one server is asked on a new connection, a cluster's perhaps another node
+            reportProblem(found)
+            // a single server is tried again on a new connection; a cluster is tried again on the same client, perhaps on another node
             return client instanceof Cluster
               ? Effect.void
               : Effect.delay(
@@ -249,11 +250,11 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         log(onReady)
       })
       const forget = (): void => {
-        examined = false
+        verified = false
         time.forget()
       }
       client.on("close", forget)
-      const failed = (error: unknown): void => complain(trouble(error))
+      const failed = (error: unknown): void => reportProblem(describe(error))
       client.on("error", failed)
       client.connect().catch(failed)
 
@@ -263,12 +264,12 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           Effect.map(publish(channel, message), (receivers) =>
             typeof receivers === "number" && !(client instanceof Cluster) ? receivers : undefined,
           ),
-        failed: (error) => complain(trouble(error), true),
+        onError: (error) => reportProblem(describe(error), true),
       })
 
-      /** Connects anew, to whichever server is the primary by then. */
+      /** Reconnects, to the current primary. */
       const renew = (): void => {
-        // ioredis gives up for ever what is told to disconnect while it connects
+        // ioredis never reconnects a client that is told to disconnect while it is connecting
         if (client.status === "connecting") client.once("connect", () => client.disconnect(true))
         else if (client.status === "connect" || client.status === "ready") client.disconnect(true)
       }
@@ -277,14 +278,14 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
           onBegin: () => {
             if (failingOver) return
             failingOver = true
-            log(Effect.logWarning("The store's Sentinels begin a failover; nothing is written until it is over."))
+            log(Effect.logWarning("The store's Sentinels start a failover; nothing is written until it ends."))
           },
           onEnd: () => {
-            if (failingOver) log(Effect.logInfo("The failover of the store is over."))
+            if (failingOver) log(Effect.logInfo("The failover of the store has ended."))
             failingOver = false
           },
           onSwitch: () => {
-            log(Effect.logWarning("The store has another master; connecting to it."))
+            log(Effect.logWarning("The store has a new master; connecting to it."))
             forget()
             renew()
             listener.renew()
@@ -292,43 +293,43 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         })
       }
 
-      yield* Effect.suspend(() => (examined ? time.measure : Effect.void)).pipe(
+      yield* Effect.suspend(() => (verified ? time.measure : Effect.void)).pipe(
         Effect.ignore,
         Effect.delay(MEASURE_EVERY_MILLIS),
         Effect.forever,
         Effect.forkScoped,
       )
 
-      /** A replica refused a write. Of a cluster the nodes themselves say where it is to go. */
+      /** A replica refused a write. On a cluster the nodes redirect writes themselves. */
       const isDemotion = (error: Error): boolean => !(client instanceof Cluster) && READONLY.test(error.message)
 
       /**
-       * A server that hangs, a connection that leads nowhere, a primary that became a replica: what follows fails at once until a
-       * new connection stands.
+       * Drops a connection whose server hangs, is unreachable or became a replica. Further commands fail fast until a new
+       * connection is verified.
        */
-      const giveUp = (error: Error): void => {
+      const dropConnection = (error: Error): void => {
         const demoted = isDemotion(error)
-        // of a cluster only one node may hang
-        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || !examined) return
+        // on a cluster perhaps only one node hangs
+        if (!(demoted || error.message === TIMED_OUT) || client instanceof Cluster || !verified) return
         forget()
-        complain(demoted ? replica : trouble(error))
+        reportProblem(demoted ? replica : describe(error))
         client.disconnect(true)
         if (demoted) listener.renew()
       }
-      const lost = (error: Error, asked: string): StoreUnavailable => {
-        giveUp(error)
-        const found = trouble(error)
-        // a demotion is a matter of the connection, as is whatever the server did not say itself
+      const failureOf = (error: Error, operation: string): StoreUnavailable => {
+        dropConnection(error)
+        const found = describe(error)
+        // a demotion is a problem of the connection, as is any error that is not a reply of the server
         if (!isReplyError(error) || isDemotion(error)) return unavailable(found.message, { unasked: false })
-        noteFault(found, asked)
+        logRefusal(found, operation)
         return unavailable(found.message, { refusal: found.kind })
       }
       const notConnected = (): StoreUnavailable =>
-        unavailable(failingOver ? "a failover is under way" : complaint === "" ? "not connected" : complaint, {
+        unavailable(failingOver ? "a failover is under way" : lastProblem === "" ? "not connected" : lastProblem, {
           unasked: true,
         })
 
-      /** ioredis throws when no node of a cluster has the key's slot. */
+      /** Passes what ioredis throws to `done`: it throws when no node of a cluster has the key's slot. */
       const attempt = (done: Done, send: () => unknown): void => {
         try {
           send()
@@ -337,33 +338,33 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         }
       }
 
-      /** Sends what a replica refused once more when the primary is connected, or answers the refusal when that takes too long. */
-      const repeat = (refusal: Error, done: Done, send: () => unknown): void => {
-        giveUp(refusal)
+      /** Sends a write that a replica refused once more when the primary is connected; fails with the refusal when that takes too long. */
+      const retryOnPrimary = (refusal: Error, done: Done, send: () => unknown): void => {
+        dropConnection(refusal)
         log(
-          Effect.matchEager(Effect.timeout(Deferred.await(connectedAgain), REPEAT_MILLIS), {
+          Effect.matchEager(Effect.timeout(Deferred.await(connectedAgain), RETRY_ON_PRIMARY_MILLIS), {
             onSuccess: () => attempt(done, send),
             onFailure: () => done(refusal),
           }),
         )
       }
 
-      const ready = (asked: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
+      const execute = (operation: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => {
           if (!isUsable() || failingOver) return Effect.fail(notConnected())
-          const sent = ask((done) =>
+          const sent = sendCommand((done) =>
             send((error, reply) => {
-              if (error && isDemotion(error)) repeat(error, done, () => send(done))
+              if (error && isDemotion(error)) retryOnPrimary(error, done, () => send(done))
               else done(error, reply)
             }),
           )
-          return Effect.mapError(sent, (error) => lost(error, asked))
+          return Effect.mapError(sent, (error) => failureOf(error, operation))
         })
 
-      const evaluate = (rule: Sent, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): void =>
+      const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): void =>
         attempt(done, () =>
           client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
-            // the server forgot its scripts, or this one is new to it: once with the text
+            // the server does not have this script: send its text once
             if (error?.message.startsWith("NOSCRIPT")) {
               attempt(done, () => client.eval(rule.lua, numberOfKeys, ...rest, done))
             } else {
@@ -375,48 +376,48 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         const rest = [...keys, ...args]
         evaluate(rule, rest, keys.length, (error, reply) => {
           if (error && isDemotion(error)) {
-            repeat(error, done, () => evaluate(rule, rest, keys.length, done))
+            retryOnPrimary(error, done, () => evaluate(rule, rest, keys.length, done))
           } else {
             done(error, reply)
           }
         })
       }
-      const run = makeJoin(send, client instanceof Cluster)
+      const run = makeBatcher(send, client instanceof Cluster)
 
       const publish = (channel: string, message: string): Effect.Effect<unknown, StoreUnavailable> =>
-        ready("PUBLISH", (done) => client.publish(channel, message, done))
+        execute("PUBLISH", (done) => client.publish(channel, message, done))
 
-      // whoever hears nothing in this time counts as away
+      // no answer in this time counts as unreachable
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_TIMEOUT_MILLIS)
       Deferred.doneUnsafe(first, Effect.void)
 
       return Store.of({
-        // one primitive for the whole: every admission waits for it
+        // hot path: a single primitive instead of a chain of effects
         run: <RuleContext extends object, Call extends object, Answer>(
           rule: Rule<RuleContext, Call, Answer>,
-          asked: Ask<RuleContext, Call>,
+          call: Ask<RuleContext, Call>,
         ) =>
           Effect.callback<Answer, StoreUnavailable>((resume) => {
             if (!isUsable() || failingOver) return resume(Effect.fail(notConnected()))
-            run(rule, asked, (error, answer) => {
-              resume(error ? Effect.fail(lost(error, rule.name)) : decoded(rule, answer))
+            run(rule, call, (error, answer) => {
+              resume(error ? Effect.fail(failureOf(error, rule.name)) : decoded(rule, answer))
             })
           }),
         crossSlot: !(client instanceof Cluster),
         get: (key) =>
           Effect.map(
-            ready("GET", (done) => client.get(key, done)),
+            execute("GET", (done) => client.get(key, done)),
             (value) => (typeof value === "string" ? value : undefined),
           ),
         set: (key, value, ttlMillis) =>
-          Effect.asVoid(ready("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
+          Effect.asVoid(execute("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
         publish: (channel, message) => Effect.asVoid(publish(channel, message)),
         subscribe: listener.subscribe,
-        listens: Effect.sync(listener.hears),
+        listens: Effect.sync(listener.isReceiving),
         ping: Effect.asVoid(
-          ready("SET", (done) => {
+          execute("SET", (done) => {
             const written: Done = (error) => {
-              // of a cluster the node with this key may be away while others serve
+              // on a cluster the node with this key may be down while others serve
               if (error && client instanceof Cluster && !isReplyError(error)) {
                 attempt(done, () => client.call("PING", done))
               } else {
@@ -433,8 +434,8 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
 
 /**
  * A store on Redis. Building it waits for the first connect: it fails with `StoreRefused` when the server refuses the connection
- * string, and goes on without a connection when no server answers. Until a connection stands, and the difference between the
- * clocks is measured, every operation fails with `StoreUnavailable`. Of several hosts one must have said what they are.
+ * string, and continues without a connection when no server answers. Until a connection is verified and the server's clock is
+ * measured, every operation fails with `StoreUnavailable`. With several hosts, building waits until one has reported its role.
  */
 export const layer = (connection: RedisConnection): Layer.Layer<Store, StoreRefused> =>
   connection.kind === "hosts" ? Layer.unwrap(Effect.map(identify(connection), connected)) : connected(connection)

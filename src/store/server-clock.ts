@@ -1,63 +1,63 @@
 /**
- * The server's time, as this process knows it: its own steady clock and the difference that was measured.
+ * The server's time, as this process knows it: its own monotonic clock plus a measured offset.
  *
- * Steady time stands still while the machine is suspended, and then the difference is wrong by as long. So it is measured again and
- * again, and at once, before the time is used, where the wall clock and the steady one no longer agree: one of them stood still or
- * was set.
+ * The monotonic clock stops while the machine is suspended, which makes the offset wrong. So the offset is measured
+ * periodically, and also before the time is used whenever the wall clock and the monotonic clock have drifted apart: one of
+ * them stopped or was set.
  */
 import { type Clock, Effect, Exit } from "effect"
 
-/** How often the server's time is measured again: where both clocks of a machine stood still, nothing else shows it. */
+/** How often the server's time is measured: when both clocks of a machine stopped, nothing else reveals it. */
 export const MEASURE_EVERY_MILLIS = 1_000
 
-/** Clocks that drift apart by more than this between two measurements (ms) do not do so by themselves. */
-export const APART_MILLIS = 100
+/** The two clocks do not drift apart by more than this between two measurements (ms) unless one stopped or was set. */
+export const MAX_DRIFT_MILLIS = 100
 
 export interface ServerClock<E> {
   /**
-   * Asks for the server's time, and answers how far it is ahead of this process's wall clock (ms). A question that takes long says
-   * little: what fits its answer is kept.
+   * Reads the server's time and returns how far it is ahead of this process's wall clock (ms). A slow reply is imprecise: an
+   * offset within its bounds is kept.
    */
   readonly measure: Effect.Effect<number, E>
   readonly isMeasured: () => boolean
-  /** What was measured holds no longer, as with a lost connection. */
+  /** Discards the measurement, for instance when the connection is lost. */
   readonly forget: () => void
   /**
-   * The server's time (ms since 1970), measured first where it may be wrong; this process's own while nothing is measured. Where
-   * measuring fails, nothing is measured any more.
+   * The server's time (ms since 1970), measured again first when the offset may be wrong; this process's own time without a
+   * measurement. A failed measurement discards the old one.
    */
   readonly now: Effect.Effect<number>
 }
 
-/** @param ask the server's time (ms since 1970), bounded in time */
+/** @param ask reads the server's time (ms since 1970), with a timeout */
 export const makeServerClock = <E>(clock: Clock.Clock, ask: Effect.Effect<number, E>): ServerClock<E> => {
   const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-  /** added to the steady time it is the server's */
+  /** the server's time minus the monotonic time */
   let offset: number | undefined
-  /** added to the steady time it is the wall clock's, as when the server was asked last */
-  let apart = 0
-  /** counts what is forgotten: a measurement that was under way then is of no use */
-  let forgotten = 0
+  /** the wall clock minus the monotonic time, at the last measurement */
+  let wallOffset = 0
+  /** counts calls of `forget`, so that a measurement in flight is then discarded */
+  let generation = 0
 
   const forget = (): void => {
     offset = undefined
-    forgotten++
+    generation++
   }
-  const isApart = (): boolean => Math.abs(clock.currentTimeMillisUnsafe() - steady() - apart) > APART_MILLIS
+  const hasDrifted = (): boolean => Math.abs(clock.currentTimeMillisUnsafe() - steady() - wallOffset) > MAX_DRIFT_MILLIS
 
   const measure = Effect.suspend(() => {
-    const asked = steady()
-    // from before the question: what stands still while it is under way shows afterwards
-    const apartThen = clock.currentTimeMillisUnsafe() - asked
-    const epoch = forgotten
+    const sentAt = steady()
+    // from before the request, so that a clock that stops during it is detected later
+    const wallOffsetBefore = clock.currentTimeMillisUnsafe() - sentAt
+    const startGeneration = generation
     return Effect.map(ask, (time) => {
-      const answered = steady()
-      const [least, most] = [time - answered, time - asked]
-      if (epoch === forgotten) {
-        apart = apartThen
-        if (offset === undefined || offset < least || offset > most) offset = Math.round((least + most) / 2)
+      const receivedAt = steady()
+      const [earliest, latest] = [time - receivedAt, time - sentAt]
+      if (startGeneration === generation) {
+        wallOffset = wallOffsetBefore
+        if (offset === undefined || offset < earliest || offset > latest) offset = Math.round((earliest + latest) / 2)
       }
-      return Math.round((least + most) / 2) + answered - clock.currentTimeMillisUnsafe()
+      return Math.round((earliest + latest) / 2) + receivedAt - clock.currentTimeMillisUnsafe()
     })
   })
 
@@ -67,7 +67,7 @@ export const makeServerClock = <E>(clock: Clock.Clock, ask: Effect.Effect<number
     forget,
     now: Effect.suspend(() => {
       if (offset === undefined) return Effect.succeed(clock.currentTimeMillisUnsafe())
-      if (!isApart()) return Effect.succeed(steady() + offset)
+      if (!hasDrifted()) return Effect.succeed(steady() + offset)
       return Effect.flatMap(Effect.exit(measure), (exit) => {
         if (Exit.isFailure(exit)) forget()
         return Effect.succeed(offset === undefined ? clock.currentTimeMillisUnsafe() : steady() + offset)

@@ -48,8 +48,8 @@ export const planted: ReadonlyArray<Planted> = [
     name: "silence-unnoticed",
     scenario: "silent-subscription",
     file: "src/store/probe.ts",
-    from: "const came = Deferred.isDoneUnsafe(back)",
-    to: "const came = Deferred.isDoneUnsafe(back) || hears",
+    from: "const arrived = Deferred.isDoneUnsafe(returned)",
+    to: "const arrived = Deferred.isDoneUnsafe(returned) || hasSubscriber",
     says: /start calls after the fault took/,
   },
   {
@@ -84,8 +84,8 @@ export const planted: ReadonlyArray<Planted> = [
     name: "time-measured-once",
     scenario: "gate-suspended",
     file: "src/store/redis.ts",
-    from: "Effect.suspend(() => (examined ? time.measure : Effect.void))",
-    to: "Effect.suspend(() => (examined && !isUsable() ? time.measure : Effect.void))",
+    from: "Effect.suspend(() => (verified ? time.measure : Effect.void))",
+    to: "Effect.suspend(() => (verified && !isUsable() ? time.measure : Effect.void))",
     says: /heard of its turn \d+ ms after the end of it/,
   },
 ]

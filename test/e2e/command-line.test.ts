@@ -35,12 +35,12 @@ describe("voicegate", () => {
     assert.notStrictEqual((await run(["dance"])).code, 0)
   })
 
-  it("prints an example of the settings that it serves with, its JSON Schema, and a list of all", async () => {
+  it("prints an example settings file that is valid, its JSON Schema, and a list of all", async () => {
     const example = await run(["settings"])
     assert.strictEqual(example.code, 0)
     const written = JSON.parse(example.output)
     assert.isTrue(Result.isSuccess(settingsFrom(written)))
-    // each example has its own random token
+    // each example has its own token
     assert.notStrictEqual(
       JSON.parse((await run(["settings"])).output).Security.WebhookApiToken,
       written.Security.WebhookApiToken,

@@ -130,7 +130,7 @@ describe("a gate whose Redis is away", () => {
       await redis.command("set", meta, "a text")
       await eventually("unready", async () => (await ready(gate)) === 503)
       assertUnavailable(noted(TOPIC, "a key of a wrong type: request", await gate.call()))
-      const lines = gate.output().match(/The store refuses what the gate asks.*WRONGTYPE.*/g) ?? []
+      const lines = gate.output().match(/The store refuses commands.*WRONGTYPE.*/g) ?? []
       assert.lengthOf(lines, 1)
       assert.include(lines[0], "delete the key")
       note(TOPIC, `a key of a wrong type: ${lines[0]}`)

@@ -290,7 +290,7 @@ describe("a gate that is told to stop", () => {
         const { exit, millis } = await stopping(gate, "SIGTERM")
         assert.isBelow(millis, GONE_WITHIN_MILLIS)
         assert.deepStrictEqual(exit, { code: 1, signal: null })
-        assert.include(gate.output(), "the process ends all the same")
+        assert.include(gate.output(), "the process exits now")
         note(TOPIC, `SIGTERM, a command that never ends: exit code ${exit.code} after ${seconds(millis)}`)
       } finally {
         redis.kill("SIGCONT")

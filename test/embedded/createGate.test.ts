@@ -38,7 +38,7 @@ const rejection = async (promise: Promise<unknown>): Promise<Error> => {
   return error
 }
 
-/** The two outcomes that most tests go on from. */
+/** The two outcomes that most tests start from. */
 const started = async (on: Gate, body: unknown = {}, address = "127.0.0.1") => {
   const result = await on.request(body, { address })
   if (result.status !== "started") throw new Error(`not started: ${JSON.stringify(result)}`)
@@ -64,7 +64,7 @@ describe("creating a gate", () => {
     assert.equal(error.problems.length, 3)
   })
 
-  it("rejects when the platform does not tell the slots, and says what to set", async () => {
+  it("rejects when the platform does not report the slots, and names the setting", async () => {
     platform.next = async () => ({ status: 403, body: { success: false, code: "X:API_ACCESS_MANAGEMENT_RESTRICTION" } })
     const settings = settingsFor(platform)
     const error = await rejection(
@@ -76,13 +76,13 @@ describe("creating a gate", () => {
     assert.include(error.message, "Set VoiceAiPlatform.MaxConcurrency")
   })
 
-  it("rejects a base path that is none", async () => {
+  it("rejects an invalid base path", async () => {
     const error = await rejection(gate({}, { basePath: "/voice?x" }))
     assert.instanceOf(error, TypeError)
     assert.equal(error.message, 'basePath: expected a path such as /voice, found "/voice?x"')
   })
 
-  it("refuses options and fields that it does not know, and says what was probably meant", async () => {
+  it("refuses unknown options and fields, and suggests what was probably meant", async () => {
     const error = await rejection(gate({}, JSON.parse('{"basepath":"/voice"}')))
     assert.instanceOf(error, TypeError)
     assert.equal(error.message, "options.basepath: Expected one of basePath, log; did you mean basePath?")
@@ -111,7 +111,7 @@ describe("creating a gate", () => {
     assert.equal((await on.initiateWebSession({ RegionId: "us", WebCampaignId: "campaign" }, here)).status, "started")
   })
 
-  it("gives its log to the host, without the platform's key", async () => {
+  it("passes its log to the host, without the platform's key", async () => {
     const entries: Array<LogEntry> = []
     const on = await gate({}, { log: (entry) => entries.push(entry) })
     platform.next = async () => ({ status: 401, body: { success: false, message: "wrong platform-key-of-the-tests" } })
@@ -122,11 +122,12 @@ describe("creating a gate", () => {
     })
     assert.deepInclude(entries, {
       level: "warn",
-      message: "StoreConnectionString is not set: queue and limits live in this process alone, and end with it.",
+      message:
+        "StoreConnectionString is not set: queue and limits exist in this process only and are lost when it ends.",
     })
   })
 
-  it("knows the same settings in its type as in the table", () => {
+  it("has the same settings in its type as in the table", () => {
     type Every<T> = { readonly [K in keyof T]-?: Every<NonNullable<T[K]>> }
     const campaign: Every<CampaignSettings> = {
       ApiSecretToken: "",
@@ -221,7 +222,7 @@ describe("requests", () => {
     assert.deepEqual(await queued(on, { uniqueRequestId: second.uniqueRequestId }), second)
   })
 
-  it("initiates a web session with the campaign, the region and the variables that are given", async () => {
+  it("initiates a web session with the given campaign, region and variables", async () => {
     const on = await gate()
     const result = await on.initiateWebSession(
       { WebCampaignId: "campaign", RegionId: "us", DynamicVariables: { name: "Ada" } },
@@ -236,7 +237,7 @@ describe("requests", () => {
     assert.equal((await on.initiateWebSession({}, here)).status, "queued")
   })
 
-  it("refuses what is wrong, and names the fields", async () => {
+  it("refuses an invalid request, and names the fields", async () => {
     const on = await gate()
     assert.deepEqual(await on.initiateWebSession({ RegionId: "moon" }, here), {
       status: "refused",
@@ -250,7 +251,7 @@ describe("requests", () => {
     assert.equal(platform.starts.length, 0)
   })
 
-  it("takes a field that is undefined for one that is absent", async () => {
+  it("treats an undefined field as absent", async () => {
     const on = await gate()
     await started(on, { regionId: undefined, audioConfiguration: { inputSampleRate: undefined } })
   })
@@ -266,7 +267,7 @@ describe("requests", () => {
     }
   })
 
-  it("counts an address once, in whatever form it is written, and says when to try again", async () => {
+  it("counts an address once, however it is written, and reports when to try again", async () => {
     const on = await gate({ RateLimitHourly: 2 })
     await started(on, {}, "::ffff:192.0.2.1")
     await queued(on, {}, "192.0.2.1")
@@ -278,7 +279,7 @@ describe("requests", () => {
     await queued(on, {}, "192.0.2.2")
   })
 
-  it("says that the platform refused, and queues who it could not answer", async () => {
+  it("reports a refusal of the platform, and queues callers when the platform is unavailable", async () => {
     const on = await gate()
     platform.next = async () => ({ status: 401, body: { success: false, message: "wrong key" } })
     assert.deepInclude(await on.request({}, here), { status: "refused", code: "platform_rejected" })
@@ -287,7 +288,7 @@ describe("requests", () => {
     platform.next = undefined
   })
 
-  it("says that the store is away", async () => {
+  it("reports an unavailable store", async () => {
     const nobody = await serve(() => {})
     await nobody.close()
     const on = await createGate(
@@ -307,7 +308,7 @@ describe("requests", () => {
 })
 
 describe("tickets", () => {
-  it("are called in turn when a session ends, and start", async () => {
+  it("are called in order when a session ends, and start", async () => {
     const on = await gate()
     const { sessionId } = await started(on)
     const { uniqueRequestId: ticket } = await queued(on)
@@ -348,7 +349,7 @@ describe("tickets", () => {
 })
 
 describe("closing", () => {
-  it("lets what is in flight finish, then refuses everything", async () => {
+  it("waits for requests in flight, then refuses everything", async () => {
     const on = await gate()
     let answer = (): void => {}
     const asked = new Promise<void>((resolve) => {

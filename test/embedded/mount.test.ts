@@ -24,7 +24,7 @@ const gateAt = async (basePath: string, security?: GateSettings["Security"]): Pr
   toClose.push(gate.close)
   return gate
 }
-/** An Express host; `mount` says what is in it, and where. */
+/** An Express host; `mount` adds the gate to it. */
 const host = async (mount: (app: Express) => void): Promise<Running> => {
   const app = express()
   mount(app)
@@ -55,7 +55,7 @@ const waiting = async (origin: string): Promise<string> => {
   return String(json.eventsUrl)
 }
 
-/** What an upgrade is answered with, as a status line; `open` is what the other side does with it when it answers nothing. */
+/** The status line of the answer to an upgrade. */
 const upgrade = async (origin: string, path: string): Promise<string> => {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
@@ -94,7 +94,7 @@ describe("mounted in Express", () => {
     assert.equal(nothing.headers.get("content-type"), "application/problem+json; charset=utf-8")
   })
 
-  it("passes on what is not below its path, when it is mounted at the root of the application", async () => {
+  it("passes on requests that are not below its path when it is mounted at the root of the application", async () => {
     const gate = await gateAt("/voice")
     const { origin } = await host((app) => app.use(gate.handler))
     assert.equal(await (await fetch(`${origin}/`)).text(), "the host's page")
@@ -103,7 +103,7 @@ describe("mounted in Express", () => {
     assert.equal((await fetch(`${origin}/voices/health/live`)).status, 404)
   })
 
-  it("says so when it is mounted elsewhere than it was told", async () => {
+  it("reports a mount path that differs from basePath", async () => {
     const gate = await gateAt("")
     const { origin } = await host((app) => app.use("/voice", gate.handler))
     const response = await fetch(`${origin}/voice/health/live`)
@@ -111,7 +111,7 @@ describe("mounted in Express", () => {
     assert.match(await response.text(), /mounted at \/voice, but was created with basePath ""/)
   })
 
-  it("pushes events over Server-Sent Events and WebSockets, and tells them to come back when it closes", async () => {
+  it("pushes events over Server-Sent Events and WebSockets, and tells clients to reconnect when it closes", async () => {
     const gate = await gateAt("/voice")
     const { origin, server } = await host((app) => app.use("/voice", gate.handler))
     server.on("upgrade", gate.upgrade)
@@ -141,7 +141,7 @@ describe("mounted in Express", () => {
     assert.equal(await (await fetch(`${origin}/`)).text(), "the host's page")
   })
 
-  /** A WebSocket of a called ticket that has asked for its start, which the platform does not answer before `release`. */
+  /** A WebSocket of a called ticket that has requested its start, which the platform does not answer before `release`. */
   const starting = async () => {
     const gate = await gateAt("/voice")
     const { origin, server } = await host((app) => app.use("/voice", gate.handler))
@@ -172,7 +172,7 @@ describe("mounted in Express", () => {
     return { gate, events, gone, release: () => release() }
   }
 
-  it("answers a start over a WebSocket that is under way when it closes", async () => {
+  it("answers a start over a WebSocket that is in flight when it closes", async () => {
     const { events, gate, gone, release } = await starting()
     const closed = gate.close()
     release()
@@ -188,7 +188,7 @@ describe("mounted in Express", () => {
     )
   })
 
-  it("closes in time though the platform hangs, and says so to whoever waits for a start", {
+  it("closes in time although the platform hangs, and reports it to a caller who waits for a start", {
     timeout: 15_000,
   }, async () => {
     const { events, gate, gone } = await starting()
@@ -202,7 +202,7 @@ describe("mounted in Express", () => {
 })
 
 describe("upgrades", () => {
-  /** A host with a WebSocket of its own at /chat, whose listener leaves other paths alone. */
+  /** A host with its own WebSocket at /chat, whose listener ignores other paths. */
   const withChat = async (gate: Gate): Promise<Running> => {
     const running = await host((app) => app.use(gate.handler))
     const chat = new WebSocketServer({ noServer: true })
@@ -222,7 +222,7 @@ describe("upgrades", () => {
       const [data]: ReadonlyArray<unknown> = await once(socket, "message")
       assert.equal(String(data), "hello from the host")
       socket.terminate()
-      // the gate's own are answered by the gate
+      // the gate answers its own
       assert.equal(await upgrade(origin, `${basePath}/api/session/nobody/events`), "HTTP/1.1 404 Refused")
     })
   }
@@ -236,7 +236,7 @@ describe("upgrades", () => {
     assert.equal(await upgrade(origin, "/voices/api/session/someone/events"), "HTTP/1.1 418 Host")
   })
 
-  it("that nobody else could answer are refused instead of left open", async () => {
+  it("that no other listener could answer are refused instead of left open", async () => {
     const gate = await gateAt("/voice")
     const { server, origin } = await host((app) => app.use("/voice", gate.handler))
     server.on("upgrade", gate.upgrade)
@@ -244,7 +244,7 @@ describe("upgrades", () => {
     assert.equal(await upgrade(origin, "/voice/chat"), "HTTP/1.1 404 Refused")
   })
 
-  it("say whether the gate took them, for hosts that route upgrades themselves", async () => {
+  it("report whether the gate handled them, for hosts that route upgrades themselves", async () => {
     const gate = await gateAt("/voice")
     const { server, origin } = await host((app) => app.use("/voice", gate.handler))
     server.on("upgrade", (request, socket, head) => {
@@ -257,7 +257,7 @@ describe("upgrades", () => {
 
 describe("behind a body parser", () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
-  /** A body whose JSON does not come out the same when it is parsed and written again. */
+  /** A body whose JSON changes when it is parsed and serialized again. */
   const body = '{ "ConversationSessionId" : "session-1" }'
   const signed = (): Readonly<Record<string, string>> => {
     const timestamp = String(Math.floor(Date.now() / 1000))
@@ -266,7 +266,7 @@ describe("behind a body parser", () => {
   }
   const webhook = "/voice/api/webhook/session-ended"
 
-  it("takes the parsed body of requests, and of webhooks that prove themselves by a token", async () => {
+  it("uses the parsed body of requests, and of webhooks with a token", async () => {
     const gate = await gateAt("/voice", { WebhookSigningSecret: secret })
     const { origin } = await host((app) => app.use(express.json()).use("/voice", gate.handler))
     const first = await post(`${origin}/voice/api/session/request`, '{"dynamicVariables":{"name":"Ada"}}')
@@ -280,7 +280,7 @@ describe("behind a body parser", () => {
     })
   })
 
-  it("says what to change when only the parsed body is left of a signed webhook", async () => {
+  it("explains what to change when a signed webhook has only its parsed body", async () => {
     const gate = await gateAt("/voice", { WebhookSigningSecret: secret })
     const { origin } = await host((app) => app.use(express.json()).use("/voice", gate.handler))
     const { json, status } = await post(origin + webhook, body, signed())
@@ -312,7 +312,7 @@ describe("behind a body parser", () => {
     })
   }
 
-  it("says so when somebody has read the body and kept nothing", async () => {
+  it("reports a body that was read and not kept", async () => {
     const gate = await gateAt("/voice")
     const { origin } = await host((app) =>
       app
@@ -325,7 +325,7 @@ describe("behind a body parser", () => {
     assert.deepEqual([status, json.code], [500, "body_already_read"])
   })
 
-  it("holds to its own bound on the size", async () => {
+  it("enforces its own limit on the size", async () => {
     const gate = await gateAt("/voice")
     const { origin } = await host((app) => app.use(express.json({ limit: "1mb" })).use("/voice", gate.handler))
     const { json, status } = await post(

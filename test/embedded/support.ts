@@ -1,4 +1,4 @@
-/** What the tests of a host need: a platform that does as it is told, a gate on it, and a server for its listeners. */
+/** Shared by the tests of a host: a scripted platform, a gate on it, and a server for its listeners. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
 import { createGate, type Gate, type GateOptions, type GateSettings } from "../../src/index.ts"
@@ -28,9 +28,9 @@ export const serve = async (listener: RequestListener): Promise<Running> => {
 }
 
 export interface FakePlatform extends Running {
-  /** the bodies of the starts it was asked for */
+  /** the bodies of the start requests */
   readonly starts: Array<Readonly<Record<string, unknown>>>
-  /** what it answers next; a session of its own making when undefined */
+  /** its next answer; by default a new session */
   next: ((sessionId: string) => Promise<{ readonly status: number; readonly body: unknown }>) | undefined
 }
 
@@ -70,7 +70,7 @@ export const settingsFor = (platform: Running, security: GateSettings["Security"
   Security: { WebhookApiToken: WEBHOOK_TOKEN, ...security },
 })
 
-/** A gate that keeps its log to itself. */
+/** A gate that discards its log. */
 export const gateOn = (
   platform: Running,
   security: GateSettings["Security"] = {},

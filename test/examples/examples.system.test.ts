@@ -30,11 +30,11 @@ describe("the example on Effect", () => {
     assert.deepEqual(lines.slice(0, -1), [
       "ada    talks at wss://agent.example/session-1-ada",
       "bob    waits at position 1",
-      "bob    is told: position",
+      "bob    receives: position",
       "ada    hangs up",
-      "bob    is told: start_call",
+      "bob    receives: start_call",
       "bob    talks at wss://agent.example/session-2-bob",
-      "bob    is told: ended",
+      "bob    receives: ended",
       "bob    hangs up; the ticket is ended",
     ])
     assert.match(steps, /^store {2}ran (?:.*, )?takeAndAdmit 2x, /)
@@ -47,11 +47,11 @@ describe("the example on Express", () => {
       "host   answers at its own route",
       "ada    talks, started by the host's own route",
       "bob    waits at position 1",
-      "bob    is told: position",
+      "bob    receives: position",
       "ada    hangs up",
-      "bob    is told: start_call",
+      "bob    receives: start_call",
       "bob    talks",
-      "bob    is told: ended",
+      "bob    receives: ended",
       "self-check passed",
     ])
   })

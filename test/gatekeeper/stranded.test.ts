@@ -56,7 +56,7 @@ const makePeer = () => {
     connection: {
       send: (event: PushEvent) => void got.push(event),
       backlog: () => 0,
-      beat: () => true,
+      ping: () => true,
       close: (reason: string) => void closed.push(reason),
     },
   }

@@ -179,7 +179,7 @@ describe("the document says all of", () => {
       )
       judge("GET", path, opened)
       const channel = yield* PushChannel
-      const connection = { send: () => {}, backlog: () => 0, beat: () => true, close: () => {} }
+      const connection = { send: () => {}, backlog: () => 0, ping: () => true, close: () => {} }
       for (let n = 0; n < CONNECTIONS_PER_CALLER; n++) {
         yield* Effect.ignore(channel.open(`ticket-${n}`, limitKey("127.0.0.1"), connection))
       }

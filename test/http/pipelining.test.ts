@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net"
 import { gunzipSync } from "node:zlib"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { MOST_BEHIND } from "../../src/serving/pipelining.ts"
+import { MAX_PIPELINED } from "../../src/serving/pipelining.ts"
 import { exchange, statusesOf } from "../security/raw.ts"
 import { call, rawCall, servedTest } from "../support/gate-server.ts"
 import { eventually } from "../support/process.ts"
@@ -55,7 +55,7 @@ describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30
           .split("\n")
           .filter((line) => line.includes(`"path":"${path}"`))
         // the first, those behind it, the one too many, and what was asked before
-        assert.isAtMost(answered.length, MOST_BEHIND + 3)
+        assert.isAtMost(answered.length, MAX_PIPELINED + 3)
       }),
     )
   }
@@ -71,7 +71,7 @@ describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30
 
   servedTest("sent one after the other are all answered", {}, ({ url }) =>
     Effect.gen(function* () {
-      for (let n = 0; n < 4 * MOST_BEHIND; n++) assert.strictEqual((yield* call(`${url}/health/live`)).status, 200)
+      for (let n = 0; n < 4 * MAX_PIPELINED; n++) assert.strictEqual((yield* call(`${url}/health/live`)).status, 200)
     }),
   )
 })

@@ -38,7 +38,7 @@ describe("canonicalAddress", () => {
     expect(isPublic(text)).toBe(false)
   })
 
-  it("gives one text to every spelling of an IPv6 address, and keeps it", () => {
+  it("maps every spelling of an IPv6 address to one text, which is stable", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 }), (parts) => {
         const long = parts.map((part) => part.toString(16).padStart(4, "0")).join(":")
@@ -63,7 +63,7 @@ describe("isPublic", () => {
       "::8.8.8.8",
       "64:ff9b::8.8.8.8",
     ],
-    // tunnels whose IPv4 address is not public: were they skipped, they would be a way around the check
+    // tunnels whose IPv4 address is not public: skipping them would allow callers to evade the check
     ...["2002:a00:1::1", "2001:0:1::f5ff:fffe"],
   ])("is true for %s", (address) => {
     expect(isPublic(address)).toBe(true)
@@ -93,7 +93,7 @@ describe("isPublic", () => {
     "64:ff9b::7f00:1",
     "64:ff9b:1::192.168.0.1",
     "::ffff:0:10.0.0.1",
-    // discard-only (RFC 6666) and dummy (RFC 9780) prefixes, documentation (RFC 9637), and what is assigned to nobody
+    // discard-only (RFC 6666) and dummy (RFC 9780) prefixes, documentation (RFC 9637), and unassigned ranges
     "100::1",
     "100:0:0:1::1",
     "3fff::1",
@@ -120,7 +120,7 @@ describe("limitKey", () => {
 })
 
 describe("IPv6 that embeds an IPv4 address", () => {
-  // each of them leads to 8.8.4.4 = 0x08080404
+  // each of them embeds 8.8.4.4 = 0x08080404
   it.each([
     ["IPv4-compatible", "::808:404"],
     ["IPv4-translated (SIIT)", "::ffff:0:808:404"],
@@ -132,11 +132,11 @@ describe("IPv6 that embeds an IPv4 address", () => {
     expect(limitKey(address)).toBe("8.8.4.4")
     expect(networkKey(address)).toBe("8.8.4.0/24")
     expect(parseAddress(address)).toMatchObject({ isPublic: true, lookupText: "8.8.4.4", factsKey: "8.8.4.4" })
-    // it keeps its own text, so that it gets no trust that was meant for the IPv4 address
+    // it keeps its own text, so that it is not trusted like the IPv4 address
     expect(canonicalAddress(address)).toBe(address)
   })
 
-  it("counts as that address when it is not public, too", () => {
+  it("counts as that address even when it is not public", () => {
     expect(limitKey("::7f00:1")).toBe("127.0.0.1")
     expect(limitKey("64:ff9b::a00:1")).toBe("10.0.0.1")
     expect(limitKey("2002:c000:204::1")).toBe("192.0.2.4")
@@ -153,12 +153,12 @@ describe("IPv6 that embeds an IPv4 address", () => {
     })
   })
 
-  it("does not let a caller choose: what stands in the last half of an address (ISATAP) changes nothing", () => {
+  it("ignores an IPv4 address in the half that the caller chooses (ISATAP)", () => {
     expect(limitKey("2606:4700:1:2:0:5efe:808:404")).toBe("2606:4700:1:2::/64")
     expect(limitKey("2606:4700:1:2:200:5efe:808:404")).toBe("2606:4700:1:2::/64")
   })
 
-  it("leaves loopback and the unspecified address alone", () => {
+  it("does not apply to loopback and the unspecified address", () => {
     expect(limitKey("::1")).toBe("::/64")
     expect(limitKey("::")).toBe("::/64")
   })
@@ -195,24 +195,24 @@ describe("clientAddress", () => {
     expect(client("", "8.8.8.8")).toBeUndefined()
   })
 
-  it("does not believe a header from a socket that is no trusted proxy", () => {
+  it("ignores the header when the socket is not a trusted proxy", () => {
     expect(client("8.8.8.8", "1.1.1.1")).toBe("8.8.8.8")
   })
 
-  it("does not believe anyone when no proxy is trusted", () => {
+  it("ignores the header when no proxy is trusted", () => {
     expect(clientAddress({ socketAddress: "127.0.0.1", forwardedFor: "1.1.1.1", trusted: trustedProxies([]) })).toBe(
       "127.0.0.1",
     )
   })
 
-  it("is the nearest address that is no trusted proxy, whatever the client forged to the left of it", () => {
+  it("is the nearest address that is not a trusted proxy, whatever the client forged to its left", () => {
     expect(client("10.0.0.1", "1.1.1.1, 9.9.9.9, 8.8.8.8")).toBe("8.8.8.8")
     expect(client("10.0.0.1", "1.1.1.1, 8.8.8.8, 10.2.3.4,127.0.0.1")).toBe("8.8.8.8")
     expect(client("::ffff:10.0.0.1", "10.9.9.9, 8.8.8.8")).toBe("8.8.8.8")
     expect(client("2606:4700::7", "8.8.8.8,2606:4700:1::1")).toBe("8.8.8.8")
   })
 
-  it("trusts nobody for an IPv4 address that he embeds in his own", () => {
+  it("does not trust an IPv6 address because it embeds the IPv4 address of a trusted proxy", () => {
     // 10.0.0.1 as 6to4, NAT64, IPv4-compatible and Teredo
     for (const address of ["2002:a00:1::", "64:ff9b::a00:1", "::a00:1", "2001:0:1::f5ff:fffe"]) {
       expect(client(address, "1.1.1.1")).toBe(address)
@@ -229,7 +229,7 @@ describe("clientAddress", () => {
   })
 
   it.each(["unknown", "", "8.8.8", "<script>", "_hidden", "8.8.8.8.8", "8.8.8.8:port", "[2606:4700::1"])(
-    "stops at the entry %j and takes the last good address",
+    "stops at the entry %j and takes the last valid address",
     (garbage) => {
       expect(client("10.0.0.1", `1.1.1.1, ${garbage}, 10.0.0.2`)).toBe("10.0.0.2")
       expect(client("10.0.0.1", `1.1.1.1, ${garbage}`)).toBe("10.0.0.1")
@@ -263,7 +263,7 @@ describe("clientAddress", () => {
 })
 
 describe("trustedProxies", () => {
-  it("names an entry that is no address or CIDR", () => {
+  it("names an entry that is not an address or CIDR", () => {
     expect(() => trustedProxies(["10.0.0.0/8", "proxy.example"])).toThrow('"proxy.example"')
     expect(() => trustedProxies(["10.0.0.0/33"])).toThrow('"10.0.0.0/33"')
   })

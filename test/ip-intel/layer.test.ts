@@ -26,11 +26,11 @@ const start = (options: {
     return { ...service, http, store }
   })
 
-/** Lets forked fibers run. */
+/** Runs forked fibers. */
 const settle = TestClock.adjust(0)
 
 describe("what is looked up", () => {
-  it.effect("skips private, loopback and otherwise non-public addresses", () =>
+  it.effect("skips private, loopback and other non-public addresses", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => vpnBody })
       for (const address of [
@@ -58,7 +58,7 @@ describe("what is looked up", () => {
     }),
   )
 
-  it.effect("refuses what is no address", () =>
+  it.effect("refuses an invalid address", () =>
     Effect.gen(function* () {
       const ip = yield* start({})
       expect((yield* Effect.flip(ip.lookup("8.8.8.8/../x"))).reason).toBe("rejected")
@@ -66,7 +66,7 @@ describe("what is looked up", () => {
     }),
   )
 
-  it.effect("knows nothing without a provider", () =>
+  it.effect("reports no facts without a provider", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { Provider: "none" } })
       expect(ip.provider).toBe("none")
@@ -78,7 +78,7 @@ describe("what is looked up", () => {
   )
 
   it.effect.each(["ipapi.is", "proxycheck.io", "vpnapi.io", "ip2location.io", "ipinfo.io"] as const)(
-    "asks the provider that is configured: %s",
+    "asks the configured provider: %s",
     (provider) =>
       Effect.gen(function* () {
         const ip = yield* start({ settings: { Provider: provider }, answer: () => ({ status: 429, body: "" }) })
@@ -90,7 +90,7 @@ describe("what is looked up", () => {
 })
 
 describe("caches", () => {
-  it.effect("asks once for an address within CacheDays, and again after", () =>
+  it.effect("looks an address up once within CacheDays, and again afterwards", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { CacheDays: 2 }, answer: () => vpnBody })
       yield* ip.lookup("8.8.8.8")
@@ -114,7 +114,7 @@ describe("caches", () => {
     }),
   )
 
-  it.effect("shares facts through the store, as long as they are fresh", () =>
+  it.effect("shares facts through the store while they are fresh", () =>
     Effect.gen(function* () {
       const store = new FakeStore()
       const first = yield* start({ store, settings: { CacheDays: 2 }, answer: () => vpnBody })
@@ -126,7 +126,7 @@ describe("caches", () => {
       const second = yield* start({ store, settings: { CacheDays: 2 } })
       expect(yield* second.lookup("8.8.8.8")).toEqual(vpn)
       expect(second.http.requests).toEqual([])
-      // facts do not get younger by passing through the store
+      // the store does not extend the lifetime of facts
       yield* TestClock.adjust(DAY)
       expect(yield* second.lookup("8.8.8.8")).toEqual(noFacts)
       expect(second.http.requests).toHaveLength(1)
@@ -171,7 +171,7 @@ describe("caches", () => {
       }),
   )
 
-  it.effect("keeps what is not known as not known, and asks again for it after a day", () =>
+  it.effect("caches unknown facts as unknown, and looks them up again after a day", () =>
     Effect.gen(function* () {
       const store = new FakeStore()
       const ip = yield* start({ store, answer: () => ({ body: { ...cleanBody, is_tor: null } }) })
@@ -189,7 +189,7 @@ describe("caches", () => {
     }),
   )
 
-  it.effect("takes no fact from older versions, which kept as clean what was not known", () =>
+  it.effect("ignores facts from older versions, which stored unknown facts as clean", () =>
     Effect.gen(function* () {
       const store = new FakeStore()
       store.values.set("vg:ip:ipapi.is:8.8.8.8", { value: JSON.stringify({ facts: noFacts, at: 0 }), ttlMillis: DAY })
@@ -209,7 +209,7 @@ describe("caches", () => {
     }),
   )
 
-  it.effect("caches no failure", () =>
+  it.effect("does not cache failures", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => ({ status: 429, body: "" }) })
       yield* Effect.flip(ip.lookup("8.8.8.8"))
@@ -220,7 +220,7 @@ describe("caches", () => {
 })
 
 describe("IPv6", () => {
-  it.effect("is known by the /64, in the process and in the store", () =>
+  it.effect("is cached by /64, in the process and in the store", () =>
     Effect.gen(function* () {
       const store = new FakeStore()
       const ip = yield* start({ store, answer: () => vpnBody })
@@ -237,7 +237,7 @@ describe("IPv6", () => {
     }),
   )
 
-  it.effect("is looked up once at a time by the /64, by the address of the first who asked", () =>
+  it.effect("shares one lookup per /64, with the address of the first caller", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => vpnBody })
       const facts = yield* Effect.all(
@@ -249,7 +249,7 @@ describe("IPv6", () => {
     }),
   )
 
-  it.effect("that embeds an IPv4 address is known as that address", () =>
+  it.effect("that embeds an IPv4 address is treated as that address", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => vpnBody })
       for (const address of ["64:ff9b::808:808", "2002:808:808::1", "2001:0:1::f7f7:f7f7", "::8.8.8.8", "8.8.8.8"]) {
@@ -261,7 +261,7 @@ describe("IPv6", () => {
 })
 
 describe("a hostile crowd", () => {
-  /** So many requests, ten a second; answers how they came out. */
+  /** Makes this many requests, ten per second; returns their outcomes. */
   const flood = (
     ip: { readonly lookup: IpIntel["Service"]["lookup"] },
     requests: number,
@@ -279,7 +279,7 @@ describe("a hostile crowd", () => {
   /** VPN users come from 9.x and from 2a00::/16. */
   const answer = (url: URL): Answer => (/^(9\.|2a00:)/.test(url.searchParams.get("q") ?? "") ? vpnBody : clean)
 
-  it.effect("of one /64 at ten requests a second spends one lookup, and a VPN from elsewhere is still known", () =>
+  it.effect("of one /64 at ten requests per second uses one lookup, and a VPN elsewhere is still detected", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer })
       const outcomes = yield* flood(ip, 1_200, (request) => `2606:4700:1:2::${(request + 1).toString(16)}`)
@@ -289,21 +289,21 @@ describe("a hostile crowd", () => {
     }),
   )
 
-  it.effect("of one /48, each from a /64 of its own, spends NetworkLookupsPerMinute", () =>
+  it.effect("of one /48, each from a different /64, uses NetworkLookupsPerMinute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 60 }, answer })
       const outcomes = yield* flood(ip, 600, (request) => `2606:4700:1:${(request + 1).toString(16)}::1`)
       expect(outcomes.filter((outcome) => outcome === "network_budget")).toHaveLength(540)
       expect(ip.http.requests).toHaveLength(60)
       expect(yield* ip.lookup("2a00:1:2:3::1")).toEqual(vpn)
-      // whoever of it was looked up before stays known
+      // addresses that were looked up before stay cached
       expect(yield* ip.lookup("2606:4700:1:1::7")).toEqual(noFacts)
       yield* TestClock.adjust(60_000)
       expect(yield* ip.lookup("2606:4700:1:ffff::1")).toEqual(noFacts)
     }),
   )
 
-  it.effect("of one /24 spends NetworkLookupsPerMinute", () =>
+  it.effect("of one /24 uses NetworkLookupsPerMinute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { NetworkLookupsPerMinute: 20 }, answer })
       yield* flood(ip, 200, (request) => `8.8.8.${request}`)
@@ -326,7 +326,7 @@ describe("a hostile crowd", () => {
     }),
   )
 
-  it.effect("of one network does not open the circuit for others, whatever the provider answers it", () =>
+  it.effect("of one network does not open the circuit for others, whatever the provider answers", () =>
     Effect.gen(function* () {
       for (const odd of [{ status: 500, body: "" }, { body: "<html>" }, { body: {} }, "refused"] as const) {
         const ip = yield* start({
@@ -340,7 +340,7 @@ describe("a hostile crowd", () => {
 })
 
 describe("one lookup at a time", () => {
-  it.effect("asks once for many callers of one address", () =>
+  it.effect("makes one lookup for many callers with one address", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => vpnBody })
       const facts = yield* Effect.all(
@@ -354,7 +354,7 @@ describe("one lookup at a time", () => {
     }),
   )
 
-  it.effect("goes on for the others when the caller who began it leaves", () =>
+  it.effect("continues for the others when the caller who started it disconnects", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => "never" })
       const first = yield* Effect.forkChild(ip.lookup("8.8.8.8"))
@@ -368,7 +368,7 @@ describe("one lookup at a time", () => {
     }),
   )
 
-  it.effect("gives one failure to all who wait, and starts anew after", () =>
+  it.effect("reports one failure to all waiting callers, and starts a new lookup afterwards", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => "refused" })
       const errors = yield* Effect.all([Effect.flip(ip.lookup("8.8.8.8")), Effect.flip(ip.lookup("8.8.8.8"))], {
@@ -381,7 +381,7 @@ describe("one lookup at a time", () => {
     }),
   )
 
-  it.effect("ends the lookups under way when the service stops", () =>
+  it.effect("interrupts lookups in flight when the service stops", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const ip = yield* start({ answer: () => "never" }).pipe(Scope.provide(scope))
@@ -410,7 +410,7 @@ describe("time-out", () => {
 })
 
 describe("budget", () => {
-  it.effect("allows LookupsPerMinute in any minute, and cached answers beyond", () =>
+  it.effect("allows LookupsPerMinute in any minute, and cached answers beyond that", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { LookupsPerMinute: 3 } })
       yield* ip.lookup("8.8.8.1")
@@ -457,7 +457,7 @@ describe("circuit breaker", () => {
       (address) => Effect.map(Effect.flip(ip.lookup(address)), ({ reason }) => reason),
     )
 
-  it.effect("stops asking a provider that failed five times in a row, and recovers", () =>
+  it.effect("pauses a provider that failed five times in a row, and recovers", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => ({ status: 500, body: "" }) })
       expect(yield* failTimes(ip, 7)).toEqual([
@@ -475,7 +475,7 @@ describe("circuit breaker", () => {
     }),
   )
 
-  it.effect("opens again at once when the trial fails", () =>
+  it.effect("opens again at once when the probe fails", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => ({ status: 500, body: "" }) })
       yield* failTimes(ip, 5)
@@ -515,7 +515,7 @@ describe("circuit breaker", () => {
 })
 
 describe("probe", () => {
-  it.effect("asks the provider each time, past cache, budget and circuit", () =>
+  it.effect("asks the provider each time, without cache, budget and circuit", () =>
     Effect.gen(function* () {
       const ip = yield* start({ settings: { LookupsPerMinute: 0 } })
       yield* ip.probe
@@ -525,7 +525,7 @@ describe("probe", () => {
     }),
   )
 
-  it.effect("fails as a lookup fails", () =>
+  it.effect("fails like a lookup", () =>
     Effect.gen(function* () {
       const ip = yield* start({ answer: () => ({ status: 401, body: "" }) })
       expect(yield* Effect.flip(ip.probe)).toMatchObject({ provider: "ipapi.is", reason: "unauthorized" })

@@ -20,7 +20,7 @@ const files: IpSettings["Lists"] = {
 const URL_A = "http://user:s3cret@lists.example/a.txt?token=s3cret"
 const HOUR = 3_600_000
 
-/** The service over lists, with what it logs. */
+/** The service over lists, with its log. */
 const start = (lists: Partial<IpSettings["Lists"]>, answer: (url: URL) => Answer = () => "refused") =>
   Effect.gen(function* () {
     const http = new FakeHttp(answer)
@@ -46,7 +46,7 @@ const directory = Effect.acquireRelease(
   (path) => Effect.promise(() => rm(path, { recursive: true })),
 )
 
-/** Waits until reading a file, which takes real time, has had its effect. */
+/** Waits for the effect of reading a file, which takes real time. */
 const eventually = <A>(effect: Effect.Effect<A>, isDone: (value: A) => boolean) =>
   TestClock.withLive(
     Effect.sleep("5 millis").pipe(
@@ -77,7 +77,7 @@ describe("facts from files", () => {
     }),
   )
 
-  it.effect("tell a relay inside the VPN list apart, which without the relay list is a VPN", () =>
+  it.effect("distinguish a relay within the VPN list, which without the relay list is a VPN", () =>
     Effect.gen(function* () {
       const withRelay = yield* start(files)
       expect(yield* withRelay.lookup("172.224.224.5")).toEqual({ ...noFacts, relay: true })
@@ -104,7 +104,7 @@ describe("facts from files", () => {
     }),
   )
 
-  it.effect("are nothing without any list", () =>
+  it.effect("are all false without any list", () =>
     Effect.gen(function* () {
       const ip = yield* start({})
       expect(yield* ip.lookup("8.8.8.8")).toEqual(noFacts)
@@ -117,7 +117,7 @@ describe("bad lists", () => {
     Effect.gen(function* () {
       const ip = yield* start(files)
       expect(ip.logs.filter((line) => line.startsWith("Warn"))).toEqual([
-        "Warn IP list loaded, passing over 2 bad lines, the first is line 7",
+        "Warn IP list loaded without 2 bad lines; the first is line 7",
       ])
     }),
   )
@@ -131,10 +131,10 @@ describe("bad lists", () => {
     }),
   )
 
-  it.effect("a file without a single good line fails the start", () =>
+  it.effect("a file without a valid line fails the start", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(start({ Tor: [import.meta.filename] }))
-      expect(error.message).toContain("holds no address")
+      expect(error.message).toContain("contains no address")
     }),
   )
 
@@ -177,7 +177,7 @@ describe("downloads", () => {
     { status: 500, body: "" },
     { body: "<html>\n<p>busy</p>\n</html>" },
     { body: "" },
-  ])("keep the old list, say so and are tried again within a minute when the refresh gets %j", (answer) =>
+  ])("keep the old list, log a warning and are retried within a minute when the refresh gets %j", (answer) =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [URL_A], RefreshHours: 6 }, () => ({ body: "8.8.8.8\n" }))
       ip.http.answer = () => answer
@@ -186,7 +186,7 @@ describe("downloads", () => {
       const warnings = ip.logs.filter((line) => line.startsWith("Warn"))
       expect(warnings).toHaveLength(1)
       expect(warnings[0]).toContain("IpIntel.Lists.Vpn[0]")
-      expect(warnings[0]).toContain("kept as it was")
+      expect(warnings[0]).toContain("not refreshed")
       ip.http.answer = () => ({ body: "9.9.9.9\n" })
       yield* TestClock.adjust(60_000)
       expect((yield* ip.lookup("9.9.9.9")).vpn).toBe(true)
@@ -207,7 +207,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("that fail at start make lookups fail until they arrive, and are tried every minute", () =>
+  it.effect("that fail at start make lookups fail until they succeed, and are retried every minute", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [URL_A] })
       const error = yield* Effect.flip(ip.lookup("9.9.9.9"))
@@ -222,7 +222,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("that are missing do not hide what another list knows", () =>
+  it.effect("that are missing do not hide what another list contains", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [fixture("vpn.txt")], Tor: [URL_A] })
       expect((yield* ip.lookup("8.8.8.8")).vpn).toBe(true)
@@ -230,7 +230,7 @@ describe("downloads", () => {
     }),
   )
 
-  it.effect("of relays that are missing leave open whether an address is a VPN", () =>
+  it.effect("of relays that are missing leave it unknown whether an address is a VPN", () =>
     Effect.gen(function* () {
       const ip = yield* start({ Vpn: [fixture("vpn.txt")], Relay: [URL_A] })
       expect((yield* Effect.flip(ip.lookup("172.224.224.5"))).reason).toBe("unreachable")
@@ -248,7 +248,7 @@ describe("files", () => {
       yield* TestClock.adjust(HOUR)
       yield* eventually(
         Effect.sync(() => ip.logs),
-        (logs) => logs.some((line) => line.includes("kept as it was")),
+        (logs) => logs.some((line) => line.includes("not refreshed")),
       )
       expect((yield* ip.lookup("8.8.8.8")).vpn).toBe(true)
       yield* Effect.promise(() => writeFile(path, "9.9.9.9\n"))

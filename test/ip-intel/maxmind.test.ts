@@ -56,7 +56,7 @@ const start = (path: string | undefined) =>
   })
 
 describe("MaxMind Anonymous-IP", () => {
-  it.effect("tells VPN, proxies, Tor and datacenters of IPv4 and IPv6", () =>
+  it.effect("reports VPN, proxies, Tor and datacenters for IPv4 and IPv6", () =>
     Effect.gen(function* () {
       const ip = yield* start(yield* fileOf(database()))
       expect(yield* ip.lookup("8.8.8.8")).toEqual({ ...noFacts, vpn: true })
@@ -74,7 +74,7 @@ describe("MaxMind Anonymous-IP", () => {
     }),
   )
 
-  it.effect("gives no answer for IPv6 when the database holds IPv4 only", () =>
+  it.effect("fails for IPv6 when the database contains only IPv4", () =>
     Effect.gen(function* () {
       const ip = yield* start(
         yield* fileOf(database({ ipVersion: 4, records: { "36.0.0.0/8": { is_anonymous_vpn: true } } })),
@@ -85,7 +85,7 @@ describe("MaxMind Anonymous-IP", () => {
     }),
   )
 
-  it.effect("does not start without a path, a file, a database, or with a database of another kind", () =>
+  it.effect("does not start without a path, a file, a database, or with a database of another type", () =>
     Effect.gen(function* () {
       const missing = yield* fileOf(undefined)
       const text = yield* fileOf(Buffer.from("no database"))
@@ -129,7 +129,7 @@ describe("MaxMind Anonymous-IP", () => {
         )
       yield* replace(Buffer.from("broken"), 1_000)
       yield* TestClock.adjust("1 hour")
-      yield* untilLogged("kept as it was")
+      yield* untilLogged("not refreshed")
       expect((yield* ip.lookup("8.8.8.8")).vpn).toBe(true)
       yield* replace(database({ records: { "8.8.8.0/24": { is_tor_exit_node: true } } }), 2_000)
       yield* TestClock.adjust("1 hour")

@@ -10,7 +10,7 @@ const METADATA_MARKER = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1")
 const RECORD_BITS = 24
 
 const control = (type: number, size: number): ReadonlyArray<number> => {
-  if (size > 28) throw new RangeError("longer values are not written here")
+  if (size > 28) throw new RangeError("longer values are not supported")
   return type > 7 ? [size, type - 7] : [(type << 5) | size]
 }
 
@@ -39,7 +39,7 @@ interface Node {
 const bitsOf = (words: ReadonlyArray<number>): string =>
   words.map((word) => word.toString(2).padStart(32, "0")).join("")
 
-/** The bytes of a database that answers `records`, by CIDR. Records must not overlap. */
+/** The bytes of a database with these records, by CIDR. Records must not overlap. */
 export const mmdb = (options: {
   readonly type: string
   readonly ipVersion: 4 | 6
@@ -109,7 +109,7 @@ export const mmdb = (options: {
   return Buffer.concat([tree, Buffer.alloc(16), ...data, METADATA_MARKER, metadata])
 }
 
-/** Hangs a node into the tree at the end of a path of bits. */
+/** Adds a node to the tree at the end of a path of bits. */
 const attach = (root: Node, path: string, added: Node): void => {
   let node = root
   for (const bit of path.slice(0, -1)) {

@@ -18,12 +18,12 @@ const proxy: IpFacts = { ...noFacts, proxy: true }
 const tor: IpFacts = { ...noFacts, tor: true }
 const datacenter: IpFacts = { ...noFacts, datacenter: true }
 const relay: IpFacts = { ...noFacts, relay: true }
-/** The provider said nothing, of facts that it knows of other addresses. */
+/** The provider supports these facts but did not report them. */
 const unknown: IpFacts = { vpn: null, proxy: null, tor: null, datacenter: null, relay: null }
 
 interface Case {
   readonly make: (options: HttpProviderOptions) => Provider
-  /** what is asked for `IP`, without the key */
+  /** the URL for `IP`, without the key */
   readonly url: string
   /** the same with `BaseUrl` set to http://fake.example/ip/ */
   readonly urlAtBase: string
@@ -113,7 +113,7 @@ const cases: Record<string, Case> = {
       ["Tor", { ip: IP, security: { ...security, tor: true } }, tor],
       ["relay, which is no VPN", { ip: IP, security: { ...security, vpn: true, relay: true } }, relay],
       [
-        "absent keys, which are not clean; of datacenters it never says anything",
+        "absent keys, which are not clean; it never reports datacenters",
         { ip: IP, security: { vpn: true, tor: null } },
         { ...unknown, vpn: true, datacenter: false },
       ],
@@ -164,7 +164,7 @@ const cases: Record<string, Case> = {
     ],
     failures: [
       ["with nothing in proxy", { ip: IP, proxy: {} }, "malformed"],
-      ["with nothing in proxy, though it is said to be none", { ip: IP, is_proxy: false, proxy: {} }, "malformed"],
+      ["with nothing in proxy, although is_proxy is false", { ip: IP, is_proxy: false, proxy: {} }, "malformed"],
       ["without any fact", { ip: IP, country_code: "US" }, "malformed"],
       ["an error", { error: { error_code: 10001, error_message: `bad key ${KEY}` } }, "rejected"],
     ],
@@ -263,7 +263,7 @@ describe.each(Object.entries(cases))("%s", (name, provider) => {
     }),
   )
 
-  it.effect("sends the key as the provider wants it", () =>
+  it.effect("sends the key in the provider's way", () =>
     Effect.gen(function* () {
       const http = new FakeHttp(() => ({ body: cleanBody }))
       yield* provider.make({ client: http.client, apiKey, baseUrl: undefined }).lookup(IP)
@@ -320,7 +320,7 @@ describe("over real HTTP", () => {
       ({ close }) => Effect.sync(close),
     )
 
-  it.live("asks for an IPv6 address with the key and without a trace id", () =>
+  it.live("requests an IPv6 address with the key and without a trace id", () =>
     Effect.gen(function* () {
       const { baseUrl, paths } = yield* server(JSON.stringify({ security: { ...security, vpn: true } }))
       const client = yield* HttpClient.HttpClient
@@ -330,7 +330,7 @@ describe("over real HTTP", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
-  it.live("fails as unreachable when nobody listens", () =>
+  it.live("fails as unreachable when nothing listens", () =>
     Effect.gen(function* () {
       const closed = yield* server("")
       closed.close()
@@ -341,7 +341,7 @@ describe("over real HTTP", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
-  it.live("fails as unreachable when the address is no address", () =>
+  it.live("fails as unreachable when the URL is invalid", () =>
     Effect.gen(function* () {
       const client = yield* HttpClient.HttpClient
       const error = yield* Effect.flip(ipapiIs({ client, apiKey, baseUrl: "not a url" }).lookup(IP))

@@ -79,7 +79,7 @@ describe("RangeSet", () => {
     expect(setOf("::/0").has(address("ffff::1"))).toBe(true)
   })
 
-  it("joins overlapping, nested and repeated ranges", () => {
+  it("merges overlapping, nested and repeated ranges", () => {
     const set = setOf("10.0.0.0/8", "10.1.0.0/16", "10.0.0.0/8", "10.255.255.255", "12.0.0.0/8")
     expect(set.size).toBe(2)
     expect(set.has(address("10.200.0.1"))).toBe(true)

@@ -1,4 +1,4 @@
-/** What the tests of IpIntel share: settings, a store and an HTTP client that do as they are told. */
+/** Shared by the tests of IpIntel: settings, a fake store and a fake HTTP client. */
 import { Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { StoreUnavailable } from "../../src/Session.ts"
@@ -17,7 +17,7 @@ export const ipSettings = (overrides: Partial<IpSettings> = {}): IpSettings => (
   ...overrides,
 })
 
-/** The settings service with these for IpIntel; the rest is not read by it. */
+/** The settings service with these settings for IpIntel, which does not read the rest. */
 export const settingsLayer = (overrides: Partial<IpSettings> = {}): Layer.Layer<Settings> =>
   Layer.succeed(Settings, { ...DEFAULTS, IpIntel: ipSettings(overrides) })
 
@@ -51,7 +51,7 @@ export class FakeStore {
   readonly layer: Layer.Layer<Store> = Layer.succeed(Store, this.service)
 }
 
-/** What a fake server answers: a status with a body, `refused`, or `never`. */
+/** A fake server's answer: a status with a body, `refused`, or `never`. */
 export type Answer = { readonly status?: number; readonly body: unknown } | "refused" | "never"
 
 /** An HTTP client that records the requests and answers from a function. */
@@ -83,6 +83,6 @@ export class FakeHttp {
   readonly layer: Layer.Layer<HttpClient.HttpClient> = Layer.succeed(HttpClient.HttpClient, this.client)
 }
 
-/** Everything that could be printed of a value: what a careless log line would show. */
+/** Everything that a careless log line could show of a value. */
 export const printed = (value: unknown): string =>
   `${String(value)} ${JSON.stringify(value)} ${value instanceof Error ? `${value.stack} ${JSON.stringify(value.cause)}` : ""}`

@@ -1,4 +1,4 @@
-/** The gate's client against the platform, over loopback: the two know each other only through this wire. */
+/** The gate's client against the platform, over loopback. */
 import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -6,7 +6,7 @@ import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { layer as clientLayer, PlatformApi } from "../../src/PlatformApi.ts"
-import { GOODBYE_MILLIS } from "../../src/platform/http/server.ts"
+import { SHUTDOWN_MILLIS } from "../../src/platform/http/server.ts"
 import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
@@ -15,7 +15,7 @@ import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, 
 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-/** A platform on a free port, its keys, and the gate's client for any of them. Stopped with the scope. */
+/** A platform on a free port, its keys, and a gate's client for each of them. Stopped with the scope. */
 const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget, options: Platform.Options = {}) {
   const context = yield* Layer.build(Platform.layer({ privateWebhooks: true, ...options }))
   const { keys } = yield* Effect.provideContext(prepare(sessionEnded), context)
@@ -76,7 +76,7 @@ describe("the local platform", () => {
     }),
   )
 
-  it.live("greets in text and says back the caller's bytes a second later, in their order", () =>
+  it.live("greets in text and echoes the caller's bytes a second later, in order", () =>
     Effect.gen(function* () {
       const { keys, client } = yield* running()
       const api = yield* client(keys.gate)
@@ -99,7 +99,7 @@ describe("the local platform", () => {
     }),
   )
 
-  it.effect("opens a session's WebSocket once, and only by its token", () =>
+  it.effect("opens a session's WebSocket once, and only with its token", () =>
     Effect.gen(function* () {
       const { keys, client } = yield* running()
       const api = yield* client(keys.gate)
@@ -146,7 +146,7 @@ describe("the local platform", () => {
     }),
   )
 
-  it.effect("repeats session-ended under the same id until a failing receiver takes it", () =>
+  it.effect("retries session-ended with the same id until a failing receiver accepts it", () =>
     Effect.gen(function* () {
       const receiver = yield* scriptedServer((_, index): Scripted => {
         if (index === 0) return "reset"
@@ -156,7 +156,7 @@ describe("the local platform", () => {
       const api = yield* client(keys.gate)
       const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       socket.terminate()
-      // Ten times as fast as real time: still far slower than the receiver answers.
+      // Ten times as fast as real time, which is still far slower than the receiver's answers.
       const pass = Effect.andThen(TestClock.adjust("100 millis"), Effect.promise(pause))
       yield* Effect.raceFirst(
         Effect.forever(pass),
@@ -183,7 +183,7 @@ describe("the local platform", () => {
       const [business, ...others] = yield* restricted.verify("default")
       assert.deepInclude(business, { subject: "platform", state: "ok" })
       assert.include(business?.says, "Cafe")
-      // the campaign is one of another business, and the region one that there is
+      // the campaign belongs to another business, and the region exists
       assert.deepEqual(
         others.map(({ state, subject }) => [subject, state]),
         [
@@ -196,7 +196,7 @@ describe("the local platform", () => {
     }),
   )
 
-  it.effect("takes exactly the header `Token <key>`, and hints at Bearer", () =>
+  it.effect("accepts exactly the header `Token <key>`, and mentions Bearer in its hint", () =>
     Effect.gen(function* () {
       const { keys, request } = yield* running()
       const secret = Redacted.value(keys.all)
@@ -288,13 +288,13 @@ describe("the local platform", () => {
     }),
   )
 
-  it.live("stops in time whatever its clients do, and sends those in a call away", () =>
+  it.live("stops in time whatever its clients do, and closes running calls", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { platform, keys, client } = yield* Scope.provide(running(), scope)
       const api = yield* client(keys.users)
       const { hostname, host, port } = new URL(platform.origin)
-      /** A connection that says this much, and then nothing; it stays open on the client's side. */
+      /** A connection that sends this text and then nothing; it stays open on the client's side. */
       const says = Effect.fnUntraced(function* (text: string) {
         const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
@@ -325,7 +325,7 @@ describe("the local platform", () => {
 
       const began = performance.now()
       yield* Scope.close(scope, Exit.void)
-      assert.isBelow(performance.now() - began, GOODBYE_MILLIS + 2_000)
+      assert.isBelow(performance.now() - began, SHUTDOWN_MILLIS + 2_000)
       assert.strictEqual((yield* Effect.promise(() => closed))[0], 1001)
       const again = yield* Effect.exit(says(""))
       assert.isTrue(Exit.isFailure(again))
@@ -333,5 +333,5 @@ describe("the local platform", () => {
   )
 })
 
-/** Ten milliseconds of real time, for the sockets of this process to be heard. */
+/** Waits ten milliseconds of real time, so that this process reads its sockets. */
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 10))

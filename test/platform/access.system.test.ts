@@ -1,4 +1,4 @@
-/** API keys and what they may touch, on both databases. */
+/** API keys and what they may access, on both databases. */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Latch, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -49,7 +49,7 @@ onEachEngine("access", (engine) => {
       return { ...first, database, keys }
     })
 
-  it.effect("knows who a key stands for, and answers every bad one alike", () =>
+  it.effect("authenticates a key, and answers every invalid one in the same way", () =>
     Effect.gen(function* () {
       const { keys, who } = yield* started()
       const caller = yield* who(keys.all)
@@ -65,7 +65,7 @@ onEachEngine("access", (engine) => {
   it.effect("refuses a mistyped key before any query", () =>
     Effect.gen(function* () {
       const { keys, sql, who } = yield* started()
-      // Without the table every query of a key fails, and so says that there was one.
+      // Without the table every query for a key fails, which reveals that there was one.
       yield* sql`ALTER TABLE api_keys RENAME TO hidden`
       const secret = Redacted.value(keys.all)
       const typo = Redacted.make(secret.slice(0, -1) + (secret.endsWith("a") ? "b" : "a"))
@@ -89,7 +89,7 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("takes a key restricted to nothing for nothing: its only business was deleted", () =>
+  it.effect("gives a key no access after its only business was deleted", () =>
     Effect.gen(function* () {
       const { access, keys, touch, who } = yield* started()
       const caller = yield* who(keys.none)
@@ -101,7 +101,7 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("does not tell somebody else's business from one that does not exist", () =>
+  it.effect("does not distinguish another user's business from one that does not exist", () =>
     Effect.gen(function* () {
       const { keys, touch } = yield* started()
       const foreign = yield* Effect.flip(touch(keys.all, "b3"))
@@ -145,7 +145,7 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("refuses a restricted key without businesses, with a foreign one, and a name or expiry that is none", () =>
+  it.effect("refuses a restricted key without businesses, with a foreign one, and with an invalid name or expiry", () =>
     Effect.gen(function* () {
       const { apiKeys } = yield* started()
       yield* TestClock.setTime(1_000)
@@ -178,7 +178,7 @@ onEachEngine("access", (engine) => {
       for (const secret of Object.values(keys)) {
         const text = Redacted.value(secret)
         assert.notInclude(JSON.stringify([listed, entries]), text)
-        // Also not the random part alone.
+        // Not even the random part.
         assert.notInclude(dump, text.slice(4, 30))
       }
       const restricted = listed.find(({ name }) => name === "restricted")
@@ -202,7 +202,7 @@ onEachEngine("access", (engine) => {
       assert.isAtMost(FRESH_MILLIS, 30_000)
       assert.strictEqual(yield* codeOf(other.who(keys.all)), "API_KEY_INVALID")
       assert.strictEqual(yield* codeOf(apiKeys.revoke("u2", all?.id ?? "")), "KEY_NOT_FOUND")
-      // Again changes nothing, and is not written down again.
+      // Repeating it changes nothing and is not logged again.
       yield* apiKeys.revoke("u1", all?.id ?? "")
       const entries = (yield* audit.list("u1", {})).items
       assert.lengthOf(
@@ -212,13 +212,13 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("feels changed permissions of a key at once where they were changed, and within 30 s everywhere", () =>
+  it.effect("applies changed permissions at once in the process that changed them, and within 30 s everywhere", () =>
     Effect.gen(function* () {
       const { access, apiKeys, database, keys, who } = yield* started()
       const other = yield* process(database)
       const { key } = yield* who(keys.all)
       yield* other.who(keys.all)
-      yield* apiKeys.permit("u1", key.id, ["read"])
+      yield* apiKeys.setPermissions("u1", key.id, ["read"])
       const manages = (one: Access.Access["Service"], caller: typeof who) =>
         codeOf(Effect.flatMap(caller(keys.all), (principal) => one.permitted(principal, ["manage"])))
       assert.strictEqual(yield* manages(access, who), "PERMISSION_MISSING")
@@ -228,10 +228,10 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("lets keys from before there were permissions do what they could: everything", () =>
+  it.effect("gives keys from before permissions existed all permissions", () =>
     Effect.gen(function* () {
       const { apiKeys, sql } = yield* started()
-      // what the migration leaves in a row that was there, and what an older process still writes
+      // the values of a migrated row, and of a row that an older process writes
       yield* sql`INSERT INTO api_keys (id, user_id, name, digest, display, restricted, user_management, created_at)
         VALUES ('old', 'u1', 'old', 'digest', 'vgp_…', 0, 0, 0)`
       const old = (yield* apiKeys.list("u1")).find(({ id }) => id === "old")
@@ -239,7 +239,7 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("refuses a key from its expiry on, whatever is remembered of it", () =>
+  it.effect("refuses a key after its expiry, whatever is cached", () =>
     Effect.gen(function* () {
       const { apiKeys, who } = yield* started()
       const wanted = { name: "e", scope: { type: "Unrestricted" as const }, permissions: PERMISSIONS, expiresAt: 5_000 }
@@ -251,7 +251,7 @@ onEachEngine("access", (engine) => {
     }),
   )
 
-  it.effect("writes down at most once a minute that a key is used", () =>
+  it.effect("records the use of a key at most once a minute", () =>
     Effect.gen(function* () {
       const { apiKeys, database, keys, who } = yield* started()
       const other = yield* process(database)
@@ -321,7 +321,7 @@ onEachEngine("access", (engine) => {
         const elsewhere = yield* Effect.forkChild(who(keys.users, "192.0.2.78"))
         while ((yield* Queue.size(asked)) < 2) yield* Effect.yieldNow
         for (let turn = 0; turn < 100; turn++) yield* Effect.yieldNow
-        // one of the flood, and the one from elsewhere
+        // one of the flood, and the one from another address
         assert.strictEqual(yield* Queue.size(asked), 2)
         yield* held.open
         assert.strictEqual((yield* Fiber.join(elsewhere)).key.name, "users")
@@ -331,7 +331,7 @@ onEachEngine("access", (engine) => {
       }),
   )
 
-  it.effect("counts a key's requests by the minute, and its starts apart", () =>
+  it.effect("counts a key's requests per minute, and its starts separately", () =>
     Effect.gen(function* () {
       const { access, keys, who } = yield* started({ requestsPerMinute: 3, startsPerMinute: 1 })
       const caller = yield* who(keys.all)

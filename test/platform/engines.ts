@@ -1,4 +1,4 @@
-/** Runs one suite on each database that the platform can use: a file of SQLite, and a PostgreSQL server of the suite's own. */
+/** Runs a suite on each database that the platform supports: a SQLite file, and a PostgreSQL server for the suite. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,19 +12,19 @@ export interface Engine {
   readonly name: "SQLite" | "PostgreSQL"
   /** the connection string of a new, empty database */
   readonly database: Effect.Effect<Redacted.Redacted<string>>
-  /** everything in a database, as bytes or SQL text */
+  /** the whole content of a database, as bytes or SQL text */
   readonly dump: (database: Redacted.Redacted<string>) => Promise<string>
 }
 
 export const vaultKey = makeVaultKey()
 
-/** The services of one database. Provided twice, it is two processes on one database, as far as the services can tell. */
+/** The services of one database. Built twice, they behave like two processes on one database. */
 export const servicesOf = (
   database: Redacted.Redacted<string>,
 ): Layer.Layer<Services.Services, Layer.Error<ReturnType<typeof Services.layer>>> =>
   Services.layer({ database, vaultKey, privateWebhooks: true })
 
-/** `concurrent` runs all of it side by side, for suites that wait more than they work. */
+/** `concurrent` runs the tests concurrently, for suites that mostly wait. */
 export const onEachEngine = (
   what: string,
   suite: (engine: Engine) => void,

@@ -7,10 +7,10 @@ import * as Services from "../../src/platform/services.ts"
 import { makeVaultKey } from "../../src/platform/Vault.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
 import {
-  CLAIMED_MILLIS,
+  CLAIM_MILLIS,
   FIRST_RETRY_MILLIS,
   pauseAfter,
-  RETRIED_MILLIS,
+  RETRY_PERIOD_MILLIS,
   Webhooks,
 } from "../../src/platform/Webhooks.ts"
 import { layer as deliver } from "../../src/platform/webhooks/deliver.ts"
@@ -59,7 +59,7 @@ onEachEngine("the outbox", (engine) => {
     return { context, database, webhooks, send, states }
   })
 
-  it.effect("delivers with the custom headers, an id, the time and the signature of the very body", () =>
+  it.effect("delivers with the custom headers, an id, the time and the signature of the exact body", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_999)
       const { context, send, webhooks } = yield* started
@@ -81,7 +81,7 @@ onEachEngine("the outbox", (engine) => {
     }),
   )
 
-  it.effect("tries what is not taken later and later under the same id, and gives it up after a day", () =>
+  it.effect("retries a failed delivery with backoff and the same id, and gives it up after a day", () =>
     Effect.gen(function* () {
       const { send, states, webhooks } = yield* started
       yield* send("{}")
@@ -104,14 +104,14 @@ onEachEngine("the outbox", (engine) => {
       }
       assert.strictEqual(pauseAfter(1), FIRST_RETRY_MILLIS)
       assert.strictEqual(ids.size, 1)
-      assert.isAtLeast(now, RETRIED_MILLIS - 60 * 60_000)
-      assert.isAtMost(now, RETRIED_MILLIS)
+      assert.isAtLeast(now, RETRY_PERIOD_MILLIS - 60 * 60_000)
+      assert.isAtMost(now, RETRY_PERIOD_MILLIS)
       assert.isAtMost(tries, 40)
       assert.deepStrictEqual(yield* states, ["given_up"])
     }),
   )
 
-  it.effect("gives each message to one process, and again to any when that one is gone", () =>
+  it.effect("gives each message to one process, and to another when that one has died", () =>
     Effect.gen(function* () {
       const { database, send, states, webhooks } = yield* started
       const other = Context.get(yield* Layer.build(Layer.fresh(servicesOf(database))), Webhooks)
@@ -123,21 +123,21 @@ onEachEngine("the outbox", (engine) => {
       const ids = claims.flat().map(({ id }) => id)
       assert.strictEqual(new Set(ids).size, ids.length)
       assert.lengthOf([...ids, ...(yield* webhooks.claim(100))], 20)
-      // Nobody settles them: their process died.
-      yield* TestClock.setTime(CLAIMED_MILLIS)
+      // They are never settled: their process died.
+      yield* TestClock.setTime(CLAIM_MILLIS)
       const again = yield* other.claim(100)
       assert.lengthOf(again, 20)
       const [one] = again
       if (one === undefined) return assert.fail("there are twenty")
       assert.strictEqual(one.attempts, 2)
       assert.strictEqual(yield* other.settle(one, true, "HTTP 200"), "delivered")
-      // A late failure of the first try changes nothing.
+      // A late failure of the first attempt changes nothing.
       yield* webhooks.settle({ ...one, attempts: 1 }, false, "no answer")
       assert.strictEqual((yield* states).filter((state) => state === "delivered").length, 1)
     }),
   )
 
-  it.effect("lets no slow receiver hold up the others", () =>
+  it.effect("does not delay other receivers because of a slow one", () =>
     Effect.gen(function* () {
       const { context, send } = yield* started
       const { requests, layer } = receiver(() => (requests.length === 1 ? undefined : 200))

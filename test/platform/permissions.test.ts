@@ -1,4 +1,4 @@
-/** What a key is for: every endpoint of the REST API, as its document lists them, with every kind of key. */
+/** Permissions of keys: every endpoint of the REST API, as its document lists them, with every kind of key. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
@@ -10,7 +10,7 @@ import { PERMISSIONS, type Permission } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { prepare } from "./support.ts"
 
-/** Which permissions open which endpoint; written out, so that a new endpoint or a wider one is a decision. */
+/** The permissions of each endpoint; listed explicitly, so that a new endpoint or a wider permission is a decision. */
 const EXPECTED: Readonly<Record<string, ReadonlyArray<Permission>>> = {
   "get /business": ["start", "read"],
   "get /regions": ["start", "read"],
@@ -78,7 +78,7 @@ const running = Effect.gen(function* () {
 })
 
 describe("permissions", { timeout: 60_000 }, () => {
-  it("are said for every endpoint, in the code and in the document", () => {
+  it("are declared for every endpoint, in the code and in the document", () => {
     const said = Object.fromEntries(
       documented.map(({ method, operation, path }) => [
         `${method} ${path.replace("/api/v1", "")}`,
@@ -105,7 +105,7 @@ describe("permissions", { timeout: 60_000 }, () => {
         const { secret } = yield* key(permission)
         for (const { method, path } of documented) {
           const short = `${method} ${path.replace("/api/v1", "")}`
-          // Nothing of these ids exists, so that nothing is changed; but the business is the key's own, unless it would be deleted.
+          // These ids do not exist, so nothing is changed; only the business is the key's own, unless it would be deleted.
           const business = method === "delete" ? "b9" : "b1"
           const at = path.replace("{businessId}", business).replace(/\{\w+\}/, "none")
           const { code, message, status } = yield* call(secret, method, at, method === "get" ? undefined : {})
@@ -121,13 +121,13 @@ describe("permissions", { timeout: 60_000 }, () => {
     }),
   )
 
-  it.effect("of the gate's key start and nothing else: it deletes no business and moves no webhook", () =>
+  it.effect("of the gate's key are to start only: it cannot delete a business or change a webhook", () =>
     Effect.gen(function* () {
       const { call, key } = yield* running
       const { secret } = yield* key("start")
       const gone = yield* call(secret, "DELETE", "/api/v1/business/b1")
       assert.deepInclude(gone, { status: 403, code: "DeleteBusiness:PERMISSION_MISSING" })
-      assert.strictEqual(gone.message, 'this key needs the permission "manage", and has "start"')
+      assert.strictEqual(gone.message, 'this key needs the permission "manage"; it has "start"')
       const moved = yield* call(secret, "PATCH", "/api/v1/business/b1/webcampaigns/c1", {
         sessionEnded: { url: "https://evil.example/hook" },
       })
@@ -137,25 +137,25 @@ describe("permissions", { timeout: 60_000 }, () => {
   )
 
   it.effect(
-    "of a key can be changed, which is felt at once and written down; but not to none, nor of a revoked key",
+    "of a key can be changed, which applies at once and is logged; but not to none, nor for a revoked key",
     () =>
       Effect.gen(function* () {
         const { apiKeys, audit, call, key } = yield* running
         const { key: made, secret } = yield* key("start", "read", "manage")
         const listed = call(secret, "GET", "/api/v1/business/b1/webcampaigns")
         assert.strictEqual((yield* listed).status, 200)
-        const changed = yield* apiKeys.permit("u1", made.id, ["manage", "start"])
+        const changed = yield* apiKeys.setPermissions("u1", made.id, ["manage", "start"])
         assert.deepStrictEqual(changed.permissions, ["start", "manage"])
         assert.strictEqual((yield* listed).code, "ListWebCampaigns:PERMISSION_MISSING")
         const entry = (yield* audit.list("u1", {})).items.find(({ action }) => action === "api_key.changed")
         assert.strictEqual(entry?.subjectId, made.id)
         assert.include(entry?.detail, "may start, manage")
-        const codeOf = (permit: ReturnType<typeof apiKeys.permit>) =>
+        const codeOf = (permit: ReturnType<typeof apiKeys.setPermissions>) =>
           Effect.map(Effect.flip(permit), (error) => ("code" in error ? error.code : error._tag))
-        assert.strictEqual(yield* codeOf(apiKeys.permit("u1", made.id, [])), "PERMISSIONS_REQUIRED")
-        assert.strictEqual(yield* codeOf(apiKeys.permit("u2", made.id, ["read"])), "KEY_NOT_FOUND")
+        assert.strictEqual(yield* codeOf(apiKeys.setPermissions("u1", made.id, [])), "PERMISSIONS_REQUIRED")
+        assert.strictEqual(yield* codeOf(apiKeys.setPermissions("u2", made.id, ["read"])), "KEY_NOT_FOUND")
         yield* apiKeys.revoke("u1", made.id)
-        assert.strictEqual(yield* codeOf(apiKeys.permit("u1", made.id, ["read"])), "KEY_NOT_FOUND")
+        assert.strictEqual(yield* codeOf(apiKeys.setPermissions("u1", made.id, ["read"])), "KEY_NOT_FOUND")
         const none = apiKeys.create("u1", { name: "k", scope: { type: "Unrestricted" }, permissions: [] })
         assert.strictEqual(
           yield* Effect.map(Effect.flip(none), ({ message }) => message),

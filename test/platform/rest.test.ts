@@ -60,7 +60,7 @@ const initiate = {
 }
 
 describe("the REST API", () => {
-  it("declares for every endpoint what it needs: below /user user management, below a business that business", () => {
+  it("declares for every endpoint what it needs: user management below /user, the business below a business", () => {
     let endpoints = 0
     HttpApi.reflect(Api, {
       onGroup: () => {},
@@ -105,7 +105,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.effect("keeps a restricted key within its businesses, and tells nothing of foreign ones", () =>
+  it.effect("restricts a key to its businesses, and reveals nothing about others", () =>
     Effect.gen(function* () {
       const { apiKeys, call, keys, refused } = yield* running()
       assert.strictEqual((yield* call(keys.restricted, "GET", "business/b2")).data.name, "Cafe")
@@ -160,7 +160,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.live("makes a conversation of what is written in a session, and shows it with its turns", () =>
+  it.live("records the texts of a session as a conversation, and shows it with its turns", () =>
     Effect.gen(function* () {
       const { call, keys, refused } = yield* running()
       const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", initiate)
@@ -228,7 +228,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.effect("says how many requests are left, and refuses what is too many, but starts are counted apart", () =>
+  it.effect("reports how many requests are left, and refuses further ones; starts are counted separately", () =>
     Effect.gen(function* () {
       const { call, keys } = yield* running({ limits: { requestsPerMinute: 3, startsPerMinute: 600 } })
       for (const remaining of ["2", "1", "0"]) {
@@ -246,7 +246,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.effect("answers wrong keys with 401 however many they are, and then a good one from the same address", () =>
+  it.effect("answers any number of wrong keys with 401, and then accepts a valid one from the same address", () =>
     Effect.gen(function* () {
       const { call, keys, origin } = yield* running()
       const statuses = yield* Effect.promise(async () => {
@@ -264,7 +264,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.effect("takes no cursor, limit, filter or body that is none, and nothing endless", () =>
+  it.effect("refuses an invalid cursor, limit, filter or body, and oversized ones", () =>
     Effect.gen(function* () {
       const { keys, refused } = yield* running()
       const list = (body: unknown) => refused(keys.all, "POST", "business/b1/conversations", body)
@@ -277,7 +277,7 @@ describe("the REST API", () => {
     }),
   )
 
-  it.effect("is described at /docs, from the origin alone", () =>
+  it.effect("is documented at /docs, with files of its own origin only", () =>
     Effect.gen(function* () {
       const { origin } = yield* running()
       const response = yield* Effect.promise(() => fetch(`${origin}/docs`))

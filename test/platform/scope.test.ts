@@ -12,9 +12,9 @@ import { prepare } from "./support.ts"
 
 const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
 
-/** What reads nothing of a business, or answers with the account's one figure, which the gate's slots are made of. */
+/** Endpoints that read nothing of a business, or that return the account's concurrency, which the gate needs. */
 const TELLS_NO_BUSINESS = new Set(["ListRegions", "GetUser", "GetBillingUsage", "GetFeaturesActiveQuantity"])
-/** What changes something and is tested in rest.test.ts. */
+/** Endpoints that change something; rest.test.ts tests them. */
 const CHANGES = /^(Create|Change|Rename|Delete|Initiate)/
 
 /** Two businesses of one user, each with a campaign, a call and a session; and keys for one and for all of them. */
@@ -64,13 +64,13 @@ const running = Effect.gen(function* () {
       webCampaignId,
       `"${business}"`,
     ])
-    // The calls of the other business are over: the account has two at once.
+    // The calls of the other business have ended: the account has two concurrent calls.
     yield* TestClock.adjust(COMPLETES_MILLIS * 20)
   }
   return { call, keys, restricted: secret, idsOf: (business: string) => seen.get(business) ?? [] }
 })
 
-/** An id where it stands as a whole: a short one may be part of another's random text. */
+/** Matches an id as a whole: a short one may be part of another's random text. */
 const asWhole = (id: string): RegExp => new RegExp(`(?<![\\w-])${id}(?![\\w-])`)
 
 describe("a restricted key", () => {

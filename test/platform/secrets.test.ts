@@ -1,4 +1,4 @@
-/** Passwords and what is sealed. */
+/** Passwords and the vault. */
 import { mkdtemp, rm, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,12 +9,12 @@ import { hashPassword, verifyPassword } from "../../src/platform/Passwords.ts"
 import { makeVaultKey, Vault, layer as vaultLayer } from "../../src/platform/Vault.ts"
 import { vaultKeyOf } from "../../src/platform/vault-key.ts"
 
-/** A digest is meant to be slow, and the machine may be busy. */
+/** Password digests are slow by design, and the machine may be busy. */
 const SLOW_MILLIS = 60_000
 
 describe("a password", () => {
   it.live(
-    "is known again by its digest, which differs each time and does not hold it",
+    "is verified by its digest, which differs each time and does not contain it",
     () =>
       Effect.gen(function* () {
         const password = Redacted.make("correct horse battery")
@@ -29,7 +29,7 @@ describe("a password", () => {
   )
 
   it.live(
-    "is never right without a digest, or with one that is none",
+    "is never right without a digest, or with an invalid one",
     () =>
       Effect.gen(function* () {
         for (const hash of [null, "scrypt$1$1$1$$"]) {
@@ -61,7 +61,7 @@ describe("the vault", () => {
     }),
   )
 
-  it.live("keeps its key in a file of its owner's, made once", () =>
+  it.live("keeps its key in a file that only its owner can read, created once", () =>
     Effect.gen(function* () {
       const dir = yield* Effect.acquireRelease(
         Effect.promise(() => mkdtemp(join(tmpdir(), "voicegate-vault-"))),

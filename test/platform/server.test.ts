@@ -38,7 +38,7 @@ it.live(
   30_000,
 )
 
-it.live("its documents are the same bytes each time, and 304 for who has them", () =>
+it.live("its documents have the same bytes each time, and 304 for a client that has them", () =>
   Effect.gen(function* () {
     const port = yield* portOf()
     for (const path of ["/docs", "/openapi.json"]) {
@@ -70,7 +70,7 @@ it.live("on loopback it answers to the names of this machine alone, unless other
   }).pipe(Effect.scoped),
 )
 
-it.live("a Host that is no host is a 400, and no failure of the platform", () =>
+it.live("an invalid Host is a 400, and no failure of the platform", () =>
   Effect.gen(function* () {
     const port = yield* portOf({ allowedHosts: ["*"] })
     for (const host of ["localhost:evil", "localhost:80:80", "a b", "1.2.3.4.5", "localhost:99999"]) {

@@ -1,11 +1,11 @@
-/** What one session's WebSocket can cost the platform, and when a session ends by itself. Over loopback. */
+/** Limits of a session's WebSocket, and when the platform ends a session. Over loopback. */
 import { once } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket, WebSocketServer } from "ws"
-import { HELD_BYTES, TEXT_BURST } from "../../src/platform/agent.ts"
-import { makeSessionSockets, UNREAD_BYTES } from "../../src/platform/http/session-socket.ts"
+import { MAX_BUFFERED_BYTES, TEXT_BURST } from "../../src/platform/agent.ts"
+import { MAX_UNREAD_BYTES, makeSessionSockets } from "../../src/platform/http/session-socket.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { prepare, until } from "./support.ts"
 
@@ -73,7 +73,7 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
       socket.pause()
       const frame = Buffer.alloc(64 * 1024)
       const timer = setInterval(() => {
-        if (socket.readyState === WebSocket.OPEN && socket.bufferedAmount < HELD_BYTES) socket.send(frame)
+        if (socket.readyState === WebSocket.OPEN && socket.bufferedAmount < MAX_BUFFERED_BYTES) socket.send(frame)
       }, 1)
       yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer)))
       const { endedAt } = yield* session.pipe(Effect.delay(100), Effect.repeat(ended), Effect.timeout(15_000))
@@ -81,7 +81,7 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
     }),
   )
 
-  it.live("is closed with 1013, and told why, when too much waits to be read", () =>
+  it.live("is closed with 1013 and a reason when too much is unread", () =>
     Effect.gen(function* () {
       const { options } = makeSessionSockets()
       const server = new WebSocketServer({ ...options, host: "127.0.0.1", port: 0 })
@@ -97,8 +97,8 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
       const [far] = accepted
       if (far === undefined) return yield* Effect.die("a connection")
       near.pause()
-      // More than the kernel takes, and the bound.
-      while (far.bufferedAmount <= UNREAD_BYTES) {
+      // More than the kernel's buffers and the limit.
+      while (far.bufferedAmount <= MAX_UNREAD_BYTES) {
         far.send(Buffer.alloc(256 * 1024))
         yield* Effect.sleep(1)
       }
@@ -108,12 +108,12 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
       const closed = Effect.promise(() => once(near, "close"))
       near.resume()
       const [code, reason] = yield* closed
-      assert.strictEqual(`${code} ${reason}`, "1013 what is sent to this client is not read")
+      assert.strictEqual(`${code} ${reason}`, "1013 the client does not read its data")
     }),
   )
 
   it.live(
-    "takes some texts at once and a few a second; who sends more is closed, told why, and little is written down",
+    "accepts a burst of texts and then a few per second; a client that sends more is closed with a reason, and little is recorded",
     () =>
       Effect.gen(function* () {
         const { call, open } = yield* running()
@@ -122,7 +122,7 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
         yield* until(() => texts() === 1 + TEXT_BURST / 2)
         for (let i = 0; i < 2_000; i++) socket.send("ten bytes!")
         yield* until(() => closed.length > 0).pipe(Effect.timeout(10_000))
-        assert.deepStrictEqual(closed, ["1008 more than 2 text messages a second"])
+        assert.deepStrictEqual(closed, ["1008 more than 2 text messages per second"])
         const { data } = yield* call("GET", conversation)
         assert.isAtMost(data.turns.length, 1 + 2 * (TEXT_BURST + 10))
       }),
@@ -132,25 +132,25 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
     ["pongs", (socket: WebSocket) => socket.pong()],
     ["audio frames without audio", (socket: WebSocket) => socket.send(new Uint8Array())],
   ] as const) {
-    it.live(`is closed, and told why, when it sends a flood of ${what}`, () =>
+    it.live(`is closed with a reason when it sends a flood of ${what}`, () =>
       Effect.gen(function* () {
         const { open } = yield* running()
         const { closed, socket } = yield* open
         for (let i = 0; i < 20_000; i++) send(socket)
         yield* until(() => closed.length > 0).pipe(Effect.timeout(10_000))
-        assert.deepStrictEqual(closed, ["1008 more than 1000 frames a second"])
+        assert.deepStrictEqual(closed, ["1008 more than 1000 frames per second"])
       }),
     )
   }
 
-  it.live("is closed when it sends a flood of pings, which are answered no faster than the answers leave", () =>
+  it.live("is closed when it sends a flood of pings faster than it reads the pongs", () =>
     Effect.gen(function* () {
       const { open } = yield* running()
       const { closed, socket } = yield* open
       for (let i = 0; i < 20_000; i++) socket.ping()
       yield* until(() => closed.length > 0).pipe(Effect.timeout(10_000))
-      // ws ends a connection with 60 unsent pongs without a word.
-      assert.match(closed[0] ?? "", /^(1006 |1008 more than 1000 frames a second)$/)
+      // ws terminates a connection with 60 unsent pongs.
+      assert.match(closed[0] ?? "", /^(1006 |1008 more than 1000 frames per second)$/)
     }),
   )
 
@@ -164,7 +164,7 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
     }),
   )
 
-  it.live("takes what is not a flood: ten seconds of audio at once, read as fast as it comes back", () =>
+  it.live("accepts ten seconds of audio at once when the client reads the echo", () =>
     Effect.gen(function* () {
       const { open } = yield* running()
       const { closed, socket } = yield* open
@@ -178,28 +178,30 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
     }),
   )
 
-  it.effect("is closed, and its session ends, when nothing was said for the idle time; pings are nothing", () =>
-    Effect.gen(function* () {
-      const { open } = yield* running({ idleSeconds: 60 })
-      const { closed, session, socket, texts } = yield* open
-      const quiet = yield* open
-      yield* TestClock.adjust("40 seconds")
-      socket.send("still here")
-      yield* until(() => texts() === 2)
-      quiet.socket.ping()
-      yield* Effect.callback<void>((resume) => {
-        quiet.socket.once("pong", () => resume(Effect.void))
-      })
-      yield* TestClock.adjust("21 seconds")
-      yield* until(() => quiet.closed.length > 0)
-      assert.deepStrictEqual(quiet.closed, ["1000 nothing was said for 60 s"])
-      yield* quiet.session.pipe(Effect.repeat(ended))
-      assert.deepStrictEqual(closed, [])
-      assert.isNull((yield* session).endedAt)
-    }),
+  it.effect(
+    "is closed, and its session ends, when the caller was silent for the idle time, whatever pings it sent",
+    () =>
+      Effect.gen(function* () {
+        const { open } = yield* running({ idleSeconds: 60 })
+        const { closed, session, socket, texts } = yield* open
+        const quiet = yield* open
+        yield* TestClock.adjust("40 seconds")
+        socket.send("still here")
+        yield* until(() => texts() === 2)
+        quiet.socket.ping()
+        yield* Effect.callback<void>((resume) => {
+          quiet.socket.once("pong", () => resume(Effect.void))
+        })
+        yield* TestClock.adjust("21 seconds")
+        yield* until(() => quiet.closed.length > 0)
+        assert.deepStrictEqual(quiet.closed, ["1000 the caller was silent for 60 s"])
+        yield* quiet.session.pipe(Effect.repeat(ended))
+        assert.deepStrictEqual(closed, [])
+        assert.isNull((yield* session).endedAt)
+      }),
   )
 
-  it.effect("is not closed for being idle where the idle time is 0", () =>
+  it.effect("is not closed for being idle when the idle time is 0", () =>
     Effect.gen(function* () {
       const { open } = yield* running({ idleSeconds: 0 })
       const { closed, session } = yield* open
@@ -220,13 +222,13 @@ describe("a session's WebSocket", { timeout: 20_000 }, () => {
       assert.isNull((yield* session).endedAt)
       yield* TestClock.setTime(121_000)
       yield* until(() => closed.length > 0)
-      assert.deepStrictEqual(closed, ["1000 the longest call of this campaign is over"])
+      assert.deepStrictEqual(closed, ["1000 the call has reached the longest duration of its campaign"])
       const { endedAt } = yield* session.pipe(Effect.repeat(ended))
       assert.strictEqual(endedAt, "1970-01-01T00:02:01.000Z")
     }),
   )
 
-  it.effect("belongs to a campaign whose longest call is 1 to 1440 minutes, 120 unless said", () =>
+  it.effect("belongs to a campaign whose longest call is 1 to 1440 minutes, 120 by default", () =>
     Effect.gen(function* () {
       const { call } = yield* running()
       const path = "business/b1/webcampaigns"

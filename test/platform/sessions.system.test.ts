@@ -6,7 +6,7 @@ import { Businesses } from "../../src/platform/Businesses.ts"
 import { ANSWERS_MILLIS, Calls, COMPLETES_MILLIS, RINGS_MILLIS } from "../../src/platform/Calls.ts"
 import { Conversations, MAX_TURN_TEXT, MAX_TURNS } from "../../src/platform/Conversations.ts"
 import { Webhooks } from "../../src/platform/Webhooks.ts"
-import { HEARD_MILLIS, STATUS, TOKEN_LIFETIME_MILLIS, WebSessions } from "../../src/platform/WebSessions.ts"
+import { LIVENESS_TIMEOUT_MILLIS, STATUS, TOKEN_LIFETIME_MILLIS, WebSessions } from "../../src/platform/WebSessions.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
 import { prepare } from "./support.ts"
 
@@ -60,7 +60,7 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("open once, by their own token, whichever process is asked", () =>
+  it.effect("open once, with their own token, in whichever process", () =>
     Effect.gen(function* () {
       const { database, sessions, wanted } = yield* started
       const other = yield* process(database)
@@ -82,7 +82,7 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("expire when nobody opens them for five minutes, and say so once", () =>
+  it.effect("expire when they are not opened within five minutes, which is reported once", () =>
     Effect.gen(function* () {
       const { database, sessions, told, wanted } = yield* started
       const other = yield* process(database)
@@ -91,7 +91,7 @@ onEachEngine("sessions", (engine) => {
       yield* sessions.sweep
       assert.strictEqual(yield* sessions.running("u1"), 1)
       yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS)
-      // Free at that very moment, before anybody has swept.
+      // Free at that moment, before the sweep.
       assert.strictEqual(yield* sessions.running("u1"), 0)
       yield* Effect.flip(sessions.join(session.webSessionId, Redacted.value(token)))
       yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS + 700)
@@ -101,7 +101,7 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("carry the status and the time of an expiry", () =>
+  it.effect("have the status and the time of an expiry", () =>
     Effect.gen(function* () {
       const { sessions, wanted } = yield* started
       const { session } = yield* sessions.initiate(wanted)
@@ -112,34 +112,32 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect(
-    "end at the longest call of their campaign, whatever is heard of them, and count no longer from then on",
-    () =>
-      Effect.gen(function* () {
-        const { sessions, told, wanted } = yield* started
-        const campaign = { ...wanted.campaign, maxCallMinutes: 3 }
-        const endsBy = 3 * 60_000
-        const { session, token } = yield* sessions.initiate({ ...wanted, campaign })
-        const id = session.webSessionId
-        const unopened = yield* sessions.initiate({ ...wanted, campaign })
-        yield* TestClock.setTime(60_000)
-        yield* sessions.join(id, Redacted.value(token))
-        for (let at = 80_000; at < endsBy; at += HEARD_MILLIS / 3) {
-          yield* TestClock.setTime(at)
-          assert.isTrue((yield* sessions.renew([id])).has(id))
-        }
-        yield* TestClock.setTime(endsBy - 1)
-        assert.strictEqual(yield* sessions.running("u1"), 2)
-        yield* TestClock.setTime(endsBy)
-        assert.strictEqual(yield* sessions.running("u1"), 0)
-        assert.isFalse((yield* sessions.renew([id])).has(id))
-        yield* Effect.flip(sessions.join(unopened.session.webSessionId, Redacted.value(unopened.token)))
-        yield* TestClock.setTime(endsBy + 700)
-        yield* sessions.sweep
-        const found = yield* sessions.find("b1", id)
-        assert.deepInclude(found, { endedAt: endsBy, endsBy })
-        assert.sameMembers([...(yield* told)], [id, unopened.session.webSessionId])
-      }),
+  it.effect("end at the longest call of their campaign although they are renewed, and then no longer count", () =>
+    Effect.gen(function* () {
+      const { sessions, told, wanted } = yield* started
+      const campaign = { ...wanted.campaign, maxCallMinutes: 3 }
+      const endsBy = 3 * 60_000
+      const { session, token } = yield* sessions.initiate({ ...wanted, campaign })
+      const id = session.webSessionId
+      const unopened = yield* sessions.initiate({ ...wanted, campaign })
+      yield* TestClock.setTime(60_000)
+      yield* sessions.join(id, Redacted.value(token))
+      for (let at = 80_000; at < endsBy; at += LIVENESS_TIMEOUT_MILLIS / 3) {
+        yield* TestClock.setTime(at)
+        assert.isTrue((yield* sessions.renew([id])).has(id))
+      }
+      yield* TestClock.setTime(endsBy - 1)
+      assert.strictEqual(yield* sessions.running("u1"), 2)
+      yield* TestClock.setTime(endsBy)
+      assert.strictEqual(yield* sessions.running("u1"), 0)
+      assert.isFalse((yield* sessions.renew([id])).has(id))
+      yield* Effect.flip(sessions.join(unopened.session.webSessionId, Redacted.value(unopened.token)))
+      yield* TestClock.setTime(endsBy + 700)
+      yield* sessions.sweep
+      const found = yield* sessions.find("b1", id)
+      assert.deepInclude(found, { endedAt: endsBy, endsBy })
+      assert.sameMembers([...(yield* told)], [id, unopened.session.webSessionId])
+    }),
   )
 
   it.effect("keep the first of too many turns, in their order", () =>
@@ -148,10 +146,10 @@ onEachEngine("sessions", (engine) => {
       const { session, token } = yield* sessions.initiate(wanted)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
       const said = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({ role: "caller" as const, text: String(i) }))
-      yield* conversations.say(session.conversationSessionId, said)
+      yield* conversations.addTurns(session.conversationSessionId, said)
       for (const text of ["a", "b", "c", "d"]) {
         const both = [text, `${text}${text}`].map((each) => ({ role: "agent" as const, text: each }))
-        yield* conversations.say(session.conversationSessionId, both)
+        yield* conversations.addTurns(session.conversationSessionId, both)
       }
       const { turns } = yield* conversations.find("b1", session.conversationSessionId)
       assert.lengthOf(turns, MAX_TURNS)
@@ -162,33 +160,33 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("go on while they are heard of, and end when the process that held them is gone", () =>
+  it.effect("continue while they are renewed, and end when their process has died", () =>
     Effect.gen(function* () {
       const { sessions, told, wanted } = yield* started
       const { session, token } = yield* sessions.initiate(wanted)
       const id = session.webSessionId
       yield* sessions.join(id, Redacted.value(token))
       for (let minute = 1; minute <= 30; minute++) {
-        yield* TestClock.setTime(minute * HEARD_MILLIS - minute)
+        yield* TestClock.setTime(minute * LIVENESS_TIMEOUT_MILLIS - minute)
         assert.deepStrictEqual([...(yield* sessions.renew([id, "unknown"]))], [id])
         yield* sessions.sweep
       }
       assert.strictEqual(yield* sessions.running("u1"), 1)
       assert.deepStrictEqual(yield* told, [])
-      yield* TestClock.setTime(32 * HEARD_MILLIS)
+      yield* TestClock.setTime(32 * LIVENESS_TIMEOUT_MILLIS)
       yield* sessions.sweep
       assert.strictEqual(yield* sessions.running("u1"), 0)
       assert.deepStrictEqual(yield* told, [id])
       assert.deepInclude(yield* sessions.find("b1", id), {
         status: STATUS.ProcessedBackend,
-        endedAt: 31 * HEARD_MILLIS - 30,
+        endedAt: 31 * LIVENESS_TIMEOUT_MILLIS - 30,
       })
-      // Whoever held it learns that it is over.
+      // Its process learns that it has ended.
       assert.deepStrictEqual([...(yield* sessions.renew([id]))], [])
     }),
   )
 
-  it.effect("end exactly once, whoever ends them", () =>
+  it.effect("end exactly once, however they are ended", () =>
     Effect.gen(function* () {
       const { database, sessions, told, wanted } = yield* started
       const other = yield* process(database)
@@ -237,7 +235,7 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("keep a business from being deleted while they run, and go with it afterwards", () =>
+  it.effect("prevent the deletion of their business while they run, and are deleted with it afterwards", () =>
     Effect.gen(function* () {
       const { businesses, sessions, told, wanted } = yield* started
       const { session } = yield* sessions.initiate(wanted)
@@ -245,7 +243,7 @@ onEachEngine("sessions", (engine) => {
       yield* sessions.end(session.webSessionId)
       yield* businesses.remove("u1", "b1")
       yield* Effect.flip(sessions.find("b1", session.webSessionId))
-      // What the receiver waits for is still sent.
+      // The pending webhook is still sent.
       assert.deepStrictEqual(yield* told, [session.webSessionId])
     }),
   )
@@ -258,9 +256,9 @@ onEachEngine("sessions", (engine) => {
       assert.lengthOf((yield* conversations.list("b1", {}, {})).items, 0)
       yield* TestClock.setTime(1_000)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
-      yield* conversations.say(id, [{ role: "agent", text: "Hello" }])
+      yield* conversations.addTurns(id, [{ role: "agent", text: "Hello" }])
       yield* TestClock.setTime(2_000)
-      yield* conversations.say(id, [{ role: "caller", text: "x".repeat(MAX_TURN_TEXT + 1) }])
+      yield* conversations.addTurns(id, [{ role: "caller", text: "x".repeat(MAX_TURN_TEXT + 1) }])
       yield* TestClock.setTime(11_000)
       yield* sessions.end(session.webSessionId)
       const found = yield* conversations.find("b1", id)
@@ -277,7 +275,7 @@ onEachEngine("sessions", (engine) => {
     }),
   )
 
-  it.effect("of the telephone run through queued, ringing, active and completed in time, with what was said", () =>
+  it.effect("of the telephone are queued, ringing, active and completed in time, with their conversation", () =>
     Effect.gen(function* () {
       const { calls, conversations, sessions, shop } = yield* started
       const call = yield* calls.initiate({ business: shop, regionId: "eu", toNumber: "+15550100" })

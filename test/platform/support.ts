@@ -1,4 +1,4 @@
-/** What the tests of the platform and of its client share: settings, users and keys, and a server that answers by script. */
+/** Shared by the tests of the platform and of its client: settings, users and keys, and a scripted server. */
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -38,7 +38,7 @@ export const sessionConfig = (fields: Partial<StartConfig> = {}): StartConfig =>
   ...fields,
 })
 
-/** A region, a user with two calls and two businesses, another user, and a key of every kind: all made as in real life. */
+/** A region, a user with two calls and two businesses, another user, and a key of every kind, created through the services. */
 export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget) {
   const users = yield* Users
   const businesses = yield* Businesses
@@ -60,7 +60,7 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
   const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })
   const unrestricted = { type: "Unrestricted" as const }
   const keys = {
-    /** what a gate needs, and no more */
+    /** only what a gate needs */
     gate: yield* make("u1", { name: "gate", scope: restricted("b1"), permissions: ["start"] }),
     all: yield* make("u1", { name: "all", scope: unrestricted }),
     users: yield* make("u1", { name: "users", scope: unrestricted, userManagement: true }),
@@ -68,7 +68,7 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
     none: yield* make("u1", { name: "none", scope: restricted("gone") }),
     other: yield* make("u2", { name: "other", scope: unrestricted }),
   }
-  // Takes itself out of the key that lists it.
+  // The deletion removes it from the key that lists it.
   yield* businesses.remove("u1", "gone")
   return { ada, shop, webCampaign, keys }
 })
@@ -80,10 +80,10 @@ export interface Received {
   readonly body: string
 }
 
-/** What the scripted server does with a request: answers, or breaks the connection. */
+/** How the scripted server reacts to a request: with an answer, or by breaking the connection. */
 export type Scripted = { readonly status: number; readonly body: string; readonly retryAfter?: string } | "reset"
 
-/** A server on 127.0.0.1, on a free port unless one is given, stopped with the scope; it answers by `script` and remembers what it received. */
+/** A server on 127.0.0.1, on a free port unless one is given, stopped with the scope; it answers by `script` and records the requests. */
 export const scriptedServer = (script: (request: Received, index: number) => Scripted, port = 0) =>
   Effect.gen(function* () {
     const received: Array<Received> = []

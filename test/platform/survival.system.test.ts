@@ -1,4 +1,4 @@
-/** The platform as processes of its own, killed without warning, and two of them on one database. */
+/** The platform as separate processes: killed without warning, and two of them on one database. */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { WebSocket } from "ws"
@@ -46,7 +46,7 @@ const launch = Effect.fnUntraced(function* (database: Redacted.Redacted<string>)
 
 const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
 
-/** Each has a database of its own; one of them waits for a revocation to be known. */
+/** Each test has its own database; one of them waits until a revocation takes effect. */
 const suite = (engine: Engine) => {
   /** An account on a new database, and what starts a session of it. */
   const account = Effect.fnUntraced(function* (callConcurrency: number, webhookPort: number) {
@@ -68,49 +68,51 @@ const suite = (engine: Engine) => {
     return { ...made, database, context, body, initiate: `business/${made.businessId}/websession/initiate` }
   })
 
-  it.live("keeps all through kill -9, and delivers what was pending, once the receiver is back, with the same id", () =>
-    Effect.gen(function* () {
-      const port = yield* Effect.promise(freePort)
-      const { body, businessId, context, database, initiate, secret } = yield* account(2, port)
-      const webhooks = Context.get(context, Webhooks)
-      const first = yield* launch(database)
-      const { data } = yield* first.call(secret, "POST", initiate, body)
-      const socket = new WebSocket(data.sessionWebSocketURL)
-      const frames: Array<string> = []
-      socket.on("message", (frame) => frames.push(String(frame)))
-      yield* until(() => frames.length === 1)
-      socket.send("Remember me")
-      yield* until(() => frames.length === 2)
-      socket.close()
-      // Nobody takes the end of the session.
-      const pending = Effect.map(webhooks.list(businessId, {}), ({ items }) => items[0])
-      const tried = yield* Effect.repeat(pending, { until: (delivery) => delivery?.lastOutcome === "no answer" })
-      first.child.kill("SIGKILL")
-      yield* Effect.promise(() => eventually("the kill", () => first.child.exited()))
+  it.live(
+    "loses nothing through kill -9, and delivers pending webhooks with the same id once the receiver is back",
+    () =>
+      Effect.gen(function* () {
+        const port = yield* Effect.promise(freePort)
+        const { body, businessId, context, database, initiate, secret } = yield* account(2, port)
+        const webhooks = Context.get(context, Webhooks)
+        const first = yield* launch(database)
+        const { data } = yield* first.call(secret, "POST", initiate, body)
+        const socket = new WebSocket(data.sessionWebSocketURL)
+        const frames: Array<string> = []
+        socket.on("message", (frame) => frames.push(String(frame)))
+        yield* until(() => frames.length === 1)
+        socket.send("Remember me")
+        yield* until(() => frames.length === 2)
+        socket.close()
+        // No receiver accepts the session-ended webhook.
+        const pending = Effect.map(webhooks.list(businessId, {}), ({ items }) => items[0])
+        const tried = yield* Effect.repeat(pending, { until: (delivery) => delivery?.lastOutcome === "no answer" })
+        first.child.kill("SIGKILL")
+        yield* Effect.promise(() => eventually("the kill", () => first.child.exited()))
 
-      const receiver = yield* scriptedServer(() => ({ status: 200, body: "{}" }), port)
-      const second = yield* launch(database)
-      yield* until(() => receiver.received.length > 0)
-      const [sent] = receiver.received
-      assert.strictEqual(sent?.headers["webhook-id"], tried?.id)
-      assert.strictEqual(sent?.headers["x-api-token"], "t")
-      assert.deepStrictEqual(JSON.parse(sent?.body ?? ""), {
-        ConversationSessionId: data.conversationSessionId,
-        WebSessionId: data.webSessionId,
-      })
-      yield* Effect.repeat(pending, { until: (delivery) => delivery?.state === "delivered" })
-      const path = `business/${businessId}/conversations/${data.conversationSessionId}`
-      // The starter's key is a gate's: it does not read.
-      const apiKeys = Context.get(context, ApiKeys)
-      const { user } = yield* Effect.orDie(ownerOf(apiKeys, secret))
-      const scope = { type: "Unrestricted" as const }
-      const reader = yield* apiKeys.create(user.id, { name: "reader", scope, permissions: ["read"] })
-      const conversation = yield* second.call(reader.secret, "GET", path)
-      assert.include(JSON.stringify(conversation.data.turns), "Remember me")
-    }),
+        const receiver = yield* scriptedServer(() => ({ status: 200, body: "{}" }), port)
+        const second = yield* launch(database)
+        yield* until(() => receiver.received.length > 0)
+        const [sent] = receiver.received
+        assert.strictEqual(sent?.headers["webhook-id"], tried?.id)
+        assert.strictEqual(sent?.headers["x-api-token"], "t")
+        assert.deepStrictEqual(JSON.parse(sent?.body ?? ""), {
+          ConversationSessionId: data.conversationSessionId,
+          WebSessionId: data.webSessionId,
+        })
+        yield* Effect.repeat(pending, { until: (delivery) => delivery?.state === "delivered" })
+        const path = `business/${businessId}/conversations/${data.conversationSessionId}`
+        // The starter's key is a gate's key, which may not read.
+        const apiKeys = Context.get(context, ApiKeys)
+        const { user } = yield* Effect.orDie(ownerOf(apiKeys, secret))
+        const scope = { type: "Unrestricted" as const }
+        const reader = yield* apiKeys.create(user.id, { name: "reader", scope, permissions: ["read"] })
+        const conversation = yield* second.call(reader.secret, "GET", path)
+        assert.include(JSON.stringify(conversation.data.turns), "Remember me")
+      }),
   )
 
-  it.live("never passes the account's limit when two processes are asked at once", () =>
+  it.live("never exceeds the account's limit when two processes start calls concurrently", () =>
     Effect.gen(function* () {
       const { body, database, initiate, secret } = yield* account(5, 9)
       const both = yield* Effect.all([launch(database), launch(database)], { concurrency: 2 })
@@ -140,7 +142,7 @@ const suite = (engine: Engine) => {
   )
 }
 
-onEachEngine("a platform of its own", suite, { concurrent: true })
+onEachEngine("a platform process", suite, { concurrent: true })
 
 const ownerOf = (apiKeys: ApiKeys["Service"], secret: Redacted.Redacted<string>) =>
   Effect.flatMap(apiKeys.lookUp(digestSecret(Redacted.value(secret))), (found) =>

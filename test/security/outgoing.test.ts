@@ -1,6 +1,6 @@
 /**
- * The gate's requests to the platform and the provider of IP intelligence, with hostile answers:
- * redirects are not followed, endless bodies are not read, and their content is only treated as text.
+ * Outgoing requests, to the platform and to the provider of IP intelligence, and hostile answers: redirects are not followed,
+ * an endless answer is not read to its end, and nothing in an answer becomes more than text.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -17,7 +17,7 @@ import { campaign, sessionConfig, settings } from "../platform/support.ts"
 
 type Script = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server of this test's making, and the requests that reached it. */
+/** A server for this test, and the requests that reached it. */
 const serving = (script: Script) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -39,7 +39,7 @@ const serving = (script: Script) =>
       }),
   )
 
-/** A valid prefix, then spaces as fast as they are read; counts the bytes taken. */
+/** A valid start, then spaces as fast as they are read; reports how much was read. */
 const endless =
   (beginning: string, taken: { bytes: number }): Script =>
   (_request, response) => {
@@ -47,7 +47,7 @@ const endless =
     response.writeHead(200, { "content-type": "application/json" })
     response.write(beginning)
     const more = (): void => {
-      // far beyond any limit, so that the test also ends if there is none
+      // far beyond any limit, so that the test also ends when no limit works
       while (taken.bytes < 256 * 2 ** 20) {
         taken.bytes += chunk.length
         if (!response.write(chunk)) return
@@ -58,7 +58,7 @@ const endless =
     more()
   }
 
-/** The same in a few kilobytes that unpack to 80 MiB. */
+/** The same in a few kilobytes that decompress to 80 MiB. */
 const bomb = (beginning: string): Script => {
   const packed = gzipSync(beginning + " ".repeat(80 * 2 ** 20))
   return (_request, response) => {
@@ -71,7 +71,7 @@ const SESSION = JSON.stringify({
   data: { sessionId: "s", sessionWebSocketURL: "wss://agent.example/s" },
 })
 const FACTS = JSON.stringify({ is_vpn: true })
-/** More than any of them may read. */
+/** More than any limit. */
 const MOST = 16 * 2 ** 20
 const MOST_OF_A_LIST = 128 * 2 ** 20
 
@@ -107,7 +107,7 @@ const lookUpAt = (BaseUrl: string, Provider = "ipapi.is", TimeoutMillis = 20_000
 
 describe("a redirect", { timeout: 60_000 }, () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    it.live(`of the platform with ${status} is not followed, neither to the same host nor to another`, () =>
+    it.live(`of the platform with ${status} is not followed, to this host or another`, () =>
       Effect.gen(function* () {
         const elsewhere = yield* serving((_request, response) => response.end("{}"))
         const platform = yield* serving((request, response) => {
@@ -136,15 +136,15 @@ describe("a redirect", { timeout: 60_000 }, () => {
   }
 })
 
-/** Much is packed, sent and unpacked here. */
+/** These tests compress, send and decompress a lot of data. */
 const options = { timeout: 60_000 }
 
-describe("an answer without end", options, () => {
+describe("an endless answer", options, () => {
   for (const [what, script] of [
-    ["as it is", endless],
-    ["packed into a few kilobytes", bomb],
+    ["uncompressed", endless],
+    ["compressed into a few kilobytes", bomb],
   ] as const) {
-    it.live(`${what}, of the platform, is not read to its end`, () =>
+    it.live(`from the platform is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const platform = yield* serving(script(SESSION, taken))
@@ -154,7 +154,7 @@ describe("an answer without end", options, () => {
       }),
     )
 
-    it.live(`${what}, of a provider, is not read to its end`, () =>
+    it.live(`from a provider is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const provider = yield* serving(script(FACTS, taken))
@@ -163,7 +163,7 @@ describe("an answer without end", options, () => {
       }),
     )
 
-    it.live(`${what}, where a list of addresses should be, is not read to its end`, () =>
+    it.live(`in place of a list of addresses is not read to its end, ${what}`, () =>
       Effect.gen(function* () {
         const taken = { bytes: 0 }
         const { url } = yield* serving(script("192.0.2.0/24\n", taken))
@@ -175,7 +175,7 @@ describe("an answer without end", options, () => {
     )
   }
 
-  it.live("that never comes is not waited for", () =>
+  it.live("that never starts is timed out", () =>
     Effect.gen(function* () {
       const provider = yield* serving(() => {})
       const result = yield* lookUpAt(provider.url, "ipapi.is", 100)
@@ -183,7 +183,7 @@ describe("an answer without end", options, () => {
     }),
   )
 
-  it.live("but of a fair length is understood, in chunks and compressed", () =>
+  it.live("does not affect one of ordinary length, which is read in chunks and compressed", () =>
     Effect.gen(function* () {
       const text = JSON.stringify({ is_vpn: true, filler: "é".repeat(200_000) })
       const packed = gzipSync(text)

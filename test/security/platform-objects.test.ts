@@ -147,7 +147,7 @@ describe("an unknown field", { timeout: 60_000 }, () => {
         ] as const) {
           const { status, text } = yield* call(keys.users, method, path, { ...body, [field]: value })
           assert.strictEqual(status, 400, `${field} at ${path}`)
-          assert.include(text, `${field}: there is no such field`)
+          assert.include(text, `${field}: unknown field`)
         }
       }
       assert.deepStrictEqual(yield* all, before)

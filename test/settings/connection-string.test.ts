@@ -3,7 +3,7 @@ import { Redacted, Result } from "effect"
 import fc from "fast-check"
 import { parseConnectionString } from "../../src/settings/connection-string.ts"
 
-/** The connection with its passwords in the clear, for comparing. */
+/** The connection with unredacted passwords, for comparing. */
 const read = (text: string): unknown => {
   const parsed = parseConnectionString(text)
   if (Result.isFailure(parsed)) return `expected ${parsed.failure}`
@@ -98,7 +98,7 @@ describe("a connection string", () => {
       },
     ],
     [
-      // a primary with its replicas, or nodes of a cluster: the servers are asked
+      // a primary with its replicas, or nodes of a cluster; only the servers know which
       "a:7000,b:7001,password=pw,defaultDatabase=2",
       {
         kind: "hosts",
@@ -141,21 +141,21 @@ describe("a connection string", () => {
     "cache,password=maybe,password=hunter22",
     "cache,password=hunter,ssl=maybe",
     "password=maybe,hunter22",
-    // what stands before an @ that was not percent-encoded is no host
+    // the text before an @ that is not percent-encoded is not a host
     "redis://hunter22:6379/0?x@cache",
     "redis://hunter22:1/0@cache",
     "redis://hunter22?x@cache",
     "redis://hunter22#x@cache",
     "redis+sentinel://hunter22:1/0@s1:26379/main",
     "redis+sentinel://s1/main?sentinelPassword=hunter22@x",
-  ])("refuses %s and repeats nothing of it", (text) => {
+  ])("refuses %s without repeating any of it", (text) => {
     const answer = read(text)
     assert.match(String(answer), /^expected /)
     assert.notInclude(String(answer), "hunter")
     assert.notInclude(String(answer), "maybe")
   })
 
-  it("names the options of .NET that mean nothing here, and no others", () => {
+  it("names the options of .NET that are ignored, and no others", () => {
     assert.deepStrictEqual(warnings("cache,abortConnect=false,password=x,syncTimeout=5"), [
       "the option abortConnect is ignored",
       "the option syncTimeout is ignored",
@@ -164,13 +164,13 @@ describe("a connection string", () => {
     assert.deepStrictEqual(warnings("cache,KEEPALIVE=5"), ["the option keepAlive is ignored"])
   })
 
-  it("says that a password with a comma needs the form of a URL", () => {
+  it("explains that a password with a comma needs a URL", () => {
     for (const text of ["cache,password=hunter,22", "cache,password=hunter,a=22", "cache,password=a,password=b"]) {
       assert.match(String(read(text)), /comma.*redis:\/\//)
     }
   })
 
-  it("gives back any password that was percent-encoded", () => {
+  it("decodes any password that was percent-encoded", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "grapheme" }), fc.string(), (password, username) => {
         const text = `redis://${encodeURIComponent(username)}:${encodeURIComponent(password)}@cache/1`

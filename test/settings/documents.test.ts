@@ -1,4 +1,4 @@
-/** What explains the settings to an operator: the example, the JSON Schema, `--help`. All of it is made of the one schema. */
+/** The example, the JSON Schema and `--help`, which are derived from the schema of the settings. */
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result, Schema, SchemaRepresentation } from "effect"
 import { settings } from "../../src/commands/settings.ts"
@@ -10,7 +10,7 @@ import { settingRows } from "../../src/settings/table.ts"
 const TOKEN = "a-token-of-the-webhook"
 const PATHS = settingRows.map(({ path }) => path)
 
-/** The file that `path` would stand in, with this value. */
+/** A settings file with this value at `path`. */
 const fileOf = (path: string, value: unknown): unknown =>
   path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
 
@@ -38,7 +38,7 @@ describe("the example", () => {
     assert.deepStrictEqual(pathsIn(example), PATHS)
   })
 
-  it("decodes, to the same as a file that has only what is required", () => {
+  it("decodes to the same as a file with the required settings only", () => {
     const required = {
       VoiceAiPlatform: Object.fromEntries(
         settingRows.flatMap(({ default: value, path }) =>
@@ -52,7 +52,7 @@ describe("the example", () => {
     assert.strictEqual(Redacted.value(written.StoreConnectionString), Redacted.value(least.StoreConnectionString))
   })
 
-  it("marks what is required", () => {
+  it("marks required settings", () => {
     for (const { default: value, path } of settingRows) {
       assert.strictEqual(/required/.test(String(at(example, path))), value === "required", path)
     }

@@ -115,7 +115,7 @@ describe("the smallest settings", () => {
     )
   })
 
-  it("warn that nothing is shared and nothing is known of addresses", () => {
+  it("warn that no store is shared and addresses are not looked up", () => {
     const { warnings } = valid(minimal)
     assert.lengthOf(warnings, 2)
     assert.match(warnings[0] ?? "", /StoreConnectionString is not set/)
@@ -134,7 +134,7 @@ describe("the smallest settings", () => {
 })
 
 describe("problems", () => {
-  it("come all at once, each with path, expectation and what was found", () => {
+  it("are reported all at once, each with path, expectation and what was found", () => {
     const problems = problemsOf(
       {
         VoiceAiPlatform: { ...platform, BaseUrl: "ftp://platform.example", WebCampaignId: "" },
@@ -176,13 +176,13 @@ describe("problems", () => {
       },
       {
         path: "Queue.MaxLenght",
-        expected: "a setting: there is none of this name, did you mean Queue.MaxLength?",
+        expected: "a known setting; did you mean Queue.MaxLength?",
         found: "a value that is not shown, in the settings file",
       },
     ])
   })
 
-  it("are a message with one line each", () => {
+  it("have one line each in the message", () => {
     const result = settingsFrom({ ...minimal, Server: { Port: "x", Host: "a b" } })
     assert.isTrue(Result.isFailure(result))
     if (Result.isSuccess(result)) return
@@ -196,7 +196,7 @@ describe("problems", () => {
     )
   })
 
-  it("never show a secret, even one that was pasted into another field or stands in a URL", () => {
+  it("never show a secret, even one that was pasted into another field or is part of a URL", () => {
     const result = settingsFrom({
       VoiceAiPlatform: {
         ...platform,
@@ -267,7 +267,7 @@ describe("problems", () => {
 })
 
 describe("names", () => {
-  it("that are no setting are problems with the one that was probably meant", () => {
+  it("that are unknown are problems, with the setting that was probably meant", () => {
     const expectations = problemsOf(
       {
         VoiceAiPlatform: { ...platform, Campaigns: { sales: { WebCampaignId: "c2", MaxConcurency: 2 } } },
@@ -276,18 +276,18 @@ describe("names", () => {
       },
       { SECURITY__RATELIMITHOURLI: "5", Queue__MaxLength__0: "5", UNRELATED__NAME: "x", SERVER: "web-1" },
     ).map(({ path, expected }) => `${path}: ${expected}`)
-    const none = "a setting: there is none of this name"
+    const none = "a known setting"
     assert.sameMembers(expectations, [
-      `VoiceAiPlatform.Campaigns.sales.MaxConcurency: ${none}, did you mean VoiceAiPlatform.Campaigns.sales.MaxConcurrency?`,
-      `Security.MaxLength: ${none}, did you mean Queue.MaxLength?`,
+      `VoiceAiPlatform.Campaigns.sales.MaxConcurency: ${none}; did you mean VoiceAiPlatform.Campaigns.sales.MaxConcurrency?`,
+      `Security.MaxLength: ${none}; did you mean Queue.MaxLength?`,
       `Security.Nonsense: ${none}`,
       `Logging.Level: ${none}`,
-      `SECURITY.RATELIMITHOURLI: ${none}, did you mean Security.RateLimitHourly?`,
+      `SECURITY.RATELIMITHOURLI: ${none}; did you mean Security.RateLimitHourly?`,
       "Queue.MaxLength.0: one value instead of a list",
     ])
   })
 
-  it("that are a setting's but for a letter or two of its group are problems in the environment too", () => {
+  it("that differ from a setting's by one or two letters of the group are problems in the environment too", () => {
     const problems = problemsOf(minimal, {
       Securty__RateLimitHourly: "3",
       Queues__MaxLength: "5",
@@ -297,7 +297,7 @@ describe("names", () => {
       Service__Port: "80",
       Logging__LogLevel: "debug",
     })
-    const none = "a setting: there is none of this name, did you mean"
+    const none = "a known setting; did you mean"
     assert.sameMembers(
       problems.map(({ path, expected }) => `${path}: ${expected}`),
       [
@@ -323,17 +323,17 @@ describe("names", () => {
     assert.strictEqual(tree.Security.RateLimitHourly, 3)
   })
 
-  it("that differ by case only are a problem, not a coin toss", () => {
+  it("that differ by case only are a problem", () => {
     assert.deepStrictEqual(pathsOf(minimal, { Server__Port: "1", SERVER__PORT: "2" }), ["SERVER.PORT"])
   })
 
-  it("listed in the table of settings are the names that are read", () => {
+  it("in the table of settings are the names that are read", () => {
     const known = settingRows.map(({ path }) => path).filter((path) => !path.includes("{name}"))
     for (const path of known) {
       const json = path.split(".").reduceRight<unknown>((value, name) => ({ [name]: value }), "?")
       const expectations = problemsOf(json as Json).map(({ expected }) => expected)
       assert.isFalse(
-        expectations.some((expected) => expected.includes("none of this name")),
+        expectations.some((expected) => expected.includes("a known setting")),
         path,
       )
     }
@@ -380,7 +380,7 @@ describe("the environment", () => {
     assert.strictEqual(Redacted.value(tree.StoreConnectionString), "redis://cache")
   })
 
-  it("replaces single items of the file's list, and as one text the whole list", () => {
+  it("replaces single items of the file's list, or the whole list with a single text", () => {
     const json = withSecurity({ AllowedOrigins: ["https://a.example", "https://b.example"] })
     assert.deepStrictEqual(treeOf(json, { Security__AllowedOrigins__0: "https://c.example" }).Security.AllowedOrigins, [
       "https://c.example",
@@ -391,7 +391,7 @@ describe("the environment", () => {
     ])
   })
 
-  it("with list items replaces the file's one text", () => {
+  it("with list items replaces the file's single text", () => {
     const other = "another-token-of-the-webhook"
     const tree = treeOf(minimal, { Security__WebhookApiToken__0: other })
     assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [other])
@@ -432,7 +432,7 @@ describe("a base address", () => {
     },
   )
 
-  it("that sends the key unencrypted over the network is warned of, on this machine not", () => {
+  it("that sends the key unencrypted over the network causes a warning, except on this machine", () => {
     const unencrypted = (BaseUrl: string) =>
       valid(withPlatform({ BaseUrl })).warnings.filter((warning) => warning.includes("unencrypted")).length
     assert.strictEqual(unencrypted("http://platform.example"), 1)
@@ -477,7 +477,7 @@ describe("regions and campaigns", () => {
     )
   })
 
-  it("allow only the transports that there are", () => {
+  it("allow only known transports", () => {
     assert.deepStrictEqual(
       treeOf(withPlatform({ AllowedTransportTypes: "WebRTC" })).Campaigns[0].AllowedTransportTypes,
       ["webrtc"],
@@ -494,7 +494,7 @@ describe("regions and campaigns", () => {
     assert.deepStrictEqual(Campaigns[1]?.AllowedRegionIds, ["us"])
   })
 
-  it("must set their web campaign, and not one that another has", () => {
+  it("must have different web campaigns", () => {
     assert.deepStrictEqual(
       pathsOf(withPlatform({ Campaigns: { a: { MaxConcurrency: 1 }, b: { WebCampaignId: "campaign-1" } } })),
       ["VoiceAiPlatform.Campaigns.a.WebCampaignId", "VoiceAiPlatform.Campaigns.b.WebCampaignId"],
@@ -506,7 +506,7 @@ describe("regions and campaigns", () => {
     assert.lengthOf(treeOf(json).Campaigns, 2)
   })
 
-  it("must have a name that is not taken and has no odd characters", () => {
+  it("must have a name that is not reserved and has valid characters only", () => {
     assert.deepStrictEqual(
       pathsOf(withPlatform({ Campaigns: { Default: { WebCampaignId: "x" }, "a b": { WebCampaignId: "y" } } })),
       ["VoiceAiPlatform.Campaigns.Default", "VoiceAiPlatform.Campaigns.a b"],
@@ -532,7 +532,7 @@ describe("the webhook's credentials", () => {
     }
   })
 
-  it("are required on loopback too where a proxy is trusted, which brings callers from elsewhere", () => {
+  it("are required on loopback too with a trusted proxy, since other machines then reach the gate", () => {
     const behindProxy = (Security: Json) => ({
       VoiceAiPlatform: platform,
       Server: { Host: "127.0.0.1" },
@@ -544,14 +544,14 @@ describe("the webhook's credentials", () => {
     assert.include(problem?.expected, "Security.TrustedProxies")
     assert.deepStrictEqual(problemsOf(behindProxy({ WebhookApiToken: TOKEN })), [])
     assert.deepStrictEqual(problemsOf(behindProxy({ WebhookSigningSecret: SIGNING })), [])
-    // a wrong entry is one problem, and does not hide the other
+    // an invalid entry is one problem, and does not hide the other
     assert.sameMembers(
       [...pathsOf(behindProxy({ TrustedProxies: ["nobody"] }))],
       ["Security.TrustedProxies.0", "Security.WebhookApiToken"],
     )
   })
 
-  it("are required of a gate inside a host, whose server may listen anywhere", () => {
+  it("are required for a gate inside a host, whose server may listen anywhere", () => {
     const inside = { VoiceAiPlatform: platform, Server: { Host: "127.0.0.1" } }
     const result = settingsFrom(inside, { embedded: true })
     assert.isTrue(Result.isFailure(result))
@@ -570,7 +570,7 @@ describe("the webhook's credentials", () => {
     assert.deepStrictEqual(values(tree.Security.WebhookSigningSecret), [SIGNING])
   })
 
-  it("may be redacted already when a host gives them", () => {
+  it("may already be redacted when a host passes them", () => {
     const result = settingsFrom({ ...minimal, Security: { WebhookApiToken: Redacted.make(TOKEN) } })
     assert.isTrue(Result.isSuccess(result))
     if (Result.isSuccess(result)) assert.deepStrictEqual(values(result.success.tree.Security.WebhookApiToken), [TOKEN])
@@ -636,7 +636,7 @@ describe("origins and proxies", () => {
     assert.deepStrictEqual(pathsOf(withSecurity({ TrustedProxies: [given] })), ["Security.TrustedProxies.0"])
   })
 
-  it("proxies that the settings accept are the ones that the gate can compile", () => {
+  it("the settings accept exactly the proxies that the gate can compile", () => {
     const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), maxLength: 3 })
     const base = fc.oneof(
       fc.ipV4(),
@@ -653,10 +653,10 @@ describe("origins and proxies", () => {
     )
   })
 
-  it("that trust or allow everybody are warned of", () => {
+  it("that trust or allow everyone cause a warning", () => {
     const { warnings } = valid(withSecurity({ AllowedOrigins: "*", TrustedProxies: "0.0.0.0/0" }))
     assert.lengthOf(
-      warnings.filter((warning) => /any web page|trusts everybody/.test(warning)),
+      warnings.filter((warning) => /any web page|trusts every address/.test(warning)),
       2,
     )
   })
@@ -683,7 +683,7 @@ describe("the lookups of one network", () => {
 describe("the provider of IP intelligence", () => {
   const providerOf = (IpIntel: Json) => treeOf({ ...minimal, IpIntel }).IpIntel.Provider
 
-  it("follows from what is set when it is not named", () => {
+  it("follows from other settings when it is not set", () => {
     assert.strictEqual(providerOf({}), "none")
     assert.strictEqual(providerOf({ Lists: { Tor: ["tor.txt"] } }), "lists")
     assert.strictEqual(providerOf({ ApiKey: "k", Lists: { Tor: ["tor.txt"] } }), "ipapi.is")
@@ -708,11 +708,11 @@ describe("the provider of IP intelligence", () => {
     ["ipinfo", "IpIntel.ApiKey"],
     ["lists", "IpIntel.Lists"],
     ["whois", "IpIntel.Provider"],
-  ])("%s without what it needs is a problem of %s", (Provider, path) => {
+  ])("%s without the setting that it needs is a problem of %s", (Provider, path) => {
     assert.deepStrictEqual(pathsOf({ ...minimal, IpIntel: { Provider } }), [path])
   })
 
-  it("that is asked over HTTP has an address that is one", () => {
+  it("over HTTP needs a valid URL", () => {
     assert.deepStrictEqual(pathsOf({ ...minimal, IpIntel: { BaseUrl: "proxy.local" } }), ["IpIntel.BaseUrl"])
     assert.strictEqual(providerOf({ Provider: "maxmind", BaseUrl: "data/anonymous.mmdb" }), "maxmind")
   })
@@ -728,12 +728,12 @@ describe("the store", () => {
     })
   })
 
-  it("has warnings of options that mean nothing here", () => {
+  it("has warnings about ignored options", () => {
     const { warnings } = valid({ ...minimal, StoreConnectionString: "cache,abortConnect=false" })
     assert.include(warnings, "StoreConnectionString: the option abortConnect is ignored.")
   })
 
-  it("is not warned of when memory is chosen", () => {
+  it("causes no warning when memory is set explicitly", () => {
     const { warnings } = valid({ ...minimal, StoreConnectionString: "memory:" })
     assert.isFalse(warnings.some((warning) => warning.includes("StoreConnectionString")))
   })
@@ -751,7 +751,7 @@ describe("the settings file", () => {
       return yield* use(cwd)
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
 
-  it.effect("is settings.json in the working directory, and may begin with a byte order mark", () =>
+  it.effect("is settings.json in the working directory, and may start with a byte order mark", () =>
     Effect.gen(function* () {
       const files = { "settings.json": `\uFEFF${JSON.stringify({ ...minimal, Server: { Port: 1234 } })}` }
       const { tree } = yield* inDirectory(files, (cwd) => loadSettings({ env: {}, cwd }))
@@ -759,7 +759,7 @@ describe("the settings file", () => {
     }),
   )
 
-  it.effect("is another one when it is named", () =>
+  it.effect("is another one when it is given", () =>
     Effect.gen(function* () {
       const files = {
         "settings.json": JSON.stringify(minimal),
@@ -770,7 +770,7 @@ describe("the settings file", () => {
     }),
   )
 
-  it.effect("may be absent, but not when it is named", () =>
+  it.effect("may be absent, but not when it is given", () =>
     Effect.gen(function* () {
       const absent = yield* Effect.flip(inDirectory({}, (cwd) => loadSettings({ env: {}, cwd })))
       assert.include(JSON.stringify(absent), "VoiceAiPlatform.BaseUrl")
@@ -782,11 +782,11 @@ describe("the settings file", () => {
     }),
   )
 
-  it.effect("that is no JSON is a problem with its place, without a word of it", () =>
+  it.effect("that is not JSON is a problem with its position, without quoting any text", () =>
     Effect.gen(function* () {
       for (const [text, expected] of [
         ['{\n  "Security": hunter22\n}', /expected valid JSON/],
-        ['{\n  "Security": {}\n  "hunter22": 1\n}', /goes wrong at line 3 column 3/],
+        ['{\n  "Security": {}\n  "hunter22": 1\n}', /the error is at line 3 column 3/],
         ["[]", /an object of settings/],
       ] as const) {
         const error = yield* Effect.flip(
@@ -800,7 +800,7 @@ describe("the settings file", () => {
 })
 
 describe("the layer", () => {
-  it.effect("provides the tree to a host that gives an object", () =>
+  it.effect("provides the tree to a host that passes an object", () =>
     Effect.gen(function* () {
       const settings = yield* Settings
       assert.strictEqual(settings.Campaigns[0].BusinessId, "business-1")
@@ -813,7 +813,7 @@ describe("the layer", () => {
 describe("the private port", () => {
   const withServer = (Server: Json) => pathsOf({ ...minimal, Server })
 
-  it("is not the public one where both would listen at the same address", () => {
+  it("must differ from the public one when both listen on the same address", () => {
     for (const Server of [
       { Docs: "private", PrivatePort: 8080 },
       { Docs: "private", Port: 8081 },
@@ -824,7 +824,7 @@ describe("the private port", () => {
     }
   })
 
-  it("may be the public one at another address, while nothing is private, and where the system chooses it", () => {
+  it("may be the public one on another address, while nothing is private, and when the system chooses it", () => {
     for (const Server of [
       { Docs: "private", PrivatePort: 8080, Host: "10.0.0.1", PrivateHost: "10.0.0.2" },
       { Docs: "off", PrivatePort: 8080 },

@@ -156,7 +156,7 @@ export class Caller {
         this.later(1 + world.chance(`event ${ticket} ${world.millis()}`, 20), () => this.hear(link, event))
       },
       backlog: () => 0,
-      beat: () => link.heard,
+      ping: () => link.heard,
       close: () => {
         shut()
         // the peer sees it a moment later

@@ -7,7 +7,7 @@ import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
 import { ANNOUNCE_CHANNEL } from "../../src/gatekeeper/gates-shared.ts"
 import { StoreUnavailable, stackless } from "../../src/Session.ts"
 import type { Ask, Rule, Store } from "../../src/Store.ts"
-import { APART_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
+import { MAX_DRIFT_MILLIS, MEASURE_EVERY_MILLIS, makeServerClock } from "../../src/store/server-clock.ts"
 import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
@@ -142,7 +142,7 @@ export const makeStore = Effect.fnUntraced(function* (
   /** What a step believes the time to be must be right, but for as long as nothing can tell the gate. */
   const believed = (now: number): void => {
     const behind = kernel.now + skew - now
-    if (Math.abs(behind) > MOST_LATENCY + APART_MILLIS && kernel.now > gate.unawareUntil + 3 * MOST_LATENCY) {
+    if (Math.abs(behind) > MOST_LATENCY + MAX_DRIFT_MILLIS && kernel.now > gate.unawareUntil + 3 * MOST_LATENCY) {
       world.fail(`${gate.name} takes a step at a time that is ${behind} ms ago`)
     }
   }

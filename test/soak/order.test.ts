@@ -1,10 +1,10 @@
 /** The soak's judge of order: who may be overtaken, and who may not. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Given, orderViolations } from "../../scripts/soak/order.ts"
+import { type GrantedSlot, orderViolations } from "../../scripts/soak/order.ts"
 
 const MOST = 2
 /** A ticket accepted as number `seq` and given a slot as number `lease`, which it held from `from` on for ten seconds. */
-const given = (seq: number, lease: number, network: string, from: number): Given => ({
+const given = (seq: number, lease: number, network: string, from: number): GrantedSlot => ({
   seq,
   lease,
   network,

@@ -14,7 +14,7 @@ describe("MemoryDb", () => {
     assert.isUndefined(data.get("k"))
   })
 
-  it("keeps hashes and sorted sets without a lifetime for ever, and with one until it passes", () => {
+  it("keeps hashes and sorted sets without a lifetime forever, and others until they expire", () => {
     const data = db()
     data.hset("h", "f", "v")
     data.zadd("z", 1, "m")
@@ -27,7 +27,7 @@ describe("MemoryDb", () => {
     assert.deepStrictEqual([data.hget("h", "f"), data.zscore("z", "m")], ["v", 1])
   })
 
-  it("starts an expired hash or sorted set anew, without the old lifetime", () => {
+  it("creates an expired hash or sorted set again without the old lifetime", () => {
     const data = db()
     data.zadd("z", 1, "old")
     data.pexpire("z", 10)
@@ -37,7 +37,7 @@ describe("MemoryDb", () => {
     assert.deepStrictEqual(data.zrangebyscore("z", 0, 9, 9), ["new"])
   })
 
-  it("forgets what has expired only when told to, and holds no key of an emptied hash or set", () => {
+  it("evicts expired keys only on request, and removes the key of an emptied hash or set", () => {
     const data = db()
     data.set("k", "v", 10)
     data.hset("h", "f", "v")
@@ -51,7 +51,7 @@ describe("MemoryDb", () => {
     assert.strictEqual(data.size, 0)
   })
 
-  it("treats a key of another kind as absent when it is read", () => {
+  it("treats a key of another type as absent when it is read", () => {
     const data = db()
     data.zadd("z", 1, "m")
     assert.deepStrictEqual([data.get("z"), data.hget("z", "m"), data.hlen("z")], [undefined, undefined, 0])
@@ -68,7 +68,7 @@ describe("MemoryDb", () => {
     assert.deepStrictEqual([data.zrange("z", 3, 1), data.zrange("z", 0, 0), data.zrange("none", 0, 9)], [[], [], []])
   })
 
-  it("keeps the members with the highest scores, and no key where these are none", () => {
+  it("keeps the members with the highest scores, and removes the key when none remain", () => {
     const data = db()
     data.zaddMany("z", [3, "c", 1, "a", 2, "b"])
     data.zkeepLast("z", 3)

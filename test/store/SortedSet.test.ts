@@ -7,7 +7,7 @@ interface Entry {
   readonly member: string
 }
 
-/** The same set, kept as an array that is sorted again after each change. */
+/** A reference implementation: an array that is sorted again after each change. */
 class Naive {
   entries: ReadonlyArray<Entry> = []
 
@@ -86,7 +86,7 @@ const apply = (set: SortedSet, naive: Naive, step: Op): void => {
 }
 
 describe("SortedSet", () => {
-  it("is an array sorted by score, then by member, after every one of a few changes", () => {
+  it("equals an array sorted by score, then by member, after each of a few changes", () => {
     fc.assert(
       fc.property(fc.array(op(8, 6), { maxLength: 40 }), fc.nat(7), fc.nat(7), (steps, a, b) => {
         const [set, naive] = [new SortedSet(), new Naive()]
@@ -99,7 +99,7 @@ describe("SortedSet", () => {
     )
   })
 
-  it("is the same array after 5,000 random changes, which split its runs and empty them again", () => {
+  it("equals the array after 5,000 random changes, which split its runs and empty them again", () => {
     fc.assert(
       fc.property(
         fc.array(op(3_000, 500), { minLength: 5_000, maxLength: 5_000, size: "max" }),
@@ -127,7 +127,7 @@ describe("SortedSet", () => {
     )
   })
 
-  it("keeps its order when it is filled at the end only, as a queue is, and emptied from the front", () => {
+  it("keeps its order when it is filled at the end and emptied from the front, like a queue", () => {
     const set = new SortedSet()
     for (let i = 0; i < 3_000; i++) set.add(i, `t${i}`)
     for (let i = 0; i < 3_000; i++) {

@@ -14,7 +14,7 @@ const rule = <A>(answer: (db: MemoryDb, key: string) => A): Rule<object, object,
 })
 const ask: Ask<object, object> = { keys: ["h"], now: 0, context: {}, call: {} }
 
-/** Publishes, then changes what it holds. */
+/** Publishes, then writes. */
 const shout = rule((db, key) => {
   db.publish("c", "m")
   db.hset(key, "done", "yes")
@@ -24,7 +24,7 @@ const done = rule((db, key) => db.hget(key, "done") ?? "no")
 const size = rule((db) => db.size)
 
 describe("the store in memory", () => {
-  it.effect("holds nothing that expired longer than a minute ago, asked for or not", () =>
+  it.effect("holds nothing that expired more than a minute ago, whether it is read or not", () =>
     Effect.gen(function* () {
       const store = yield* Store
       yield* store.set("a", "1", 10_000)
@@ -36,7 +36,7 @@ describe("the store in memory", () => {
     }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("delivers a message when the rule that published it is over", () =>
+  it.effect("delivers a message after the rule that published it", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const seen: Array<unknown> = []
@@ -48,7 +48,7 @@ describe("the store in memory", () => {
     }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("gives every store that is built data of its own", () =>
+  it.effect("gives every store its own data", () =>
     Effect.gen(function* () {
       const write = Effect.flatMap(Store, (store) => store.set("k", "v", 1_000))
       const read = Effect.flatMap(Store, (store) => store.get("k"))
@@ -57,7 +57,7 @@ describe("the store in memory", () => {
     }),
   )
 
-  it.effect("fails the run of a rule that throws, and no other", () =>
+  it.effect("fails only the call whose rule throws", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const broken = rule<number>(() => {
@@ -68,7 +68,7 @@ describe("the store in memory", () => {
     }).pipe(Effect.provide(layer)),
   )
 
-  it.effect("gives a rule all its keys, and calls it a fault of the rule when it answers nothing", () =>
+  it.effect("passes all keys to a rule, and dies when the rule returns no answer", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const keys: Rule<object, object, string> = { ...rule(() => ""), run: (_, keys) => [keys.join(" ")] }

@@ -1,8 +1,8 @@
-/** The proof that what is published arrives: when silence is noticed, and when it is none. */
+/** The probe of a subscription: when it detects silence, and when it does not. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeProbe, NOTICED_MILLIS, PROBE_MILLIS } from "../../src/store/probe.ts"
+import { DETECTION_MILLIS, makeProbe, PROBE_MILLIS } from "../../src/store/probe.ts"
 
 type Way = "arrives" | "silent" | "nobody" | "unpublished"
 
@@ -13,18 +13,18 @@ const begin = Effect.fnUntraced(function* () {
       Effect.suspend(() => {
         if (seen.way === "unpublished") return Effect.fail("the store is away")
         seen.published++
-        if (seen.way === "arrives") probe.heard(message)
+        if (seen.way === "arrives") probe.received(message)
         return Effect.succeed(seen.way !== "nobody")
       }),
     renew: Effect.sync(() => void seen.renewed++),
-    changed: (hears) => Effect.sync(() => void seen.changes.push(hears)),
+    onChange: (hears) => Effect.sync(() => void seen.changes.push(hears)),
   })
   yield* Effect.forkScoped(probe.run)
   return { probe, seen }
 })
 
 describe("the probe of a subscription", () => {
-  it.effect("publishes once a second and renews nothing while what it publishes comes back", () =>
+  it.effect("publishes once a second and does not renew the connection while its messages return", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       yield* TestClock.adjust(60 * PROBE_MILLIS)
@@ -32,12 +32,12 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("renews a silent subscription within the stated time, and says so once", () =>
+  it.effect("renews a silent subscription within the stated time, and reports it once", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       yield* TestClock.adjust(10 * PROBE_MILLIS)
       seen.way = "silent"
-      yield* TestClock.adjust(NOTICED_MILLIS - 1)
+      yield* TestClock.adjust(DETECTION_MILLIS - 1)
       assert.strictEqual(seen.renewed, 0)
       yield* TestClock.adjust(1)
       assert.deepInclude(seen, { renewed: 1, changes: [false] })
@@ -47,7 +47,7 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("renews at once where the server says that nobody hears it", () =>
+  it.effect("renews at once when the server reports no subscriber", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       seen.way = "nobody"
@@ -56,7 +56,7 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("gives each further connection more time, so that a slow one can be made", () =>
+  it.effect("doubles the timeout for each further connection, so that a slow one can be established", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       seen.way = "silent"
@@ -71,7 +71,7 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("learns nothing where it cannot publish", () =>
+  it.effect("draws no conclusion when it cannot publish", () =>
     Effect.gen(function* () {
       const { seen } = yield* begin()
       seen.way = "unpublished"
@@ -80,13 +80,13 @@ describe("the probe of a subscription", () => {
     }),
   )
 
-  it.effect("reads what came while the process stood still, before it judges", () =>
+  it.effect("reads messages that arrived while the process was suspended before it decides", () =>
     Effect.gen(function* () {
       const { probe, seen } = yield* begin()
       seen.way = "silent"
-      yield* TestClock.adjust(NOTICED_MILLIS - 1)
-      // the timer has run, and only now the message is read
-      probe.heard("1")
+      yield* TestClock.adjust(DETECTION_MILLIS - 1)
+      // the timer runs before the message is read
+      probe.received("1")
       yield* TestClock.adjust(1)
       assert.deepInclude(seen, { renewed: 0, changes: [] })
     }),

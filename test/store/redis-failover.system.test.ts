@@ -1,4 +1,4 @@
-/** What the Redis store does when another server becomes the primary while the old one lives on, as in a planned failover. */
+/** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { type Rule, Store } from "../../src/Store.ts"
@@ -33,7 +33,7 @@ const replicaOf = Effect.fnUntraced(function* (primary: RedisServer) {
   return replica
 })
 
-/** Writes one name after the other until told to stop; says when each was acknowledged (ms). */
+/** Writes one name after the other until it is stopped; records when each was acknowledged (ms). */
 const startWriter = (store: Store["Service"], name: string) => {
   const acknowledged = new Map<string, number>()
   let stopped = false
@@ -59,7 +59,7 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
 describe("a planned failover behind Sentinels", () => {
-  live("is followed within a second by every instance, in writing and in hearing", () =>
+  live("is followed within a second by every instance, for writes and for subscriptions", () =>
     Effect.gen(function* () {
       const { master, masterPort, replica, sentinels, url } = yield* redisSentinels()
       const [one, two] = [yield* opened(url), yield* opened(url)]
@@ -71,7 +71,7 @@ describe("a planned failover behind Sentinels", () => {
         const writers = [startWriter(one, "a"), startWriter(two, "b")]
         try {
           await eventually("both write", () => writers.every(({ acknowledged }) => acknowledged.size > 20))
-          // the last Sentinel leads: it is not the one that is asked first
+          // the last Sentinel leads, which is not the first one that clients ask
           await sentinels.at(-1)?.command("sentinel", "failover", "mymaster")
           await eventually("the promotion", async () => (await masterPort()) === replica.port)
           const promoted = performance.now()
@@ -80,10 +80,10 @@ describe("a planned failover behind Sentinels", () => {
             () => writers.every(({ acknowledged }) => [...acknowledged.values()].some((at) => at > promoted)),
             2_000,
           )
-          // the old master knows nothing of it for some ten seconds
+          // the old master does not notice it for about ten seconds
           assert.strictEqual(await roleOf(master), "master")
           await eventually(
-            "what one instance publishes, the other hears",
+            "a message from one instance to the other",
             async () => {
               await Effect.runPromise(two.publish("vg:c", "after"))
               return heard.includes("after")
@@ -103,7 +103,7 @@ describe("a planned failover behind Sentinels", () => {
     }),
   )
 
-  live("leaves the connection alone when it is another master's", () =>
+  live("does not affect the connection when another master fails over", () =>
     Effect.gen(function* () {
       const { sentinels, url } = yield* redisSentinels()
       const lines: Array<string> = []
@@ -119,9 +119,9 @@ describe("a planned failover behind Sentinels", () => {
         await eventually("the Sentinels' view of the other", async () =>
           (await each("sentinel", "replicas", "other")).every((seen) => seen.includes(`127.0.0.1:${next.port}`)),
         )
-        // refused until the Sentinel has asked the replica what it is
+        // refused until the Sentinel knows the replica
         await eventually(
-          "the failover's begin",
+          "the start of the failover",
           async () => (await sentinels[0]?.command("sentinel", "failover", "other")) === "OK",
         )
         await eventually("the other's failover", async () => {
@@ -136,8 +136,8 @@ describe("a planned failover behind Sentinels", () => {
   )
 })
 
-describe("a Sentinel that cannot be listened to", () => {
-  live("has one line in the log, however often it is tried again, and the store is there all the same", () =>
+describe("a Sentinel that refuses the subscription", () => {
+  live("is logged once, however often it is tried again, and the store works all the same", () =>
     Effect.gen(function* () {
       const { url } = yield* redisSentinels()
       const closed = yield* redisServer({ password: "correct-horse" })
@@ -150,28 +150,28 @@ describe("a Sentinel that cannot be listened to", () => {
         Number(/total_connections_received:(\d+)/.exec(await closed.command("info", "stats"))?.[1])
       yield* Effect.promise(async () => {
         await eventually("the line", () => lines.some((line) => line.includes(String(closed.port))))
-        // each look is a connection of redis-cli
+        // each check is a connection of redis-cli
         const before = await connections()
         let looks = 0
         await eventually("it is tried again twice", async () => (await connections()) - before - ++looks >= 2)
       })
       const said = lines.filter((line) => line.includes(String(closed.port)))
       assert.lengthOf(said, 1, lines.join("\n"))
-      assert.match(said[0] ?? "", /^The Sentinel 127\.0\.0\.1:\d+ cannot be listened to \(.*WRONGPASS/)
+      assert.match(said[0] ?? "", /^Cannot subscribe to the Sentinel 127\.0\.0\.1:\d+ \(.*WRONGPASS/)
       assert.notMatch(lines.join("\n"), /correct-horse|battery-staple/)
     }),
   )
 })
 
 describe("a primary that became a replica", () => {
-  live("refuses a write, which is done once at the new primary, and nobody notices", () =>
+  live("refuses a write, which is then carried out once on the new primary", () =>
     Effect.gen(function* () {
       const primary = yield* redisServer()
       const replica = yield* replicaOf(primary)
       const store = yield* opened(`127.0.0.1:${primary.port},127.0.0.1:${replica.port}`)
       yield* answering(store)
       yield* store.run(add, adding("before"))
-      // Redis copies to replicas after it has answered
+      // Redis replicates after it has answered
       yield* Effect.promise(() => primary.command("wait", "1", "10000"))
       yield* Effect.promise(() => replica.command("replicaof", "no", "one"))
       yield* Effect.promise(() => primary.command("replicaof", "127.0.0.1", String(replica.port)))
@@ -186,7 +186,7 @@ describe("a primary that became a replica", () => {
     }),
   )
 
-  live("hands over with FAILOVER, and no acknowledged write is lost", () =>
+  live("hands over by FAILOVER without losing an acknowledged write", () =>
     Effect.gen(function* () {
       const primary = yield* redisServer()
       const replica = yield* replicaOf(primary)

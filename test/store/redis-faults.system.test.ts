@@ -1,4 +1,4 @@
-/** A Redis that can be reached and refuses to do what it is asked: it is not ready, and the log says once what to do. */
+/** A Redis that is reachable but refuses commands: the store is not ready, and the log says what to do. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
@@ -27,7 +27,7 @@ interface Fault {
   readonly begin: Command
   readonly end: Command
   readonly advice: RegExp
-  /** whether nothing at all can be written */
+  /** whether every write is refused */
   readonly total: boolean
 }
 
@@ -43,7 +43,7 @@ const FAULTS: ReadonlyArray<Fault> = [
     kind: "NOREPLICAS",
     begin: ["config", "set", "min-replicas-to-write", "1"],
     end: ["config", "set", "min-replicas-to-write", "0"],
-    advice: /fewer replicas .*bring them back/,
+    advice: /fewer replicas .*restore them/,
     total: true,
   },
   {
@@ -57,13 +57,13 @@ const FAULTS: ReadonlyArray<Fault> = [
     kind: "WRONGTYPE",
     begin: ["set", KEY, "a text"],
     end: ["del", KEY],
-    advice: /another type of value .*delete the key/,
+    advice: /wrong type of value .*delete the key/,
     total: false,
   },
 ]
 
-/** Lets the test's time go on, by a second at each look, until the condition holds. */
-const asTimeGoesOn = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
+/** Advances the test clock by a second per check until the condition holds. */
+const advanceUntil = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
   for (let looks = 0; looks < 500; looks++) {
     if (condition()) return
     yield* TestClock.adjust("1 second")
@@ -73,10 +73,10 @@ const asTimeGoesOn = Effect.fnUntraced(function* (what: string, condition: () =>
 })
 
 describe("a Redis that refuses to write", () => {
-  it.effect.each(FAULTS)("has one line when it begins, one a minute and one when it is over: $kind", (fault) => {
+  it.effect.each(FAULTS)("is logged when it starts, once a minute and when it ends: $kind", (fault) => {
     const lines: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
-    const refusals = () => lines.filter((line) => line.includes("refuses what the gate asks"))
+    const refusals = () => lines.filter((line) => line.includes("refuses commands"))
     return Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>
@@ -110,7 +110,7 @@ describe("a Redis that refuses to write", () => {
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 
-  it.effect("has one line when it became a replica, one a minute and one when it is a primary again", () => {
+  it.effect("is logged when it becomes a replica, once a minute and when it is a primary again", () => {
     const lines: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
     const complaints = () => lines.filter((line) => line.includes("READONLY"))
@@ -122,17 +122,17 @@ describe("a Redis that refuses to write", () => {
       yield* answering(store)
       yield* Effect.promise(() => server.command("replicaof", "127.0.0.1", "1"))
       const write = yield* Effect.forkChild(Effect.exit(store.run(add, adding("a"))))
-      yield* asTimeGoesOn("the line", () => complaints().length > 0)
-      // so long it waits for a primary
+      yield* advanceUntil("the line", () => complaints().length > 0)
+      // the write waits this long for a primary
       yield* TestClock.adjust("2 seconds")
       assert.isTrue(Exit.isFailure(yield* Fiber.join(write)))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(store.ping)))
-      assert.match(complaints()[0] ?? "", /takes no writes .*name the primary/)
+      assert.match(complaints()[0] ?? "", /accepts no writes .*name the primary/)
       const began = yield* Clock.currentTimeMillis
-      yield* asTimeGoesOn("the line of a minute later", () => complaints().length > 1)
+      yield* advanceUntil("the line of a minute later", () => complaints().length > 1)
       assert.isAtLeast((yield* Clock.currentTimeMillis) - began, 55_000)
       yield* Effect.promise(() => server.command("replicaof", "no", "one"))
-      yield* asTimeGoesOn("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
+      yield* advanceUntil("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
       yield* store.run(add, adding("b"))
     }).pipe(Effect.provide(Logger.layer([logger])))
   })

@@ -1,4 +1,4 @@
-/** The connection on which an instance hears others, when it is dead and nobody says so. */
+/** An instance's subscription when its connection is dead but was never closed. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { Store } from "../../src/Store.ts"
@@ -11,7 +11,7 @@ import { type Swallower, swallower } from "../support/swallower.ts"
 const opened = (url: string) =>
   Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
 
-/** Two instances on one server, of which the first is reached through what swallows. */
+/** Two instances on one server; the first connects through a proxy that can drop packets. */
 const pair = Effect.fnUntraced(function* (near: string, far: string) {
   const lines: Array<string> = []
   const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
@@ -27,7 +27,7 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
     () => gaps++,
   )
   let n = 0
-  /** how long a message from the other instance takes (ms), undefined when it does not come */
+  /** how long a message from the other instance takes (ms); undefined when it does not arrive */
   const delay = async (withinMillis: number): Promise<number | undefined> => {
     const message = String(n++)
     const sent = performance.now()
@@ -39,25 +39,27 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
   return { here, lines, gaps: () => gaps, delay }
 })
 
-/** The first's subscription dies by `kill`, and is heard again. When it is noticed is told by the test of the probe. */
+/** Kills the first's subscription and waits until it recovers. The probe's unit test checks how soon it is detected. */
 const dies = ({ delay, gaps, here, lines }: Effect.Success<ReturnType<typeof pair>>, kill: () => number) =>
   Effect.promise(async () => {
     assert.isDefined(await delay(1_000))
     assert.strictEqual(gaps(), 0)
     assert.isAtLeast(kill(), 1)
     assert.isUndefined(await delay(200))
-    await eventually("it is heard again", async () => (await delay(100)) !== undefined, 30_000)
+    await eventually("its messages arrive again", async () => (await delay(100)) !== undefined, 30_000)
     assert.strictEqual(gaps(), 1)
-    await eventually("it is known to be heard", async () => Effect.runPromise(here.listens ?? Effect.succeed(false)))
+    await eventually("the store reports that messages arrive", async () =>
+      Effect.runPromise(here.listens ?? Effect.succeed(false)),
+    )
     const said = lines.filter((line) => line.includes("arrive"))
     assert.lengthOf(said, 2, lines.join("\n"))
-    assert.match(said[0] ?? "", /does not arrive/)
-    assert.match(said[1] ?? "", /arrives again/)
+    assert.match(said[0] ?? "", /do not arrive/)
+    assert.match(said[1] ?? "", /arrive again/)
   })
 
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, body)
 
-/** A Cluster of one node, which its clients reach through what swallows. */
+/** A Cluster of one node, which clients reach through a proxy that can drop packets. */
 const clusterBehindSwallower = Effect.fnUntraced(function* () {
   const announced = yield* Effect.promise(freePort)
   const bus = String(yield* Effect.promise(freePort))
@@ -79,7 +81,7 @@ const clusterBehindSwallower = Effect.fnUntraced(function* () {
 })
 
 describe("a subscription that is dead", () => {
-  live("because the path to the server swallows what is sent, is noticed and made anew", () =>
+  live("because the network drops packets is detected and replaced", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const proxy = yield* swallower(server.port)
@@ -88,7 +90,7 @@ describe("a subscription that is dead", () => {
     }),
   )
 
-  live("because the server closed it and could not say so, is noticed and made anew", () =>
+  live("because the server closed it without notice is detected and replaced", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const proxy = yield* swallower(server.port)
@@ -97,7 +99,7 @@ describe("a subscription that is dead", () => {
     }),
   )
 
-  live("on a Cluster is noticed and made anew", () =>
+  live("on a Cluster is detected and replaced", () =>
     Effect.gen(function* () {
       const { proxy, url } = yield* clusterBehindSwallower()
       const both = yield* pair(url, url)
@@ -105,7 +107,7 @@ describe("a subscription that is dead", () => {
     }),
   )
 
-  live("and whose successors are swallowed too for some seconds, is heard within seconds of that", () =>
+  live("recovers within seconds after the network does, although replacements were dropped too", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const proxy = yield* swallower(server.port)
@@ -117,19 +119,19 @@ describe("a subscription that is dead", () => {
         await eventually("it is tried twice", () => proxy.made() >= before + 2, 30_000)
         assert.isFalse(await Effect.runPromise(here.listens ?? Effect.succeed(true)))
         proxy.swallowsNew = false
-        await eventually("it is heard again", async () => (await delay(100)) !== undefined, 30_000)
+        await eventually("its messages arrive again", async () => (await delay(100)) !== undefined, 30_000)
       })
     }),
   )
 
-  live("by an ordinary end of its connection is made anew at once, and whoever listens is told of the gap", () =>
+  live("because its connection was closed is replaced at once, and the subscriber is notified of the gap", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const { delay, gaps, lines } = yield* pair(server.url, server.url)
       yield* Effect.promise(async () => {
         assert.isDefined(await delay(1_000))
         await server.command("client", "kill", "type", "pubsub")
-        await eventually("it is heard again", async () => (await delay(50)) !== undefined)
+        await eventually("its messages arrive again", async () => (await delay(50)) !== undefined)
         assert.strictEqual(gaps(), 1)
         assert.isEmpty(lines.filter((line) => line.includes("arrive")))
       })
@@ -137,8 +139,8 @@ describe("a subscription that is dead", () => {
   )
 })
 
-describe("a user who may not listen to any channel", () => {
-  live("is told so, and the connection is not made anew in haste", () =>
+describe("a user without permission for any channel", () => {
+  live("is reported, and the connection is retried with backoff", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       yield* Effect.promise(() =>

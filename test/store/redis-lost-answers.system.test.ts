@@ -1,6 +1,6 @@
 /**
- * What the Redis store does about answers that never come: the connection breaks after the server has carried out what it was
- * asked, or the server says nothing for a while. No rule may be carried out twice for that.
+ * The Redis store when answers never arrive: the connection breaks after the server has carried out a command, or the server
+ * does not answer for a while. No rule may be carried out twice because of that.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
@@ -28,7 +28,7 @@ const cutter = (port: number) =>
     (each) => Effect.promise(each.dispose),
   )
 
-/** A node of a cluster that tells its clients to come to this port, and serves these slots. */
+/** A node of a cluster that announces this port to clients and serves these slots. */
 const clusterNode = Effect.fnUntraced(function* (announced: number | undefined, from: number, to: number) {
   const bus = String(yield* Effect.promise(freePort))
   const cluster = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file", "nodes.conf"]
@@ -49,7 +49,7 @@ const LAST_SLOT = 16_383
 /** "k" is below, "a" above (CRC16 modulo 16384: 7629 and 15495). */
 const MIDDLE = 8_000
 
-/** A cluster whose node for the lower slots is reached through a cutter; nobody has the upper ones when there is one alone. */
+/** A cluster whose node for the lower slots is behind a proxy that cuts connections; with one node, no node has the upper slots. */
 const clusterBehindCutter = Effect.fnUntraced(function* (nodes: 1 | 2) {
   const announced = yield* Effect.promise(freePort)
   const { bus, node } = yield* clusterNode(announced, 0, MIDDLE)
@@ -113,12 +113,12 @@ describe("a rule whose answer is lost with the connection", () => {
   )
 })
 
-describe("a server that did not tell its time when it was asked first", () => {
+describe("a server that did not answer TIME at first", () => {
   live("is asked again soon", () =>
     Effect.gen(function* () {
       const node = yield* redisServer()
       const proxy = yield* cutter(node.port)
-      // longer than a command may take
+      // longer than the command timeout
       proxy.holdAnswerTo = { text: "TIME", millis: 2_500 }
       const store = yield* opened(`redis://127.0.0.1:${proxy.port}`)
       yield* answering(store)
@@ -128,7 +128,7 @@ describe("a server that did not tell its time when it was asked first", () => {
 })
 
 describe("a Cluster", () => {
-  live("of which nobody serves a key's slot is unavailable for it, and for nothing else", () =>
+  live("without a node for a key's slot is unavailable for that key only", () =>
     Effect.gen(function* () {
       const { url } = yield* clusterBehindCutter(1)
       const store = yield* opened(url)

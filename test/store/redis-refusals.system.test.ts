@@ -1,9 +1,9 @@
-/** A Redis that refuses what the connection string says: the store does not start, and says why, without a secret. */
+/** A Redis that refuses the connection string: the store does not start, and reports why without revealing a secret. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
 import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
-import { StoreRefused } from "../../src/store/redis-trouble.ts"
+import { StoreRefused } from "../../src/store/redis-problems.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { eventually } from "../support/process.ts"
 import { type RedisServer, redisServer, startRedis } from "../support/redis.ts"
@@ -13,7 +13,7 @@ import { answering, connectionTo } from "../support/stores.ts"
 const PASSWORD = "correct-horse,battery"
 const WRONG = "hunter22%25+wrong"
 
-/** Builds the store and answers how that went, and every line that was logged. */
+/** Builds the store and returns the outcome and every logged line. */
 const built = (url: string) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
@@ -68,7 +68,7 @@ describe("the store on a Redis that refuses", () => {
     }),
   )
 
-  live("starts with a user who may use the gate's keys and channels, and neither INFO nor ROLE", () =>
+  live("starts with a user who may use the gate's keys and channels but neither INFO nor ROLE", () =>
     Effect.gen(function* () {
       const store = yield* storeAt(at(closed, "small:app-pass-word@"))
       yield* answering(store)
@@ -85,7 +85,7 @@ describe("the store on a Redis that refuses", () => {
     }),
   )
 
-  live("keeps no command's arguments in the errors of the running store", () =>
+  live("keeps a command's arguments out of the errors of the running store", () =>
     Effect.gen(function* () {
       const store = yield* storeAt(at(open, ""))
       yield* answering(store)
@@ -122,7 +122,7 @@ describe("several hosts as .NET lists them", () => {
     })
   const listOf = (...servers: ReadonlyArray<RedisServer>) => servers.map(({ port }) => `127.0.0.1:${port}`).join(",")
 
-  live("are a primary with its replica: the primary is written to, whichever it is after a failover", () =>
+  live("are a primary with its replica: writes go to the primary, also after a failover", () =>
     Effect.gen(function* () {
       const primary = yield* redisServer()
       const replica = yield* replicaOf(primary)
@@ -134,7 +134,7 @@ describe("several hosts as .NET lists them", () => {
       yield* Effect.promise(() => replica.command("replicaof", "no", "one"))
       yield* Effect.promise(() => primary.command("replicaof", "127.0.0.1", String(replica.port)))
       yield* Effect.promise(() =>
-        eventually("the new primary is written to", async () => {
+        eventually("a write to the new primary", async () => {
           await Effect.runPromise(Effect.ignore(store.set("vg:b", "2", 60_000)))
           return (await replica.command("-n", "3", "get", "vg:b")) === "2"
         }),
@@ -142,7 +142,7 @@ describe("several hosts as .NET lists them", () => {
     }),
   )
 
-  live("are nodes of a Cluster when they say so", () =>
+  live("are nodes of a Cluster when INFO says so", () =>
     Effect.gen(function* () {
       const cluster = yield* redisCluster()
       const store = yield* storeAt(listOf(...cluster.nodes))
@@ -153,25 +153,20 @@ describe("several hosts as .NET lists them", () => {
         assert.strictEqual(yield* store.get(key), key)
       }
       const { refusal } = yield* built(`${listOf(...cluster.nodes)},defaultDatabase=1`)
-      assert.match(refusal ?? "", /no database but 0/)
+      assert.match(refusal ?? "", /only database 0/)
     }),
   )
 
-  live(
-    "are refused when they are two primaries, when they are replicas alone, and when one replica alone is named",
-    () =>
-      Effect.gen(function* () {
-        const primary = yield* redisServer()
-        const other = yield* redisServer()
-        const replica = yield* replicaOf(primary)
-        const second = yield* replicaOf(primary)
-        assert.match((yield* built(listOf(primary, other))).refusal ?? "", /each a primary of their own/)
-        assert.match((yield* built(listOf(replica, second))).refusal ?? "", /READONLY/)
-        assert.match((yield* built(`redis://127.0.0.1:${replica.port}`)).refusal ?? "", /READONLY/)
-        assert.match(
-          (yield* built(`${listOf(primary, replica)},password=hunter22`)).refusal ?? "",
-          /none for this user/,
-        )
-      }),
+  live("are refused when they are two primaries, only replicas, or a single replica", () =>
+    Effect.gen(function* () {
+      const primary = yield* redisServer()
+      const other = yield* redisServer()
+      const replica = yield* replicaOf(primary)
+      const second = yield* replicaOf(primary)
+      assert.match((yield* built(listOf(primary, other))).refusal ?? "", /separate primaries/)
+      assert.match((yield* built(listOf(replica, second))).refusal ?? "", /READONLY/)
+      assert.match((yield* built(`redis://127.0.0.1:${replica.port}`)).refusal ?? "", /READONLY/)
+      assert.match((yield* built(`${listOf(primary, replica)},password=hunter22`)).refusal ?? "", /none for this user/)
+    }),
   )
 })

@@ -1,4 +1,4 @@
-/** That a connection string which asks for TLS sends nothing in the clear: not to the server, and not to the Sentinels before it. */
+/** With a TLS connection string nothing is sent unencrypted, neither to the server nor to the Sentinels. */
 import { execFile } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -46,7 +46,7 @@ const identity = Effect.acquireRelease(
   ({ trusted }) => Effect.sync(() => setDefaultCACertificates(trusted)),
 )
 
-/** A TLS server on a free port, and what came to it that is no TLS. */
+/** A TLS server on a free port, and the unencrypted data that it received. */
 const listening = (made: Identity, serve: (socket: TLSSocket) => void) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -71,7 +71,7 @@ const listening = (made: Identity, serve: (socket: TLSSocket) => void) =>
       }),
   )
 
-/** Answers what a client asks of a Sentinel: where the master is, and that there are no other Sentinels. */
+/** Answers a client like a Sentinel: with the master's address, and no other Sentinels. */
 const asSentinel = (masterPort: number) => (socket: TLSSocket) => {
   socket.on("data", (data) => {
     for (const command of data.toString().split(/(?=^\*\d)/m)) {
@@ -90,7 +90,7 @@ const asSentinel = (masterPort: number) => (socket: TLSSocket) => {
 }
 
 describe("a connection string that begins with rediss+sentinel", () => {
-  it.live("reaches Sentinels and master by TLS alone, so that no password is sent in the clear", () =>
+  it.live("connects to Sentinels and master by TLS only, so that no password is sent unencrypted", () =>
     Effect.gen(function* () {
       const { made } = yield* identity
       const redis = yield* redisServer({ password: "hunter22" })

@@ -1,4 +1,4 @@
-/** What the Redis store promises beyond the contract: about servers that stop, hang, forget, and have another time. */
+/** The Redis store beyond the contract: servers that stop, hang, lose their scripts or have another time. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Effect, Exit, Layer, Logger, Schema, type Scope } from "effect"
@@ -9,7 +9,7 @@ import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
-import { StoreRefused } from "../../src/store/redis-trouble.ts"
+import { StoreRefused } from "../../src/store/redis-problems.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
 import { eventually } from "../support/process.ts"
@@ -27,7 +27,7 @@ const count: Rule<object, object, number> = {
 }
 const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
 
-/** Rules whose Lua answers no list, no JSON, fewer answers than calls, and something else than it should. */
+/** Rules whose Lua returns no list, no JSON, fewer answers than calls, or an answer with the wrong shape. */
 const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
   "return {false}",
   "return 'junk'",
@@ -43,14 +43,14 @@ const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
   batch: false,
 }))
 
-/** A store on this server, in this test's scope, without waiting for its connection. */
+/** A store on this server, in this test's scope. */
 const opened = (url: string) =>
   Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
 
 const arrived = (heard: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
   Effect.promise(() => eventually(`the message ${message}`, () => heard.includes(message)))
 
-/** Runs all, and says how long they took together and how each went. */
+/** Runs all concurrently; returns the total time and each outcome. */
 const timed = Effect.fnUntraced(function* <A, E>(effects: ReadonlyArray<Effect.Effect<A, E>>) {
   const start = performance.now()
   const exits = yield* Effect.forEach(effects, Effect.exit, { concurrency: "unbounded" })
@@ -68,7 +68,7 @@ const everything = (store: Store["Service"]) => [
   store.ping,
 ]
 
-const saidIn = (message: string): string => {
+const stateIn = (message: string): string => {
   const signal = readSignal(message)
   return `${signal?.ticket} ${signal?.kind._tag}`
 }
@@ -86,14 +86,14 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
 describe("the store on Redis", () => {
-  live("loads a rule again that the server has forgotten", () =>
+  live("loads a rule again after the server lost its scripts", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
       yield* answering(store)
       assert.strictEqual(yield* store.run(count, on("k")), 1)
       yield* Effect.promise(() => server.command("script", "flush"))
-      // at the same time, so that several find it missing
+      // concurrently, so that several find the script missing
       const replies = yield* Effect.all(
         [1, 2, 3].map(() => store.run(count, on("k"))),
         { concurrency: "unbounded" },
@@ -102,7 +102,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("fails every operation at once while the server is gone, and goes on when it is back", () =>
+  live("fails every operation fast while the server is down, and continues when it is back", () =>
     Effect.gen(function* () {
       const server = yield* redisServer({ persistent: true })
       const store = yield* opened(server.url)
@@ -122,7 +122,7 @@ describe("the store on Redis", () => {
       yield* Effect.promise(() => server.restart())
       yield* answering(store)
       assert.strictEqual(yield* store.run(count, on("k")), 2)
-      // the subscription has its own connection, which comes back by itself
+      // the subscription has its own connection, which reconnects by itself
       yield* Effect.promise(() =>
         eventually("the subscription is renewed", async () => {
           await Effect.runPromise(store.publish("c", "again"))
@@ -132,7 +132,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("comes up later when it was built while the server was down, subscriptions included", () =>
+  live("connects later when it was built while the server was down, subscriptions included", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       yield* Effect.promise(() => server.stop())
@@ -155,7 +155,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("gives up a command that a hanging server does not answer, and never sends it twice", () =>
+  live("times out when a hanging server does not answer a command, and never sends it twice", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
@@ -167,7 +167,7 @@ describe("the store on Redis", () => {
       assert.isTrue(exits.every(isUnavailable))
       assert.isBelow(millis, 10_000)
       yield* answering(store)
-      // both were received before the hang was over, or neither: but not one of them twice
+      // the server may have received both or neither, but none of them twice
       const after = Number(yield* store.run(count, on("k")))
       assert.isAtLeast(after, 2)
       assert.isAtMost(after, 4)
@@ -175,7 +175,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("does not start with a wrong password, and tells it to nobody", () =>
+  live("does not start with a wrong password, and does not reveal it", () =>
     Effect.gen(function* () {
       const server = yield* redisServer({ password: "right" })
       const right = yield* opened(server.url)
@@ -186,28 +186,30 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("is unavailable when its password is changed while it runs, says so, and goes on when it is changed back", () =>
-    Effect.gen(function* () {
-      const server = yield* redisServer({ password: "right" })
-      const store = yield* opened(server.url)
-      yield* answering(store)
-      yield* Effect.promise(() => server.command("config", "set", "requirepass", "other"))
-      const admin = ["--no-auth-warning", "-a", "other"]
-      yield* Effect.promise(() => server.command(...admin, "client", "kill", "type", "normal"))
-      yield* Effect.promise(() =>
-        eventually("the refusal is the cause", async () => {
-          const exit = await Effect.runPromiseExit(store.ping)
-          return isUnavailable(exit) && JSON.stringify(exit).includes("WRONGPASS")
-        }),
-      )
-      yield* Effect.promise(() => server.command(...admin, "config", "set", "requirepass", "right"))
-      yield* answering(store)
-    }),
+  live(
+    "is unavailable when its password is changed while it runs, logs that, and continues when it is changed back",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* redisServer({ password: "right" })
+        const store = yield* opened(server.url)
+        yield* answering(store)
+        yield* Effect.promise(() => server.command("config", "set", "requirepass", "other"))
+        const admin = ["--no-auth-warning", "-a", "other"]
+        yield* Effect.promise(() => server.command(...admin, "client", "kill", "type", "normal"))
+        yield* Effect.promise(() =>
+          eventually("the refusal is the cause", async () => {
+            const exit = await Effect.runPromiseExit(store.ping)
+            return isUnavailable(exit) && JSON.stringify(exit).includes("WRONGPASS")
+          }),
+        )
+        yield* Effect.promise(() => server.command(...admin, "config", "set", "requirepass", "right"))
+        yield* answering(store)
+      }),
   )
 
-  it.effect("reads the server's time on connecting, whatever this process believes", () =>
+  it.effect("reads the server's time on connecting, whatever this process's clock says", () =>
     Effect.gen(function* () {
-      // the test's clock says 1970
+      // the test clock starts in 1970
       const server = yield* redisServer()
       yield* Effect.gen(function* () {
         const store = yield* Store
@@ -218,7 +220,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  it.effect("reads the server's time again every second, because clocks drift and stand still", () =>
+  it.effect("reads the server's time again every second, because clocks drift and stop", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
@@ -227,7 +229,7 @@ describe("the store on Redis", () => {
       yield* TestClock.adjust(MEASURE_EVERY_MILLIS - 1)
       assert.strictEqual((yield* store.now) - before, MEASURE_EVERY_MILLIS - 1)
       yield* TestClock.adjust(30_000)
-      // what was asked 30 s before it was answered says little; what is asked next says it
+      // a reply that took 30 s is imprecise, so wait for the next one
       const isRight = Effect.gen(function* () {
         yield* TestClock.adjust(MEASURE_EVERY_MILLIS)
         yield* Effect.promise(() => sleep(20))
@@ -260,7 +262,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("measures the server's time before it is used, when this process's steady clock stood still", () =>
+  live("measures the server's time before it is used when this process's monotonic clock has stopped", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const clock = yield* Clock.Clock
@@ -272,7 +274,7 @@ describe("the store on Redis", () => {
         currentTimeNanos: clock.currentTimeNanos,
         monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe() - lost,
         monotonicTimeNanos: Effect.sync(() => clock.monotonicTimeNanosUnsafe() - lost),
-        // nothing but what is asked shows it
+        // only reading the server's time reveals it
         sleep: () => Effect.never,
       }
       const store = yield* Effect.provideService(opened(server.url), Clock.Clock, suspended)
@@ -282,7 +284,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("calls it a fault of the rule when the answer is another than it should be", () =>
+  live("dies when a rule's answer has the wrong shape", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* opened(server.url)
@@ -298,7 +300,7 @@ describe("the store on Redis", () => {
     }),
   )
 
-  live("runs queue and limits on a cluster, whatever node a campaign or caller belongs to", () =>
+  live("runs queue and limits on a cluster, whichever node a campaign or caller belongs to", () =>
     Effect.gen(function* () {
       const { url } = yield* redisCluster()
       yield* Effect.gen(function* () {
@@ -306,7 +308,7 @@ describe("the store on Redis", () => {
         const queue = yield* FifoQueue
         const limiter = yield* RateLimiter
         const heard: Array<string> = []
-        yield* store.subscribe("vg:i:there", (message) => heard.push(saidIn(message)))
+        yield* store.subscribe("vg:i:there", (message) => heard.push(stateIn(message)))
         for (let n = 0; n < 12; n++) {
           const at = { campaign: `campaign ${n}`, slots: 1, instance: "here" }
           const ticket = { caller: `10.0.0.${n}`, holds: true, network: "", data: "" }

@@ -4,7 +4,7 @@ import { makeServerClock } from "../../src/store/server-clock.ts"
 
 const SERVER = 1_800_000_000_000
 
-/** A machine's clocks and a server's; what happens while the server is asked is done in `under way`. */
+/** The clocks of a machine and of a server; `under way` runs while the server's time is being read. */
 const makeMachine = () => {
   const machine = {
     server: SERVER,
@@ -44,7 +44,7 @@ const makeMachine = () => {
 const now = (machine: ReturnType<typeof makeMachine>): number => Effect.runSync(machine.time.now)
 
 describe("the server's clock", () => {
-  it("is this process's own until it is measured, and then the server's", () => {
+  it("is this process's own time until it is measured, and then the server's", () => {
     const machine = makeMachine()
     assert.deepStrictEqual([machine.time.isMeasured(), now(machine)], [false, 500_000])
     assert.strictEqual(Effect.runSync(machine.time.measure), SERVER - 500_000)
@@ -54,20 +54,20 @@ describe("the server's clock", () => {
     assert.strictEqual(machine.asked, 1)
   })
 
-  it("asks before it answers when its machine was suspended: the wall clock was set, and the steady one stood still", () => {
+  it("measures before it answers when the machine was suspended: the wall clock was set, and the monotonic clock stopped", () => {
     const machine = makeMachine()
     Effect.runSync(machine.time.measure)
     machine.server += 40_000
     machine.wall += 40_000
     assert.strictEqual(now(machine), machine.server)
     assert.strictEqual(machine.asked, 2)
-    // and not again
+    // only once
     machine.passes(50)
     assert.strictEqual(now(machine), machine.server)
     assert.strictEqual(machine.asked, 2)
   })
 
-  it("does not care where the wall clock is set", () => {
+  it("is independent of the wall clock being set", () => {
     const machine = makeMachine()
     Effect.runSync(machine.time.measure)
     for (const step of [3_600_000, -7_200_000]) {
@@ -76,7 +76,7 @@ describe("the server's clock", () => {
     }
   })
 
-  it("is right again with the next measure where both clocks stood still, or the server's was set", () => {
+  it("is right again after the next measurement when both clocks stopped, or the server's was set", () => {
     const machine = makeMachine()
     Effect.runSync(machine.time.measure)
     machine.server += 40_000
@@ -85,7 +85,7 @@ describe("the server's clock", () => {
     assert.strictEqual(now(machine), machine.server)
   })
 
-  it("notices that the machine was suspended while the server was asked", () => {
+  it("detects that the machine was suspended during a measurement", () => {
     const machine = makeMachine()
     machine.underWay = () => {
       machine.server += 40_000
@@ -96,19 +96,19 @@ describe("the server's clock", () => {
     assert.strictEqual(now(machine), machine.server)
   })
 
-  it("is not moved by an answer that took long, as far as that agrees with it", () => {
+  it("is not changed by a slow reply whose bounds contain it", () => {
     const machine = makeMachine()
     Effect.runSync(machine.time.measure)
     machine.underWay = () => machine.passes(900)
     Effect.runSync(machine.time.measure)
     assert.strictEqual(now(machine), machine.server)
-    // an answer that contradicts it is believed, to the middle of its way
+    // a reply that contradicts it counts, at the middle of its round trip
     machine.server += 5_000
     Effect.runSync(machine.time.measure)
     assert.strictEqual(now(machine), machine.server - 450)
   })
 
-  it("is not known any more when it has to ask and hears nothing, and is with the next measure", () => {
+  it("is unmeasured after a measurement fails, until the next one succeeds", () => {
     const machine = makeMachine()
     Effect.runSync(machine.time.measure)
     machine.wall += 40_000
@@ -120,7 +120,7 @@ describe("the server's clock", () => {
     assert.strictEqual(now(machine), machine.server)
   })
 
-  it.effect("believes no answer to a question that a lost connection was asked", () =>
+  it.effect("ignores a reply that was requested on a lost connection", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<number>()
       const clock = yield* Effect.clockWith(Effect.succeed)

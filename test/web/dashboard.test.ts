@@ -311,7 +311,7 @@ describe("the account", () => {
     await tab.getByText("This is not the same as the new password.").waitFor()
     await fill("New password again", next)
     await tab.keyboard.press("Enter")
-    await tab.getByRole("alert").getByText("The current password is not right.").waitFor()
+    await tab.getByRole("alert").getByText("The current password is wrong.").waitFor()
     expect(platform.state.password).toBe(PASSWORD)
     // the keyboard is still in the last field
     await tab.keyboard.press("Shift+Tab")

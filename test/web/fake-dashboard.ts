@@ -162,7 +162,7 @@ export const startFakeDashboard = async (options: {
     handlers.handleAll({
       changePassword: Effect.fnUntraced(function* ({ payload }) {
         if (payload.current !== state.password) {
-          return yield* new Invalid({ code: "PASSWORD_WRONG", message: "the current password is not right" })
+          return yield* new Invalid({ code: "PASSWORD_WRONG", message: "the current password is wrong" })
         }
         state.password = payload.next
         state.signIns.splice(0, state.signIns.length, ...state.signIns.filter(({ current }) => current))

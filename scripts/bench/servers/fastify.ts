@@ -1,6 +1,6 @@
 /**
- * The peer: Fastify with its JSON schemas for body and answers, its CORS plugin and its trusted proxies, over the same two
- * scripts, and with the same headers as the gate's answers. It logs and counts nothing.
+ * The reference server "fastify": Fastify with JSON schemas for body and answers, its CORS plugin and trusted proxies, over the same
+ * two rules, with the same headers as the gate's answers. It does not log and has no metrics.
  *
  *     node scripts/bench/servers/fastify.ts redis://…
  */

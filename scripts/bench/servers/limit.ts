@@ -1,6 +1,6 @@
 /**
- * The yardstick "limit": the two scripts behind the least that node:http and ioredis can be made to do. It checks no origin,
- * no field and no address, counts nothing and logs nothing.
+ * The reference server "limit": the two rules with minimal node:http and ioredis. It checks no origin, field or address, and has no
+ * metrics and no log.
  *
  *     node scripts/bench/servers/limit.ts redis://…
  */

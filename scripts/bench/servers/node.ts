@@ -1,4 +1,4 @@
-/** The least that node can be made to serve: what the gate's start is measured against. */
+/** A minimal node server, the reference for the gate's start time. */
 import { createServer } from "node:http"
 
 const server = createServer((_, response) => response.end("ok"))

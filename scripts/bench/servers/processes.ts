@@ -1,4 +1,4 @@
-/** Serves with as many processes as `PROCESSES` says, on one port, as the gate does with `--processes`. */
+/** Serves with `PROCESSES` processes on one port, as the gate does with `--processes`. */
 import cluster from "node:cluster"
 
 export const inProcesses = (serve: () => void): void => {

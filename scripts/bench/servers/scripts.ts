@@ -1,6 +1,6 @@
 /**
- * What the hand-written servers share: the gate's own two rules as plain ioredis commands, with the arguments the gate
- * sends, and the same JSON. What they leave out is everything else.
+ * Shared by the reference servers: the gate's two rules as plain ioredis commands, with the gate's arguments and JSON, and nothing
+ * else of the gate.
  */
 import { randomBytes } from "node:crypto"
 import { Redis } from "ioredis"
@@ -25,7 +25,7 @@ const commandOf = (redis: Redis, { lua }: { readonly lua: string }, name: string
     Reflect.apply(command, redis, done === undefined ? args : [...args, done])
 }
 
-/** What came of the two rules. */
+/** The result of the two rules. */
 export type Decision =
   | { readonly status: 429; readonly resetMillis: number }
   | { readonly status: 200 | 202; readonly id: string; readonly position: number }
@@ -60,7 +60,7 @@ const enterArgs = (caller: string, id: string, now: number, data: string): Args 
   return [...campaign, now, context, JSON.stringify(call)]
 }
 
-/** When to come back while one's own tickets are open, as the gate says it. */
+/** The gate's Retry-After while the caller's own tickets are open. */
 const OPEN_RETRY_MILLIS = 30_000
 
 const answerOf = (reply: unknown): unknown => {
@@ -68,7 +68,7 @@ const answerOf = (reply: unknown): unknown => {
   const answers: unknown = JSON.parse(reply)
   return Array.isArray(answers) ? answers[0] : undefined
 }
-/** The refusal, where there is one. */
+/** The refusal, if any. */
 const refusalOf = (reply: unknown, now: number): Decision | undefined => {
   const { taken, usage } = rules.take.decode(answerOf(reply))
   if (taken || usage === undefined) return undefined
@@ -84,7 +84,7 @@ const open = (url: string) => {
   return { take: commandOf(redis, rules.take, "take", 1), enter: commandOf(redis, admit, "enter", campaign.length) }
 }
 
-/** Decides a request of one caller, limits, then slot or queue: with callbacks, which cost the least. */
+/** Decides a request: limits, then slot or queue. With callbacks, which are the cheapest. */
 export const makeDecide = (url: string) => {
   const { enter, take } = open(url)
   return (caller: string, data: string, done: (error: Error | undefined, decision?: Decision) => void): void => {
@@ -102,7 +102,7 @@ export const makeDecide = (url: string) => {
   }
 }
 
-/** The same as handlers are written: each command awaited. */
+/** The same in the usual style of handlers: each command awaited. */
 export const makeDecideAsync = (url: string) => {
   const { enter, take } = open(url)
   return async (caller: string, data: string): Promise<Decision> => {
@@ -113,7 +113,7 @@ export const makeDecideAsync = (url: string) => {
   }
 }
 
-/** The body of a decision, as the gate writes it. */
+/** The response body of a decision, as the gate writes it. */
 export const bodyOf = (decision: Decision): unknown => {
   switch (decision.status) {
     case 200:

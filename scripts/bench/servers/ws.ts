@@ -1,10 +1,10 @@
 /**
- * The yardstick for push: bare `ws` holding connections, and bare publish-and-send over Redis.
+ * The reference server for push: bare `ws` connections, and bare publish-and-send over Redis.
  *
  *     node scripts/bench/servers/ws.ts redis://…
  *
- * `POST /tick` sends every connection its position; `POST /publish` publishes to Redis, and what comes back is sent to the
- * connection that has waited longest, as one that is called.
+ * `POST /tick` sends every connection its position; `POST /publish` publishes to Redis, and the received message is sent to the
+ * connection that has waited the longest, like a start call.
  */
 import { createServer } from "node:http"
 import { Redis } from "ioredis"

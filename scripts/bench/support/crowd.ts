@@ -1,6 +1,6 @@
 /**
- * Thousands of waiting connections, as cheap as they can be: raw sockets that have made a WebSocket handshake, and look only
- * at the type of what they are told.
+ * Thousands of waiting connections at minimal cost: raw sockets that have made a WebSocket handshake and check only the type of
+ * received events.
  */
 import { fork } from "node:child_process"
 import { once } from "node:events"
@@ -8,9 +8,9 @@ import { createConnection, type Socket } from "node:net"
 import { fileURLToPath } from "node:url"
 
 export interface Crowd {
-  /** lets more come, to these paths, a hundred at a time */
+  /** opens more connections to these paths, a hundred at a time */
   readonly gather: (paths: ReadonlyArray<string>) => Promise<void>
-  /** does something and answers when the first and the last of so many heard a text with this in it (`steadyNow`) */
+  /** runs an action and returns when the first and the last of `count` connections received a text that contains this (`steadyNow`) */
   readonly heard: (
     count: number,
     part: string,
@@ -19,14 +19,14 @@ export interface Crowd {
   readonly close: () => void
 }
 
-/** Time (ms) that all processes of a machine share and nobody sets. */
+/** Monotonic time (ms), the same in all processes of a machine. */
 export const steadyNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
 const PING = 0x89
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 const KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
-/** A caller's address, another for each. */
+/** A different caller's address for each number. */
 export const callerOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
 
 const connect = async (url: URL, path: string, caller: string, onData: (chunk: Buffer) => void): Promise<Socket> => {
@@ -53,7 +53,7 @@ type Order =
   | { readonly listen: { readonly count: number; readonly part: string } }
 type Report = "ready" | { readonly first: number; readonly last: number }
 
-/** In the crowd's own process: does what it is told. */
+/** Runs in the child process and follows the parent's commands. */
 const obey = (url: URL, report: (report: Report) => void): ((order: Order) => Promise<void>) => {
   let size = 0
   let onText: (text: string) => void = () => {}
@@ -83,7 +83,7 @@ const obey = (url: URL, report: (report: Report) => void): ((order: Order) => Pr
 
 const here = fileURLToPath(import.meta.url)
 
-/** Nobody yet, at this server; in a process of its own, for a process may open only so many files. */
+/** An empty crowd for this server, in a separate process because of the limit of open files per process. */
 export const makeCrowd = (url: string): Crowd => {
   const child = fork(here, [url])
   const reports: Array<Report> = []
@@ -97,7 +97,7 @@ export const makeCrowd = (url: string): Crowd => {
     for (;;) {
       const report = reports.shift()
       if (report !== undefined) return report
-      if (child.exitCode !== null) throw new Error("the crowd is gone")
+      if (child.exitCode !== null) throw new Error("the crowd's process has exited")
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -114,7 +114,7 @@ export const makeCrowd = (url: string): Crowd => {
       const done = after()
       const report = await next()
       await done
-      if (report === "ready") throw new Error("the crowd answered something else")
+      if (report === "ready") throw new Error("unexpected answer of the crowd's process")
       return report
     },
     close: () => {

@@ -1,4 +1,4 @@
-/** Load by wrk, one thread and 64 connections, and what it cost the server's process. */
+/** Load by wrk, with one thread and 64 connections, and its CPU cost for the server's processes. */
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,8 +8,8 @@ import { text } from "node:stream/consumers"
 const body = JSON.stringify({ clientIdentifier: "shop-42", dynamicVariables: { name: "Ada", page: "/cart" } })
 
 /**
- * What a page's widget sends over one proxy; `caller` is Lua for the caller's address. The text is put together once: what wrk
- * spends on a request is not to be measured.
+ * The request of a page's widget through a proxy; `caller` is Lua for the caller's address. The text is built once, because wrk's own
+ * cost is not to be measured.
  */
 const requests = (caller: string): string => `
 local body, n, before, after = '${body}', tonumber(os.getenv("FIRST"))
@@ -34,7 +34,7 @@ function done(summary, latency)
     summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
 end`
 
-/** Who asks: another address every time, so that all are queued, or a handful of addresses long past their limits. */
+/** The callers: a different address every time, so that all are queued, or a few addresses beyond their limits. */
 export const modes = {
   queue: requests(
     'string.format("%d.%d.%d.%d", 11 + math.floor(n / 16777216), math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)',
@@ -45,9 +45,9 @@ export type Mode = keyof typeof modes
 
 export interface Measured {
   readonly perSecond: number
-  /** CPU of the server's processes for one request */
+  /** CPU of the server's processes per request */
   readonly micros: number
-  /** CPU of the store for one request */
+  /** CPU of the store per request */
   readonly storeMicros: number
   readonly p50Micros: number
   readonly p99Micros: number
@@ -63,11 +63,11 @@ const ticksOf = (pids: ReadonlyArray<number>): number =>
     .map((stat) => stat.slice(stat.lastIndexOf(")") + 2).split(" "))
     .reduce((sum, fields) => sum + Number(fields[11]) + Number(fields[12]), 0)
 
-/** More than one run can make; the next goes on with others, or the first ones would come to their limits. */
+/** More than one run can use; the next run continues with others, because the first ones would reach their limits. */
 const MOST_CALLERS = 1_000_000
 let first = 0
 
-/** Runs wrk for so many seconds against a server of these processes and its store. */
+/** Runs wrk for this many seconds against a server with these processes and this store. */
 export const load = async (
   url: string,
   pids: ReadonlyArray<number>,
@@ -91,7 +91,7 @@ export const load = async (
     const storeTicks = ticksOf([storePid]) - storeBefore
     const figure = (pattern: RegExp): number => Number(pattern.exec(said)?.[1] ?? Number.NaN)
     const answered = figure(/(\d+) requests in/)
-    if (figure(/errors=(\d+)/) > 0) throw new Error(`wrk met errors:\n${said}`)
+    if (figure(/errors=(\d+)/) > 0) throw new Error(`wrk reported errors:\n${said}`)
     return {
       perSecond: figure(/Requests\/sec:\s+([\d.]+)/),
       micros: (ticks * 10_000) / answered,

@@ -1,9 +1,9 @@
-/** What a process holds in memory, its garbage collected. */
+/** Memory of a process after a garbage collection. */
 import { readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Server } from "./servers.ts"
 
-/** For node, of a server whose memory is measured. */
+/** Node options for a server whose memory is measured. */
 export const collecting = ["--expose-gc", "--import", new URL("./collect.ts", import.meta.url).href]
 
 /** Resident bytes of all processes of the server. */

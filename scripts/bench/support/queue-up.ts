@@ -1,15 +1,15 @@
-/** Puts callers into a gate's queue behind one who talks, and lets calls begin and end. */
+/** Puts callers into a gate's queue behind a running call, and starts and ends calls. */
 import { callerOf } from "./crowd.ts"
 import { WEBHOOK_TOKEN } from "./servers.ts"
 
 const AT_ONCE = 50
 
 export interface Waiting {
-  /** in the order of their places */
+  /** in queue order */
   readonly tickets: ReadonlyArray<string>
-  /** the running call ends: the first in line is called */
+  /** ends the running call, so that the first in the queue is called */
   readonly end: () => Promise<void>
-  /** who was called starts */
+  /** starts the called caller's call */
   readonly startNext: () => Promise<void>
 }
 

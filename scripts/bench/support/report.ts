@@ -1,13 +1,13 @@
-/** What a benchmark found: figures of several servers, taken in alternation, and the ratios that count. */
+/** The results of a benchmark: figures of several servers, measured in alternation, and their ratios. */
 
-/** Figures of one thing, in the order of the rounds. */
+/** One measured quantity, in the order of the rounds. */
 export interface Figures {
   readonly name: string
   readonly unit: string
   readonly of: Readonly<Record<string, ReadonlyArray<number>>>
 }
 
-/** One server's figures beside another's. */
+/** One server's figures relative to another's. */
 export interface Ratio {
   readonly name: string
   readonly median: number
@@ -37,7 +37,7 @@ const judge = (value: number, goal: Goal): Pick<Ratio, "goal" | "reached"> => {
     : { goal: `≤ ${goal.atMost}`, reached: value <= goal.atMost }
 }
 
-/** A figure by itself, against a goal of its own unit. */
+/** A single figure, compared with a goal in its unit. */
 export const figure = (name: string, of: ReadonlyArray<number>, goal: Goal): Ratio => ({
   name,
   median: median(of),
@@ -47,8 +47,8 @@ export const figure = (name: string, of: ReadonlyArray<number>, goal: Goal): Rat
 })
 
 /**
- * The ratio of two servers: the median of the rounds' ratios, with the least and the most. Each round has its own, since the
- * machine's speed changes from one to the next; medians of each server would often be of different rounds.
+ * The ratio of two servers: the median of the rounds' ratios, with minimum and maximum. Ratios are per round, because the machine's
+ * speed changes between rounds; medians of each server would often come from different rounds.
  */
 export const ratio = ({ name, of }: Figures, a: string, b: string, goal: Goal): Ratio => {
   const [above = [], below = []] = [of[a], of[b]]

@@ -1,4 +1,4 @@
-/** The servers that are measured, each a process of its own that says where it listens. */
+/** Starts the measured servers, each as a separate process that prints its address. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -7,7 +7,7 @@ import { join, resolve } from "node:path"
 import { eventually } from "../../../test/support/process.ts"
 import { limits } from "./limits.ts"
 
-/** The processes that a process has started. */
+/** The child processes of a process. */
 const childrenOf = (pid: number): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
 
@@ -23,7 +23,7 @@ export interface Server {
 
 export type Environment = Readonly<Record<string, string>>
 
-/** Starts a server and waits until it says `listens at http://…`, so many times as there are processes. */
+/** Starts a server and waits until each of its processes has printed `listens at http://…`. */
 export const startServer = async (
   args: ReadonlyArray<string>,
   environment: Environment = {},
@@ -65,7 +65,7 @@ export const startServer = async (
   }
 }
 
-/** A list of ranges such as operators have, 20,000 of them, none of which holds a caller of the benchmark. */
+/** A realistic list of 20,000 address ranges, none of which contains a caller of the benchmark. */
 const writeList = (directory: string): string => {
   const file = join(directory, "vpn.txt")
   const lines = Array.from({ length: 20_000 }, (_, i) => `${100 + (i >> 14)}.${(i >> 6) & 255}.${(i << 2) & 255}.0/24`)
@@ -75,7 +75,7 @@ const writeList = (directory: string): string => {
 
 export const WEBHOOK_TOKEN = "bench-webhook-token-0123456789"
 
-/** Settings of the gate as production has them: every check, an origin, a proxy, limits, both webhook credentials. */
+/** Production-like settings of the gate: every check, an origin, a proxy, limits, both webhook credentials. */
 export const gateSettings = (redisUrl: string, platformUrl: string, list: string): Environment => ({
   StoreConnectionString: redisUrl,
   VoiceAiPlatform__ApiSecretToken: "bench-platform-key",
@@ -93,7 +93,7 @@ export const gateSettings = (redisUrl: string, platformUrl: string, list: string
   Security__RateLimitDaily: String(limits.daily),
   Security__RateLimitConcurrency: String(limits.open),
   Queue__MaxLength: "10000000",
-  // nobody here connects after the answer: those who do are not abandoned within the run
+  // callers do not connect after the answer: a long grace keeps them from being abandoned during the run
   Queue__DisconnectGraceSeconds: "3600",
   Server__Host: "127.0.0.1",
   Server__Port: "0",
@@ -124,7 +124,7 @@ export const startGate = async (
   }
 }
 
-/** A hand-written server of `servers/`; `PROCESSES` in its environment says how many processes it is. */
+/** A reference server of `servers/`; `PROCESSES` in its environment is its number of processes. */
 export const startYardstick = (
   name: "limit" | "fastify" | "ws" | "node",
   redisUrl: string,

@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
+import { makeConnectionCounter } from "../../connection-counter.ts"
 import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import * as messages from "../../messages.ts"
@@ -19,7 +20,6 @@ import {
 } from "../../PushChannel.ts"
 import { isTerminal, type PushEvent } from "../../Session.ts"
 import type { Store } from "../../Store.ts"
-import { makeTally } from "../../tally.ts"
 import type { AccessLogService } from "../access-log.ts"
 import { type Answer, failed, json, problem } from "../answer.ts"
 import { awaitStart } from "../await-start.ts"
@@ -118,7 +118,7 @@ export const makeHub = (
     const run = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
     const peers = new Set<Peer>()
     /** Counts all open connections of a caller; the push channel counts only registered ones. */
-    const connectionCounter = makeTally(CONNECTIONS_PER_CALLER)
+    const connectionCounter = makeConnectionCounter(CONNECTIONS_PER_CALLER)
     const server = new WebSocketServer(SERVER_OPTIONS)
 
     yield* Effect.sync(() => {
@@ -186,7 +186,7 @@ export const makeHub = (
       send: (event) => onEvent(peer, ticket, event),
       backlog: () => peer.ws.bufferedAmount,
       // the hub has its own ping
-      beat: () => true,
+      ping: () => true,
       close: (reason) => {
         // the widget closes the connection itself when its ticket is over
         if (reason === "over") return
@@ -310,11 +310,11 @@ export const makeHub = (
     ): Answer | undefined => {
       if (socket.destroyed) return undefined
       const caller = limitKey(address)
-      if (!connectionCounter.enter(caller)) {
+      if (!connectionCounter.acquire(caller)) {
         return failed(new TooManyConnections({ message: messages.tooManyConnections }), basePath)
       }
       // the socket's close also covers a handshake that ws refuses, for which the callback is never called
-      socket.once("close", () => connectionCounter.leave(caller))
+      socket.once("close", () => connectionCounter.release(caller))
       server.handleUpgrade(request, socket, head, (ws) => {
         const peer: Peer = {
           ws,

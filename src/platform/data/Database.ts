@@ -1,27 +1,27 @@
 /**
- * Where the platform keeps everything: SQLite in a file (or in memory), or PostgreSQL, by the connection string. The tables are
- * up to date before anything uses them. What a query needs beyond `effect/sql` is here too.
+ * The platform's database: SQLite in a file (or in memory), or PostgreSQL, according to the connection string. Tables are migrated
+ * before anything uses them. Helpers for queries beyond `effect/sql` are here too.
  */
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { type Migrator, type SqlClient, SqlError } from "effect/sql"
 import { migrate } from "./migrations.ts"
 
-/** The connection string is none: what would be one. */
+/** The connection string is invalid; the message says what is expected. */
 export class DatabaseInvalid extends Schema.TaggedError<DatabaseInvalid>()("DatabaseInvalid", {
   message: Schema.String,
 }) {}
 
-/** The database did not do what it was asked; nothing is half done. The reason is in the log, where it belongs. */
+/** The database failed a query, and nothing was changed. The reason is in the log. */
 export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
   /**
-   * `value`: it does not take a value of this request (a data exception or a violated constraint), and will not take it later
-   * either: whoever asked is answered 400. Else it cannot be used at the moment, whoever asks: 503.
+   * `value`: the database does not accept a value of this request (a data exception or a violated constraint), now or later: 400.
+   * `unavailable`: it cannot be used at the moment: 503.
    */
   why: Schema.Literals(["value", "unavailable"]),
 }) {
   override get message(): string {
     return this.why === "value"
-      ? "the database does not take a value of this request"
+      ? "the database does not accept a value of this request"
       : "the database cannot be used at the moment"
   }
 }
@@ -29,7 +29,7 @@ export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>
 const SQLITE = /^sqlite:(?=.)/
 const POSTGRES = /^postgres(ql)?:\/\//
 
-/** Fails for a connection string of no engine; nothing is connected to. */
+/** Fails for a connection string of an unknown engine; does not connect. */
 export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, DatabaseInvalid> => {
   const text = Redacted.value(url)
   if (SQLITE.test(text) || (POSTGRES.test(text) && URL.canParse(text))) return Effect.void
@@ -37,7 +37,7 @@ export const checkUrl = (url: Redacted.Redacted<string>): Effect.Effect<void, Da
   return Effect.fail(new DatabaseInvalid({ message: `the database: Expected ${expected}.` }))
 }
 
-/** Only the engine in use is loaded. */
+/** Loads only the engine in use. */
 const client = (url: Redacted.Redacted<string>) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -55,7 +55,7 @@ export const layer = (
 ): Layer.Layer<SqlClient.SqlClient, DatabaseInvalid | Migrator.MigrationError | SqlError.SqlError> =>
   Layer.effectDiscard(migrate).pipe(Layer.provideMerge(client(url)))
 
-/** Turns a failure of SQL into the one that callers know, and logs it. For the end of every method that queries. */
+/** Logs a failure of SQL and turns it into `DatabaseUnavailable`. Every method that queries ends with it. */
 export const orUnavailable = <A, E, R>(
   self: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | DatabaseUnavailable, R> =>
@@ -77,7 +77,7 @@ const SQLSTATE_VALUE = /^2[23][0-9A-Z]{3}$/
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH: the low byte of a result code. */
 const SQLITE_VALUE: ReadonlySet<number> = new Set([18, 19, 20])
 
-/** Whether the failure comes from a value of the statement, and not from the state of the database. */
+/** Whether the failure is caused by a value of the statement, not by the state of the database. */
 const refusesValue = ({ reason: { cause } }: SqlError.SqlError): boolean => {
   if (typeof cause !== "object" || cause === null) return false
   if ("errcode" in cause && typeof cause.errcode === "number") return SQLITE_VALUE.has(cause.errcode & 0xff)
@@ -86,7 +86,7 @@ const refusesValue = ({ reason: { cause } }: SqlError.SqlError): boolean => {
 
 const isOther = <E>(error: E): error is Exclude<E, SqlError.SqlError> => !SqlError.isSqlError(error)
 
-/** What happened, without the statement's values. */
+/** Describes a failure without the statement's values. */
 const describe = ({ message, reason }: SqlError.SqlError): string => {
   const cause = reason.cause instanceof Error ? `: ${reason.cause.message}` : ""
   return `The database failed (${reason._tag}): ${message}${cause}`

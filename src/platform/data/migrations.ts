@@ -1,15 +1,15 @@
 /**
- * The tables, as numbered steps that are never edited once released: a change is a further step. One text for both engines,
- * so only what SQLite and PostgreSQL mean alike: times are milliseconds since 1970 in BIGINT, truths 0 or 1, JSON text.
+ * The tables, as numbered steps that are never edited once released: a change is a new step. The same SQL runs on SQLite and
+ * PostgreSQL, so it uses only what both support: times are milliseconds since 1970 in BIGINT, booleans 0 or 1, JSON text.
  *
- * No column holds a key, password or token that opens anything here: those are digests. What has to be read again (the
- * headers and signing secrets of webhooks) is sealed by `Vault.ts`.
+ * No column contains a usable key, password or token: those are digests. What must be read again (the headers and signing secrets
+ * of webhooks) is encrypted by `Vault.ts`.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 
 const first = [
-  // what belongs to the installation, such as the check of the vault's key
+  // values of the installation, such as the check of the vault's key
   `CREATE TABLE installation (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
 
   `CREATE TABLE users (
@@ -65,7 +65,7 @@ const first = [
     revoked_at BIGINT
   )`,
   `CREATE INDEX api_keys_of_user ON api_keys (user_id, created_at, id)`,
-  // a deleted business takes itself out of the keys that list it
+  // deleting a business removes it from the keys that list it
   `CREATE TABLE api_key_businesses (
     key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
     business_id TEXT NOT NULL REFERENCES businesses (id) ON DELETE CASCADE,
@@ -73,7 +73,7 @@ const first = [
   )`,
   `CREATE INDEX keys_of_business ON api_key_businesses (business_id)`,
 
-  // open_until: until when the token may be used; once joined, until when the process that talks has to be heard of again
+  // open_until: until when the token may be used; once joined, until when the session must be renewed
   `CREATE TABLE web_sessions (
     id TEXT PRIMARY KEY,
     conversation_id TEXT NOT NULL UNIQUE,
@@ -94,7 +94,7 @@ const first = [
   `CREATE INDEX web_sessions_running ON web_sessions (user_id) WHERE ended_at IS NULL`,
   `CREATE INDEX web_sessions_due ON web_sessions (open_until) WHERE ended_at IS NULL`,
 
-  // a simulated call: when each of its states begins is known from its start
+  // a simulated call: the times of all its states are fixed at its start
   `CREATE TABLE calls (
     id TEXT PRIMARY KEY,
     conversation_id TEXT NOT NULL UNIQUE,
@@ -131,7 +131,7 @@ const first = [
     PRIMARY KEY (conversation_id, position)
   )`,
 
-  // the outbox; it outlives the business, so that nobody waits for the end of a session for nothing
+  // the outbox; its messages survive the deletion of the business, so that receivers still learn of the end of a session
   `CREATE TABLE webhook_deliveries (
     id TEXT PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id),
@@ -160,22 +160,22 @@ const first = [
   `CREATE INDEX audit_entries_of_user ON audit_entries (user_id, at, id)`,
 ]
 
-/** What a key is for. Keys that are there keep what they could do, which was everything. */
+/** Permissions of keys. Existing keys keep all permissions. */
 const keyPermissions = [
   `ALTER TABLE api_keys ADD COLUMN may_start INTEGER NOT NULL DEFAULT 1`,
   `ALTER TABLE api_keys ADD COLUMN may_read INTEGER NOT NULL DEFAULT 1`,
   `ALTER TABLE api_keys ADD COLUMN may_manage INTEGER NOT NULL DEFAULT 1`,
 ]
 
-/** The longest call of a campaign, and by when a session ends for it; null in sessions that were there before. */
+/** The longest call of a campaign, and when a session ends because of it; null in existing sessions. */
 const longestCall = [
   `ALTER TABLE web_campaigns ADD COLUMN max_call_minutes INTEGER NOT NULL DEFAULT 120`,
   `ALTER TABLE web_sessions ADD COLUMN ends_by BIGINT`,
 ]
 
 /**
- * Sign-ins that their user can look at and end. A session counts while its epoch is the user's: adding one to the user's ends
- * all of them. Those that are there are ended, since nobody knows where they came from.
+ * Sign-ins that their user can list and end. A session is valid while its epoch equals the user's: incrementing the user's ends
+ * all of them. Existing ones are ended, since their origin is unknown.
  */
 const signIns = [
   `ALTER TABLE users ADD COLUMN sign_in_epoch INTEGER NOT NULL DEFAULT 0`,
@@ -195,7 +195,7 @@ const step = (statements: ReadonlyArray<string>) =>
 
 const run = Migrator.make({})
 
-/** Brings the tables up to date; on PostgreSQL several processes may do so at once. */
+/** Runs the migrations; on PostgreSQL several processes may do so concurrently. */
 export const migrate = run({
   loader: Migrator.fromRecord({
     "1_first": step(first),

@@ -1,18 +1,18 @@
 /**
- * PostgreSQL 15 or newer through `@effect/sql-pg`. Integers of 64 bits are read as numbers: times in milliseconds and counts
- * are all that is kept in them, far below the 2^53 where a number stops being exact; one beyond fails instead of being rounded.
+ * PostgreSQL 15 or newer through `@effect/sql-pg`. 64-bit integers are read as numbers: they contain only times in milliseconds and
+ * counts, far below 2^53, where numbers stop being exact; a larger one fails instead of being rounded.
  */
 import { PgClient, PgTypes } from "@effect/sql-pg"
 import { type Layer, type Redacted, Result } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** The most connections of one process. */
+/** Limit of connections per process. */
 const MAX_CONNECTIONS = 10
 const OID_INT8 = 20
 
 const asNumber: PgTypes.Codec<number | bigint> = {
   encode: (value) => {
-    // The client makes a bigint of a number beyond 32 bits before it comes here.
+    // The client converts a number beyond 32 bits to a bigint before this.
     if (typeof value === "number" && !Number.isSafeInteger(value)) {
       return Result.fail(new PgTypes.CodecError({ message: "not a safe integer" }))
     }

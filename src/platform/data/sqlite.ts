@@ -1,7 +1,7 @@
 /**
- * SQLite through the runtime's own `node:sqlite`, as a client of `effect/sql`: one connection, statements one after the
- * other, transactions that hold the write lock from their first moment, so what they read stays true until they commit.
- * Loaded only when a platform on SQLite runs; a published client that fits this release of effect can replace this file.
+ * SQLite through Node's own `node:sqlite`, as a client of `effect/sql`: one connection, sequential statements, and transactions that
+ * take the write lock at their start, so that what they read stays valid until they commit. Loaded only for a platform on SQLite. A
+ * published client for this release of effect could replace this file.
  */
 import { chmodSync, existsSync } from "node:fs"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
@@ -9,12 +9,12 @@ import { Effect, Layer, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 
-/** How long a write waits for that of another process, in milliseconds; meanwhile this process stands still. */
+/** How long a write waits for one of another process, in milliseconds; it blocks this process. */
 const BUSY_MILLIS = 5_000
-/** Prepared statements that are kept. */
-const KEPT_STATEMENTS = 256
+/** Limit of cached prepared statements. */
+const MAX_STATEMENTS = 256
 
-const failed = (operation: string) => (cause: unknown) =>
+const sqlErrorOf = (operation: string) => (cause: unknown) =>
   new SqlError.SqlError({
     reason: SqlError.classifySqliteError(cause, { message: `SQLite could not ${operation}`, operation }),
   })
@@ -22,7 +22,7 @@ const failed = (operation: string) => (cause: unknown) =>
 const open = (file: string): DatabaseSync => {
   const isNew = file !== ":memory:" && !existsSync(file)
   const database = new DatabaseSync(file, { timeout: BUSY_MILLIS, enableForeignKeyConstraints: true })
-  // Digests and transcripts are nobody else's business; the write-ahead log takes over the file's mode.
+  // Only the owner may read digests and transcripts; the write-ahead log inherits the file's mode.
   if (isNew) chmodSync(file, 0o600)
   database.exec("PRAGMA journal_mode = WAL")
   return database
@@ -37,18 +37,18 @@ const connect = (database: DatabaseSync): SqlConnection.Connection => {
     const known = statements.get(sql)
     if (known !== undefined) return known
     const [oldest] = statements.keys()
-    if (statements.size >= KEPT_STATEMENTS && oldest !== undefined) statements.delete(oldest)
+    if (statements.size >= MAX_STATEMENTS && oldest !== undefined) statements.delete(oldest)
     const statement = database.prepare(sql)
     statements.set(sql, statement)
     return statement
   }
   const bind = (params: ReadonlyArray<unknown>): Array<SQLInputValue> =>
     params.map((value) => {
-      if (!isInput(value)) throw new TypeError(`SQLite takes no ${typeof value}`)
+      if (!isInput(value)) throw new TypeError(`SQLite does not support a ${typeof value}`)
       return value
     })
   const all = (sql: string, params: ReadonlyArray<unknown>) =>
-    Effect.try({ try: () => prepare(sql).all(...bind(params)), catch: failed("run a statement") })
+    Effect.try({ try: () => prepare(sql).all(...bind(params)), catch: sqlErrorOf("run a statement") })
   const values = (sql: string, params: ReadonlyArray<unknown>) =>
     Effect.map(all(sql, params), (rows) => rows.map((row) => Object.values(row)))
   const rows: SqlConnection.Connection["execute"] = (sql, params, transform) =>
@@ -64,13 +64,13 @@ const connect = (database: DatabaseSync): SqlConnection.Connection => {
   }
 }
 
-/** The client of one file, or of `:memory:`, which is empty again when the layer's scope closes. */
+/** The client of one file, or of `:memory:`, whose data is lost when the layer's scope closes. */
 export const layer = (file: string): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(
     SqlClient.SqlClient,
     Effect.gen(function* () {
       const database = yield* Effect.acquireRelease(
-        Effect.try({ try: () => open(file), catch: failed(`open ${file}`) }),
+        Effect.try({ try: () => open(file), catch: sqlErrorOf(`open ${file}`) }),
         (opened) => Effect.sync(() => opened.close()),
       )
       const { acquirer, borrower, isTransaction, onCommitFailure, transactionAcquirer } = SqlClient.makeSqliteAcquirers(

@@ -1,7 +1,7 @@
 /**
- * The platform's API as a document: endpoints, bodies and what each needs, without handlers. Every answer is an envelope. Paths
- * are the reference's where it has them (reference/platform-api.md); web campaigns, regions, `GET call/{id}` and the histories
- * of calls and webhooks, which it does not show, are named alike.
+ * The definition of the platform's API: endpoints, bodies and required permissions, without handlers. Every answer is an envelope.
+ * Paths follow the reference (reference/platform-api.md); web campaigns, regions, `GET call/{id}` and the histories of calls and
+ * webhooks, which it does not have, are named in the same style.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { Authorization, FormErrors } from "./Authorization.ts"
@@ -21,6 +21,6 @@ export const Api = HttpApi.make("platform")
       title: "voicegate platform",
       version: "1",
       description:
-        "Every request carries `Authorization: Token <key>`. A key may make 60 requests a minute, and 600 starts of sessions and calls, which are counted apart; `X-RateLimit-Remaining` says how many are left. A key has permissions: `start` (start sessions and calls, and read what whoever starts them needs), `read` (read everything in its scope), `manage` (change and delete). None includes another. Every endpoint names those of which a key needs one; without it the answer is 403 `PERMISSION_MISSING`.",
+        "Every request carries `Authorization: Token <key>`. A key may make 60 requests and 600 starts of sessions and calls per minute, counted separately; `X-RateLimit-Remaining` is the number left. A key has permissions: `start` (start sessions and calls, and read what that needs), `read` (read everything in its scope), `manage` (change and delete). No permission includes another. Every endpoint lists permissions of which a key needs one; without it the answer is 403 `PERMISSION_MISSING`.",
     }),
   )

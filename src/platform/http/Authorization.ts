@@ -1,32 +1,32 @@
 /**
- * What endpoints declare that a caller needs. Every endpoint stands behind `Authorization`, which refuses every key where an
- * endpoint does not say which permissions open it (`openTo`). The others give a handler what it cannot have otherwise: the
- * business, the user. So an endpoint that forgets to declare that need does not compile.
+ * The requirements that endpoints declare. Every endpoint uses `Authorization`, which refuses every key when the endpoint does not
+ * declare its permissions (`openTo`). The other middleware provide what a handler cannot get otherwise: the business, the user. So
+ * an endpoint without the declaration does not compile.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import type { Counted } from "../Access.ts"
+import type { BudgetName } from "../Access.ts"
 import type { Business, Permission, Principal, User } from "../model.ts"
 import { Failures } from "./envelope.ts"
 
-/** The caller whose key was proved. */
+/** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Principal>()("voicegate/platform/Caller") {}
 
-/** The business of the path, which the key may touch. */
+/** The business of the path, which the key may access. */
 export class CurrentBusiness extends Context.Service<CurrentBusiness, Business>()(
   "voicegate/platform/CurrentBusiness",
 ) {}
 
-/** The user of a key that may act for the user. */
+/** The user of the key. */
 export class CurrentUser extends Context.Service<CurrentUser, User>()("voicegate/platform/CurrentUser") {}
 
-/** Which budget an endpoint's requests are counted in. */
-export class CountedAs extends Context.Service<CountedAs, Counted>()("voicegate/platform/CountedAs") {}
+/** The budget in which an endpoint's requests count. */
+export class CountedIn extends Context.Service<CountedIn, BudgetName>()("voicegate/platform/CountedAs") {}
 
-/** Any one of these permissions opens the endpoint. */
+/** The endpoint requires one of these permissions. */
 export class OpenTo extends Context.Service<OpenTo, ReadonlyArray<Permission>>()("voicegate/platform/OpenTo") {}
 
-/** Opens an endpoint to keys with one of these permissions, and says so in its description; `says` is the rest of it. */
+/** Opens an endpoint to keys with one of these permissions, and adds that to its description; `says` is the rest of it. */
 export const openTo = (
   permissions: readonly [Permission, ...ReadonlyArray<Permission>],
   says = "",
@@ -38,7 +38,7 @@ export const openTo = (
   }).pipe(Context.add(OpenTo, permissions))
 }
 
-/** The header is exactly `Authorization: Token <key>`, the key is good, has requests left, and a permission of the endpoint. */
+/** Requires the exact header `Authorization: Token <key>`, a valid key within its budget, and a permission of the endpoint. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller }>()(
   "voicegate/platform/Authorization",
   {
@@ -51,25 +51,25 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   },
 ) {}
 
-/** The business `businessId` of the path is within the key's scope, and its user's. */
+/** Requires that the path's business belongs to the key's user and is within the key's scope. */
 export class NeedsBusiness extends HttpApiMiddleware.Service<
   NeedsBusiness,
   { provides: CurrentBusiness; requires: Caller }
 >()("voicegate/platform/NeedsBusiness", { error: Failures }) {}
 
-/** The key allows user management requests. */
+/** Requires a key with user management. */
 export class NeedsUserManagement extends HttpApiMiddleware.Service<
   NeedsUserManagement,
   { provides: CurrentUser; requires: Caller }
 >()("voicegate/platform/NeedsUserManagement", { error: Failures }) {}
 
-/** The key is not restricted to some businesses. */
+/** Requires a key that is not restricted to some businesses. */
 export class NeedsUnrestricted extends HttpApiMiddleware.Service<
   NeedsUnrestricted,
   { provides: CurrentUser; requires: Caller }
 >()("voicegate/platform/NeedsUnrestricted", { error: Failures }) {}
 
-/** Answers a body, parameter or query of the wrong form with the envelope and 400. */
+/** Answers an invalid body, parameter or query with an envelope and 400. */
 export class FormErrors extends HttpApiMiddleware.Service<FormErrors>()("voicegate/platform/FormErrors", {
   error: Failures,
 }) {}

@@ -1,9 +1,9 @@
 /**
- * The API that the dashboard's page reads and writes through, without handlers: the page's client and the platform's
- * handlers are both derived from it, so it imports nothing that a browser lacks.
+ * The definition of the API between the dashboard's page and the platform, without handlers. The page's client and the handlers are
+ * derived from it, so it imports only what runs in a browser.
  *
- * Same origin only. The session is a cookie that scripts cannot read and that other sites' requests do not carry; a
- * request that changes something must also say that it comes from this origin (`SameOrigin`).
+ * Same origin only. The session is a cookie that scripts cannot read and that other sites' requests do not contain; a request that
+ * changes something must also prove that it comes from this origin (`SameOrigin`).
  */
 import { Context, Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema } from "effect/http-api"
@@ -45,26 +45,26 @@ import {
 import { Text } from "./text.ts"
 import { refuseUnknown } from "./unknown-fields.ts"
 
-/** Below which path the API lies. */
+/** The base path of the API. */
 export const DASHBOARD_API_PATH = "/dashboard/api"
 
-/** Who is signed in, and by which sign-in. */
+/** The signed-in user, and the id of the sign-in. */
 export class SignedIn extends Context.Service<SignedIn, Account & { readonly signInId: string }>()(
   "voicegate/platform/dashboard/SignedIn",
 ) {}
 
-/** Proves the session's cookie. */
+/** Authenticates by the session's cookie. */
 export class Session extends HttpApiMiddleware.Service<Session, { provides: SignedIn }>()(
   "voicegate/platform/dashboard/Session",
   { error: [SignedOut, Invalid, Unavailable] },
 ) {}
 
-/** Refuses what another site's page sends (OWASP, Cross-Site Request Forgery Prevention: Fetch Metadata, Origin). */
+/** Refuses requests of other sites' pages (OWASP, Cross-Site Request Forgery Prevention: Fetch Metadata, Origin). */
 export class SameOrigin extends HttpApiMiddleware.Service<SameOrigin>()("voicegate/platform/dashboard/SameOrigin", {
   error: Forbidden,
 }) {}
 
-/** Answers a request of the wrong form. */
+/** Answers an invalid request. */
 export class Forms extends HttpApiMiddleware.Service<Forms>()("voicegate/platform/dashboard/Forms", {
   error: Invalid,
 }) {}
@@ -78,13 +78,13 @@ const SessionGroup = HttpApiGroup.make("session").add(
     error: [SignInFailed, TooManyAttempts, Unavailable],
   }),
   HttpApiEndpoint.get("whoAmI", "/session", { success: Account }).middleware(Session),
-  /** Ends the session here and on the platform; does nothing without one. */
+  /** Ends the session in the browser and on the platform; does nothing without one. */
   HttpApiEndpoint.delete("signOut", "/session", { success: HttpApiSchema.NoContent, error: Unavailable }),
 )
 
 const AccountGroup = HttpApiGroup.make("account")
   .add(
-    /** Ends all other sign-ins. Guesses at the current password are slowed as those of a sign-in. */
+    /** Ends all other sign-ins. Guesses at the current password are throttled like sign-ins. */
     HttpApiEndpoint.put("changePassword", "/account/password", {
       payload: PasswordChange,
       success: HttpApiSchema.NoContent,
@@ -167,7 +167,7 @@ const Conversations = HttpApiGroup.make("conversations")
       success: Transcript,
       error: NotFound,
     }),
-    /** Asked for again and again while the page shows it. */
+    /** The page polls it. */
     HttpApiEndpoint.get("live", "/live", { success: Live }),
   )
   .middleware(Session)
@@ -179,7 +179,7 @@ const Deliveries = HttpApiGroup.make("deliveries")
       success: page(Delivery),
       error: [Invalid, NotFound],
     }),
-    /** Tries now, with the same id; what was given up gets one more try. Refused for what was delivered. */
+    /** Attempts delivery now, with the same id; a message that was given up gets one more attempt. Refused for a delivered one. */
     HttpApiEndpoint.post("sendAgain", "/deliveries/:id/send-again", {
       params: { id },
       success: Delivery,

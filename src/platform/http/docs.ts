@@ -1,9 +1,9 @@
-/** The page that describes the API, and the description itself: prepared when somebody asks first, and sent as they are then. */
+/** The API's documentation page and its OpenAPI document, both prepared on first use. */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
 import { renderApiPage } from "../../serving/api-page.ts"
-import { answerWith, type Document, makeDocument, preparedOnce } from "../../serving/documents.ts"
+import { answerWith, type Document, lazyDocument, makeDocument } from "../../serving/documents.ts"
 import { Api } from "./Api.ts"
 
 const described = (): Promise<Document> =>
@@ -13,7 +13,7 @@ const described = (): Promise<Document> =>
   })
 
 const serve = (path: "/docs" | "/openapi.json", prepare: () => Promise<Document>) => {
-  const prepared = preparedOnce(prepare)
+  const prepared = lazyDocument(prepare)
   return HttpRouter.add(
     "GET",
     path,

@@ -1,6 +1,6 @@
 /**
- * What every answer of the platform's API is wrapped in: `{success, code, message, data}`. Failures carry the HTTP status
- * that says the same.
+ * The envelope of every answer of the platform's API: `{success, code, message, data}`. Failures also have the matching HTTP
+ * status.
  */
 import { Effect, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -12,12 +12,12 @@ import type { ConcurrencyLimitReached, Refused } from "../model.ts"
 export const success = <S extends Schema.Constraint>(data: S) =>
   Schema.Struct({ success: Schema.Literal(true), code: Schema.Null, message: Schema.Null, data })
 
-/** Wraps what a handler answers. */
+/** Wraps a handler's result in an envelope. */
 export const wrap = <A>(data: A) => ({ success: true, code: null, message: null, data }) as const
 
 const fields = {
   success: Schema.Literal(false),
-  /** nests with colons; the last segment is the reason */
+  /** nested with colons; the last segment is the reason */
   code: Schema.String,
   message: Schema.String,
   data: Schema.Null,
@@ -31,7 +31,7 @@ export class Conflict extends Schema.Error<Conflict>("platform/Conflict")(fields
 export class TooMany extends Schema.Error<TooMany>("platform/TooMany")(fields, { httpApiStatus: 429 }) {}
 export class Unavailable extends Schema.Error<Unavailable>("platform/Unavailable")(fields, { httpApiStatus: 503 }) {}
 
-/** Every way in which an endpoint can fail. */
+/** All failures of an endpoint. */
 export const Failures = [BadRequest, Unauthorized, Forbidden, NotFound, Conflict, TooMany, Unavailable] as const
 export type Failure = BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooMany | Unavailable
 
@@ -46,7 +46,7 @@ const refusal = {
   conflict: Conflict,
 }
 
-/** A failure of the services as that of an endpoint; `operation`, when given, is the outer segment of its code. */
+/** Converts a failure of the services to one of an endpoint; `operation` becomes the outer segment of its code. */
 export const toFailure =
   (operation?: string) =>
   (error: Refused | TooManyRequests | ConcurrencyLimitReached | DatabaseUnavailable): Failure => {
@@ -58,7 +58,9 @@ export const toFailure =
       case "TooManyRequests":
         return new TooMany(within(error.code, error.message))
       case "ConcurrencyLimitReached":
-        return new TooMany(within("CONCURRENCY_LIMIT_REACHED", `all ${error.limit} calls of this account are taken`))
+        return new TooMany(
+          within("CONCURRENCY_LIMIT_REACHED", `all ${error.limit} concurrent calls of this account are in use`),
+        )
       case "DatabaseUnavailable":
         return error.why === "value"
           ? new BadRequest(within("VALUE_NOT_ACCEPTED", error.message))
@@ -66,7 +68,7 @@ export const toFailure =
     }
   }
 
-/** What a handler answers, wrapped; an endpoint's identifier is the outer segment of its codes. */
+/** Wraps a handler's result and failures; the endpoint's identifier becomes the outer segment of the codes. */
 export const respond = <A, E extends Parameters<ReturnType<typeof toFailure>>[0], R>(
   endpoint: HttpApiEndpoint.Top,
   effect: Effect.Effect<A, E, R>,

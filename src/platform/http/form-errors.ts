@@ -1,13 +1,13 @@
-/** Says which fields of a request are wrong and what was expected, without repeating what was sent. */
+/** Describes which fields of a request are invalid and what was expected, without repeating the values. */
 import { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiError } from "effect/http-api"
 import { closestMatch } from "leven"
 
-/** The most fields named at once: a hostile body must not make a long answer. */
+/** Limit of fields in a message, so that a hostile body does not cause a long answer. */
 const MAX_FIELDS = 10
-/** The longest name of a field that is repeated; nothing near is looked for beyond. */
+/** A field name is cut to this length in a message, and longer names get no suggestion. */
 const MAX_NAME = 64
-/** Letters that a name may be off. */
+/** How many letters a misspelt name may differ by. */
 const MAX_DISTANCE = 2
 
 const nameOf = (part: unknown): string => {
@@ -16,8 +16,8 @@ const nameOf = (part: unknown): string => {
   return name.length > MAX_NAME ? `${clean}…` : clean
 }
 
-/** The field that was probably meant, or all that there are. */
-const advice = (name: string, { ast }: SchemaIssue.UnexpectedKey): string => {
+/** Suggests the field that was probably meant, or lists all fields. */
+const suggestion = (name: string, { ast }: SchemaIssue.UnexpectedKey): string => {
   const fields = SchemaAST.isObjects(ast) ? ast.propertySignatures.map((field) => String(field.name)) : []
   const lower = fields.map((field) => field.toLowerCase())
   const near =
@@ -38,8 +38,8 @@ export const fieldsOf = (error: HttpApiError.HttpApiSchemaError): string => {
     .map(({ message, path = [] }) => {
       const field = path.map(nameOf).join(".") || error.kind.toLowerCase()
       const unknown = unexpected[Number(message)]
-      if (unknown !== undefined) return `${field}: there is no such field${advice(nameOf(path.at(-1)), unknown)}`
-      return `${field}: ${message === "Expected never" ? "there is no such field" : message}`
+      if (unknown !== undefined) return `${field}: unknown field${suggestion(nameOf(path.at(-1)), unknown)}`
+      return `${field}: ${message === "Expected never" ? "unknown field" : message}`
     })
     .join("; ")
 }

@@ -1,12 +1,12 @@
-/** Handlers of the middleware: they ask `Access`, which decides, and turn whatever is no envelope yet into one. */
+/** Implements the middleware with `Access`, and turns all other answers into envelopes. */
 import { Cause, Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Access, type Counted } from "../Access.ts"
+import { Access, type BudgetName } from "../Access.ts"
 import {
   Authorization,
   Caller,
-  CountedAs,
+  CountedIn,
   CurrentBusiness,
   CurrentUser,
   FormErrors,
@@ -22,7 +22,7 @@ import { fieldsOf } from "./form-errors.ts"
 const BusinessPath = Schema.Struct(businessPath)
 const BUSINESS_ID_EXPECTED = "businessId: Expected 1 to 256 characters without control characters"
 
-/** Exactly the word Token, one space, and the key. */
+/** The word Token, one space, and the key. */
 const HEADER = /^Token (\S+)$/
 
 const notAToken = (header: string | undefined) => {
@@ -30,7 +30,7 @@ const notAToken = (header: string | undefined) => {
   return new Unauthorized(failure("INVALID_FORMAT", `the header must be exactly: Authorization: Token <key>${hint}`))
 }
 
-/** Adds headers to whatever is answered. */
+/** Adds headers to the answer. */
 const withHeaders = (headers: Readonly<Record<string, string>>) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers)),
@@ -41,30 +41,30 @@ const authorization = Layer.effect(
   Effect.gen(function* () {
     const access = yield* Access
 
-    const prove = Effect.fnUntraced(function* (secret: string, counted: Counted) {
+    const authenticate = Effect.fnUntraced(function* (secret: string, budget: BudgetName) {
       const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
       const caller = yield* access.authenticate(
         secret,
         Option.getOrElse(remoteAddress, () => ""),
       )
-      const left = yield* access.count(caller, counted)
-      if (left.resetSeconds > 0) {
+      const state = yield* access.count(caller, budget)
+      if (state.resetSeconds > 0) {
         yield* withHeaders({
-          "x-ratelimit-remaining": String(left.remaining),
-          "x-ratelimit-reset": String(left.resetSeconds),
+          "x-ratelimit-remaining": String(state.remaining),
+          "x-ratelimit-reset": String(state.resetSeconds),
         })
       }
       return caller
     })
 
     return Authorization.of({
-      // The decoded credential is not used: its parser takes more than the one form that is allowed.
+      // The decoded credential is not used, because its parser accepts other forms too.
       token: Effect.fnUntraced(function* (handler, { endpoint }) {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
         const secret = HEADER.exec(headers.authorization ?? "")?.[1]
         if (secret === undefined) return yield* notAToken(headers.authorization)
-        const counted = Option.getOrElse(Context.getOption(endpoint.annotations, CountedAs), (): Counted => "request")
-        const caller = yield* prove(secret, counted).pipe(
+        const budget = Option.getOrElse(Context.getOption(endpoint.annotations, CountedIn), (): BudgetName => "request")
+        const caller = yield* authenticate(secret, budget).pipe(
           Effect.tapError((error) =>
             error._tag === "TooManyRequests"
               ? withHeaders({ "retry-after": String(error.retryAfterSeconds), "x-ratelimit-remaining": "0" })
@@ -72,7 +72,7 @@ const authorization = Layer.effect(
           ),
           Effect.mapError(toFailure()),
         )
-        // An endpoint that forgot to say what opens it is open to nobody.
+        // An endpoint that does not declare its permissions refuses every key.
         const anyOf = Option.getOrElse(Context.getOption(endpoint.annotations, OpenTo), () => [])
         yield* Effect.mapError(access.permitted(caller, anyOf), toFailure(endpoint.identifier))
         return yield* Effect.provideService(handler, Caller, caller)
@@ -87,7 +87,7 @@ const needsBusiness = Layer.effect(
     NeedsBusiness.of(
       Effect.fnUntraced(function* (handler, { endpoint }) {
         const caller = yield* Caller
-        // The business is looked for before the path is decoded for the handler.
+        // This runs before the path is decoded for the handler.
         const { businessId } = yield* Effect.mapError(
           HttpRouter.schemaPathParams(BusinessPath),
           () => new BadRequest(failure("INVALID_FORMAT", BUSINESS_ID_EXPECTED)),
@@ -124,13 +124,13 @@ const needsUnrestricted = Layer.effect(
 )
 
 const formErrors = HttpApiMiddleware.layerSchemaErrorTransform(FormErrors, (error) =>
-  // An answer that does not fit its own schema is our defect, not the caller's.
+  // An answer that does not match its schema is a defect of the platform, not an error of the caller.
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.die(error)
     : Effect.fail(new BadRequest(failure("INVALID_FORMAT", fieldsOf(error)))),
 )
 
-/** All that the API's endpoints declare. */
+/** All middleware of the API's endpoints. */
 export const middleware = Layer.mergeAll(
   authorization,
   needsBusiness,
@@ -139,7 +139,7 @@ export const middleware = Layer.mergeAll(
   formErrors,
 )
 
-/** Paths below the API that it does not have. */
+/** Answers unknown paths below the API. */
 export const unknownRoutes = HttpRouter.add(
   "*",
   "/api/v1/*",
@@ -149,11 +149,11 @@ export const unknownRoutes = HttpRouter.add(
 const problem = (status: number, code: string, message: string) =>
   HttpServerResponse.jsonUnsafe(failure(code, message), { status })
 
-/** A request that could not be read comes as a defect too, with its status. */
+/** Answers a defect; a request that could not be read arrives as a defect with a status. */
 const answerTo = (defect: unknown) => {
   const reason = HttpServerError.isHttpServerError(defect) ? defect.reason : undefined
   if (reason?._tag !== "RequestParseError") {
-    const broken = problem(500, "INTERNAL_ERROR", "something went wrong on our side")
+    const broken = problem(500, "INTERNAL_ERROR", "internal error")
     return Effect.as(Effect.logError("A request failed", Cause.die(defect)), broken)
   }
   return Effect.succeed(
@@ -163,7 +163,7 @@ const answerTo = (defect: unknown) => {
   )
 }
 
-/** What nobody expected is logged, and answered without telling what it was; nothing is kept by caches that does not say so itself. */
+/** Logs unexpected failures and answers without details; forbids caching unless an answer allows it. */
 export const safeAnswers = HttpRouter.middleware(
   (handler) =>
     handler.pipe(

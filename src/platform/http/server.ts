@@ -1,7 +1,7 @@
 /**
- * The platform's node server. When its scope closes it stops accepting, lets what was said last be read, and then ends every
- * connection that is left: node itself would wait for ever for one that never sent a request, and for an upgrade whose client
- * went away before it was answered.
+ * The platform's node server. When its scope closes it stops accepting, gives clients time to read the last data, and then closes
+ * the remaining connections: node itself would wait forever for one that never sent a request, and for an upgrade whose client
+ * disconnected before it was answered.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -13,13 +13,13 @@ import { admitPipelined } from "../../serving/pipelining.ts"
 import { failure } from "./envelope.ts"
 import { makeSessionSockets } from "./session-socket.ts"
 
-/** A client must have sent its headers, and its request, in this time; node looks for those who have not once a second. */
-const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
-/** How long clients have for the answer or the close that they were sent when the platform stops. */
-export const GOODBYE_MILLIS = 1_000
+/** Timeouts for a client's headers and whole request; node checks them once a second. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 }
+/** How long clients have to read the last answer or close frame when the platform stops. */
+export const SHUTDOWN_MILLIS = 1_000
 
-/** How long an answer may stand without a byte of it being read, before the connection is closed. */
-const UNREAD_MILLIS = 60_000
+/** A connection is closed when a client reads nothing of an answer for this long. */
+const SOCKET_TIMEOUT_MILLIS = 60_000
 
 const HOST_INVALID = JSON.stringify(failure("INVALID_FORMAT", "Host: Expected a host, with or without a port"))
 
@@ -29,7 +29,7 @@ const HOST_NOT_ALLOWED = JSON.stringify(
 
 const HEADERS = { "content-type": "application/json", "cache-control": "no-store" }
 
-/** Looks at a request before anything is done for it; says whether it may go on. */
+/** Checks the `Host` of a request before anything else; returns whether it may continue. */
 const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (admitPipelined(request, response) !== "take") return false
@@ -38,7 +38,7 @@ const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
       response.writeHead(421, HEADERS).end(HOST_NOT_ALLOWED)
       return false
     }
-    // routes make a URL of it, which fails for anything else
+    // routes parse it as part of a URL, which would throw
     if (host !== undefined && !URL.canParse(`http://${host}`)) {
       response.writeHead(400, HEADERS).end(HOST_INVALID)
       return false
@@ -47,41 +47,41 @@ const makeGuard = (isOwnHost: (host: string | undefined) => boolean) => {
   }
 }
 
-/** A server that answers 503 from the moment it listens until the routes are there, instead of leaving callers to wait. */
+/** A server that answers 503 from when it listens until the routes are ready, instead of letting clients wait. */
 const makeServer = (isOwnHost: (host: string | undefined) => boolean): Server => {
-  const server = new GuardedServer(PATIENCE, {
+  const server = new GuardedServer(TIMEOUTS, {
     request: makeGuard(isOwnHost),
     upgrade: ({ headers }) => isOwnHost(headers.host),
   })
-  server.timeout = UNREAD_MILLIS
+  server.timeout = SOCKET_TIMEOUT_MILLIS
   server.on("request", (_request, response) => {
-    // a connection kept alive turns idle only when its answer is out
+    // a kept-alive connection becomes idle only after its answer is sent
     response.once("close", () => {
       if (!server.listening) server.closeIdleConnections()
     })
     if (server.listenerCount("request") === 1) response.writeHead(503, { "retry-after": "1" }).end()
   })
-  // what is said last is a refusal or a close: who stays all the same would hold the connection for ever
+  // the last data is a refusal or a close frame: a client that does not close would keep the connection forever
   server.on("upgrade", (_request, socket) => socket.once("finish", () => socket.destroy()))
   return server
 }
 
-/** Ends the server within `GOODBYE_MILLIS`, whatever its clients do. */
-const end = (server: Server, connections: Iterable<Socket>): Effect.Effect<void> =>
+/** Closes the server within `SHUTDOWN_MILLIS`, whatever its clients do. */
+const closeServer = (server: Server, connections: Iterable<Socket>): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
   }).pipe(
-    Effect.timeoutOption(GOODBYE_MILLIS),
+    Effect.timeoutOption(SHUTDOWN_MILLIS),
     Effect.andThen(
       Effect.sync(() => {
-        // upgraded ones too, of which `closeAllConnections` knows nothing
+        // includes upgraded ones, which `closeAllConnections` does not close
         for (const connection of connections) connection.destroy()
       }),
     ),
   )
 
 /**
- * Listens on an address, port 0 for any that is free. What it serves is ended first: sessions last for hours.
+ * Listens on an address; port 0 is any free port. Sessions, which may last for hours, are ended before the server closes.
  *
  * @param allowedHosts the names that `Host` may have, in lower case and without port; any when undefined
  */
@@ -100,8 +100,8 @@ export const layer = (
       })
       return Layer.effectDiscard(
         Effect.andThen(
-          Effect.addFinalizer(() => end(server, connections)),
-          Effect.forkScoped(sockets.countAnew),
+          Effect.addFinalizer(() => closeServer(server, connections)),
+          Effect.forkScoped(sockets.resetWindows),
         ),
       ).pipe(
         Layer.provideMerge(

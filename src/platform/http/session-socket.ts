@@ -1,24 +1,24 @@
 /**
- * The server's side of a session's WebSocket, with bounds on what its client can cost. A client that sends more frames than a
- * call needs (audio, texts, pings or pongs, however small) is closed with 1008; one that does not read what it is sent, with
- * 1013. From then on nothing more of it is read, and the connection is gone within `CLOSE_MILLIS`.
+ * The server's side of a session's WebSocket, with limits on its client's cost. A client that sends more frames than a call needs
+ * (audio, texts, pings or pongs, however small) is closed with 1008; one that does not read its data is closed with 1013. After
+ * that nothing more is read from it, and the connection is closed within `CLOSE_MILLIS`.
  *
- * What a frame means, and how many bytes are held of it, is the matter of `agent.ts`.
+ * `agent.ts` interprets the frames and limits how many bytes are buffered.
  */
 import { Effect } from "effect"
 import { type ServerOptions, WebSocket } from "ws"
 
-/** Frames a second that a client may send: twenty times those of audio in frames of 20 ms. */
+/** Limit of frames per second: twenty times those of audio in frames of 20 ms. */
 export const FRAMES_PER_SECOND = 1_000
-/** In seconds: so long a client may catch up at once after its network stood still. */
+/** The window for counting frames, in seconds: a client may catch up in a burst after a network interruption of this length. */
 const WINDOW_SECONDS = 5
-/** Bytes that wait for a client to read them: half a minute of 16 kHz 16 bit mono. Beyond, it is closed. */
-export const UNREAD_BYTES = 1024 * 1024
-/** The longest frame a caller may send, in bytes: two seconds of 16 kHz 16 bit mono. */
+/** Limit of unread bytes, beyond which a client is closed: half a minute of 16 kHz 16 bit mono. */
+export const MAX_UNREAD_BYTES = 1024 * 1024
+/** Limit of a caller's frame, in bytes: two seconds of 16 kHz 16 bit mono. */
 const MAX_FRAME_BYTES = 64 * 1024
-/** Fragments that one message may come in: audio and short texts need one. */
+/** Limit of fragments per message: audio and short texts need one. */
 const MAX_FRAGMENTS = 16
-/** Pieces of a network that one frame may come in. */
+/** Limit of network chunks per frame. */
 const MAX_CHUNKS = 1_024
 /** How long a client has to answer a close, in milliseconds. */
 const CLOSE_MILLIS = 2_000
@@ -27,26 +27,26 @@ const CLOSE_MILLIS = 2_000
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
-const COUNTED: ReadonlySet<string | symbol> = new Set(["message", "ping", "pong"])
+const COUNTED_EVENTS: ReadonlySet<string | symbol> = new Set(["message", "ping", "pong"])
 
-/** What the WebSocket server of one platform is made with, and the effect that counts frames anew once a window. */
+/** Options of the platform's WebSocket server, and the effect that resets the frame counts once per window. */
 export const makeSessionSockets = (): {
   readonly options: ServerOptions
-  readonly countAnew: Effect.Effect<never>
+  readonly resetWindows: Effect.Effect<never>
 } => {
-  const heard = new Set<SessionSocket>()
+  const activeSockets = new Set<SessionSocket>()
 
   class SessionSocket extends WebSocket {
     private frames = 0
     private refused = false
 
-    /** Every frame comes by here first. */
+    /** Every frame passes through here first. */
     override emit(event: string | symbol, ...args: ReadonlyArray<unknown>): boolean {
-      if (COUNTED.has(event) && !this.admit()) return false
+      if (COUNTED_EVENTS.has(event) && !this.admit()) return false
       return super.emit(event, ...args)
     }
 
-    /** Effect resumes a socket whose frames it has taken: not one that is refused. */
+    /** Effect resumes a socket after it has handled its frames; a refused socket stays paused. */
     override resume(): void {
       if (!this.refused) super.resume()
     }
@@ -58,12 +58,12 @@ export const makeSessionSockets = (): {
     private admit(): boolean {
       if (this.refused) return false
       this.frames++
-      if (this.frames === 1) heard.add(this)
+      if (this.frames === 1) activeSockets.add(this)
       if (this.frames > FRAMES_PER_SECOND * WINDOW_SECONDS) {
-        return this.refuse(POLICY_VIOLATION, `more than ${FRAMES_PER_SECOND} frames a second`)
+        return this.refuse(POLICY_VIOLATION, `more than ${FRAMES_PER_SECOND} frames per second`)
       }
-      if (this.bufferedAmount > UNREAD_BYTES) {
-        return this.refuse(TRY_AGAIN_LATER, "what is sent to this client is not read")
+      if (this.bufferedAmount > MAX_UNREAD_BYTES) {
+        return this.refuse(TRY_AGAIN_LATER, "the client does not read its data")
       }
       return true
     }
@@ -85,11 +85,11 @@ export const makeSessionSockets = (): {
     closeTimeout: CLOSE_MILLIS,
   }
 
-  /** Runs for ever. */
-  const countAnew = Effect.sync(() => {
-    for (const socket of heard) socket.beginWindow()
-    heard.clear()
+  /** Runs forever. */
+  const resetWindows = Effect.sync(() => {
+    for (const socket of activeSockets) socket.beginWindow()
+    activeSockets.clear()
   }).pipe(Effect.delay(WINDOW_SECONDS * 1000), Effect.forever)
 
-  return { options, countAnew }
+  return { options, resetWindows }
 }

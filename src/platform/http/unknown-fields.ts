@@ -1,6 +1,6 @@
 /**
- * A field that an API does not know is refused, wherever a body, filter or query is read: a filter that silently does nothing
- * would answer with everything. Annotates an API as a whole, so that no endpoint can forget it; answers are not judged by it.
+ * Refuses unknown fields in every body, filter and query: a misspelt filter that is silently ignored would return everything.
+ * Annotates a whole API, so that no endpoint can forget it; answers are not affected.
  */
 import { Context } from "effect"
 import { HttpApi } from "effect/http-api"

@@ -1,7 +1,7 @@
 /**
- * Delivers what is due in the outbox, for as long as its scope is open: many at a time, so one slow receiver holds up nobody.
- * Several processes may deliver from one database; each message is claimed by one. A process that dies leaves its claims
- * behind, and they are tried again when they run out.
+ * Delivers due messages of the outbox until its scope closes: many concurrently, so that a slow receiver does not delay others.
+ * Several processes may deliver from one database; each message is claimed by one. When a process dies, its claims expire and the
+ * messages are tried again.
  */
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
@@ -10,12 +10,12 @@ import { WebCampaigns } from "../WebCampaigns.ts"
 import { type Delivery, Webhooks } from "../Webhooks.ts"
 import { sign } from "./sign.ts"
 
-/** How long a receiver may take, in milliseconds (reference/platform-api.md). */
+/** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
 export const WEBHOOK_TIMEOUT_MILLIS = 5_000
-/** How often the outbox is looked at when nothing hints at it, in milliseconds. */
-export const LOOK_MILLIS = 1_000
-/** Tries at the same time. */
-const MOST_AT_ONCE = 32
+/** How often the outbox is polled, in milliseconds. */
+export const POLL_MILLIS = 1_000
+/** Limit of concurrent deliveries. */
+const MAX_CONCURRENT_DELIVERIES = 32
 
 const requestOf = (target: WebhookTarget, { body, id }: Delivery, timestamp: number) => {
   const custom = Object.entries(target.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
@@ -37,38 +37,38 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
     const campaigns = yield* WebCampaigns
     const scope = yield* Effect.scope
 
-    /** One try: the status of the answer, or undefined when there was none. */
+    /** One attempt: the status of the answer, or undefined when there was none. */
     const attempt = Effect.fnUntraced(function* (target: WebhookTarget, delivery: Delivery) {
       const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       return yield* client.execute(requestOf(target, delivery, timestamp)).pipe(
-        // The answer's body tells nothing; a little of it is read, so that an ordinary connection ends in peace.
+        // The body is irrelevant; a little of it is read, so that an ordinary connection closes cleanly.
         Effect.tap(({ stream }) => Stream.runDrain(Stream.take(stream, 4))),
         Effect.map(({ status }) => status),
         Effect.timeout(WEBHOOK_TIMEOUT_MILLIS),
-        // The cause holds the request with its secrets: only that there was no answer is kept.
+        // The cause contains the request with its secrets, so it is dropped.
         Effect.catch(() => Effect.succeed(undefined)),
       )
     })
 
     const deliver = Effect.fnUntraced(function* (delivery: Delivery) {
       const target = yield* campaigns.targetOf(delivery.webCampaignId)
-      // A campaign that is gone or wants nothing any more: nobody is left to tell.
+      // The campaign was deleted or has no webhook any more.
       if (target === undefined) return yield* webhooks.settle(delivery, true, "no receiver")
       const status = yield* attempt(target, delivery)
-      const taken = status !== undefined && status >= 200 && status < 300
+      const delivered = status !== undefined && status >= 200 && status < 300
       const outcome = status === undefined ? "no answer" : `HTTP ${status}`
-      const state = yield* webhooks.settle(delivery, taken, outcome)
+      const state = yield* webhooks.settle(delivery, delivered, outcome)
       if (state === "given_up") yield* Effect.logWarning(`webhook ${delivery.id} was given up (${outcome})`)
       return state
     })
 
     let inFlight = 0
-    /** Starts what is due, as far as there are tries free; whether there may be more. */
-    const look = Effect.gen(function* () {
+    /** Starts due deliveries up to the limit; returns whether more may be due. */
+    const deliverDue = Effect.gen(function* () {
       yield* webhooks.hint.close
-      const room = MOST_AT_ONCE - inFlight
-      if (room === 0) return false
-      const claimed = yield* webhooks.claim(room)
+      const capacity = MAX_CONCURRENT_DELIVERIES - inFlight
+      if (capacity === 0) return false
+      const claimed = yield* webhooks.claim(capacity)
       for (const delivery of claimed) {
         inFlight++
         yield* deliver(delivery).pipe(
@@ -82,15 +82,15 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
           Effect.forkIn(scope),
         )
       }
-      return claimed.length === room
+      return claimed.length === capacity
     })
 
     yield* Effect.gen(function* () {
-      const more = yield* look
-      if (!more) yield* Effect.raceFirst(webhooks.hint.await, Effect.sleep(LOOK_MILLIS))
+      const more = yield* deliverDue
+      if (!more) yield* Effect.raceFirst(webhooks.hint.await, Effect.sleep(POLL_MILLIS))
     }).pipe(
-      // A database that is away is waited for.
-      Effect.catchTag("DatabaseUnavailable", () => Effect.sleep(LOOK_MILLIS)),
+      // Tries again when the database is unavailable.
+      Effect.catchTag("DatabaseUnavailable", () => Effect.sleep(POLL_MILLIS)),
       Effect.forever,
       Effect.forkScoped,
     )

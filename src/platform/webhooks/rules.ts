@@ -1,7 +1,7 @@
 /**
- * What a webhook's target may be, and where its request may go. An address that a customer typed must not make this server
- * call into the network it stands in (server-side request forgery): only public unicast addresses are connected to, whatever
- * name leads to them and whenever that name is resolved, unless the setting allows private ones.
+ * Checks webhook targets and restricts where their requests may go. A URL that a customer entered must not make this server call
+ * into its own network (server-side request forgery): it connects only to public unicast addresses, whatever name resolves to them
+ * and whenever it is resolved, unless private ones are allowed.
  */
 import { lookup } from "node:dns"
 import { Agent as HttpAgent } from "node:http"
@@ -18,19 +18,19 @@ const MAX_HEADERS = 20
 const MAX_HEADER_VALUE = 4_096
 /** A header name of RFC 9110, 5.1. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
-/** Those that the request itself is made of. */
+/** Headers that the request itself sets. */
 const OWN_HEADERS = /^(host|content-length|content-type|transfer-encoding|connection|upgrade|webhook-.*)$/i
 /** Printable ASCII, and spaces within. */
 const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 /** Standard Webhooks 1.0: 24 to 64 bytes in base64. */
 const SIGNING_SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/
 
-/** ISATAP (RFC 5214): the two words of the interface identifier that stand before the IPv4 address. */
+/** ISATAP (RFC 5214): the words of the interface identifier before the IPv4 address. */
 const ISATAP = new Set([0x0000_5efe, 0x0200_5efe])
 
 /**
- * Whether an address is one of the public internet: of no range with a special use (private, loopback, link-local, shared,
- * multicast, discard-only, …). Mapped IPv4 is judged as IPv4. Every other form that embeds an IPv4 address and leads to it
+ * Whether an address is on the public internet: not in a range with a special use (private, loopback, link-local, shared,
+ * multicast, discard-only, …). Mapped IPv4 is checked as IPv4. Every other form that embeds an IPv4 address and routes to it
  * (6to4, Teredo, NAT64, IPv4-compatible, IPv4-translated) is refused; ISATAP is refused when that address is not public.
  */
 export const isPublicAddress = (text: string): boolean => {
@@ -45,11 +45,11 @@ export const isPublicAddress = (text: string): boolean => {
 class NotPublic extends Error {
   override readonly name = "NotPublic"
   constructor() {
-    super("the address is not one of the public internet")
+    super("the address is not on the public internet")
   }
 }
 
-/** Resolves a name and fails when any of its addresses is not public: what is returned is what is connected to. */
+/** Resolves a name and fails when any of its addresses is not public. The connection uses the returned address. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, "", 4)
@@ -62,7 +62,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/** Node resolves no literal address, so those are judged here. */
+/** Node does not resolve literal addresses, so they are checked here. */
 const refusesLiteral = (host: string | null | undefined): boolean => {
   const bare = (host ?? "").replace(/^\[|\]$/g, "")
   return isIP(bare) !== 0 && !isPublicAddress(bare)
@@ -82,7 +82,7 @@ class PublicHttpsAgent extends HttpsAgent {
   }
 }
 
-/** Connections are not kept: a name that has moved meanwhile is resolved, and judged, again. */
+/** Connections are not kept alive, so that a name is resolved and checked for every request. */
 const agents = (allowPrivate: boolean) =>
   Layer.effect(
     NodeHttpClient.HttpAgent,
@@ -100,14 +100,14 @@ const agents = (allowPrivate: boolean) =>
     ),
   )
 
-/** The client that delivers webhooks; it follows no redirect. */
+/** The HTTP client for webhooks; it does not follow redirects. */
 export const client = (allowPrivate: boolean): Layer.Layer<HttpClient.HttpClient> =>
   NodeHttpClient.layerNodeHttpNoAgent.pipe(Layer.provide(agents(allowPrivate)))
 
 export class WebhookRules extends Context.Service<
   WebhookRules,
   {
-    /** Fails, and says what is expected, for a target that could not be delivered to. */
+    /** Fails for an invalid target, with what is expected. */
     readonly check: (target: WebhookTarget) => Effect.Effect<void, Refused>
   }
 >()("voicegate/platform/WebhookRules") {}
@@ -119,13 +119,13 @@ const problemOf = (target: WebhookTarget, allowPrivate: boolean): string | undef
     return "the webhook's url: Expected an http or https address without credentials."
   }
   if (!allowPrivate && (refusesLiteral(parsed.hostname) || /(^|\.)localhost\.?$/i.test(parsed.hostname))) {
-    return "the webhook's url: Expected an address of the public internet."
+    return "the webhook's url: Expected an address on the public internet."
   }
   const entries = Object.entries(headers)
   if (entries.length > MAX_HEADERS) return `the webhook's headers: Expected at most ${MAX_HEADERS}.`
   for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name) || OWN_HEADERS.test(name))
-      return "the webhook's headers: Expected names of own headers."
+      return "the webhook's headers: Expected names other than those that the request itself sets."
     const text = Redacted.value(value)
     if (text.length > MAX_HEADER_VALUE || !HEADER_VALUE.test(text)) {
       return `the webhook's header ${name}: Expected 1 to ${MAX_HEADER_VALUE} printable characters.`

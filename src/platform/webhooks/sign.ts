@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
 
 /**
- * The `webhook-signature` of one try: HMAC-SHA256 of `{id}.{timestamp}.{body}` under the base64 part of the secret.
+ * The `webhook-signature` of one attempt: HMAC-SHA256 of `{id}.{timestamp}.{body}` under the base64 part of the secret.
  *
  * @param timestamp Unix seconds
  */

@@ -5,7 +5,7 @@ import { platformKey } from "../secret-values.ts"
 import { listWithDefault, optional, required } from "../setting.ts"
 import { identifier, list, oneOf, wholeNumber } from "../values.ts"
 
-/** How a browser talks to the agent; each transport's place in this list is its `transportType` on the wire. */
+/** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
 export const TRANSPORTS = ["websocket", "webrtc"] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
@@ -34,7 +34,7 @@ export const CampaignSettings = Schema.Struct({
   }),
 })
 
-/** By name, what a further campaign does not inherit from the one below `VoiceAiPlatform`. */
+/** The names of settings that a further campaign does not inherit from the one below `VoiceAiPlatform`. */
 export const NOT_INHERITED: ReadonlyArray<string> = Object.entries(CampaignSettings.fields).flatMap(([name, field]) =>
   Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
 )
@@ -43,11 +43,11 @@ export const CampaignName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
 )
 
-/** By name, which a request may give as its `campaignId`. */
+/** Keyed by the campaign's name, which a request may send as `campaignId`. */
 export const FurtherCampaigns = Schema.Record(CampaignName, CampaignSettings).pipe(
   Schema.optionalKey,
   Schema.annotateKey({
     description: `further campaigns, the same settings; all but ${NOT_INHERITED.map((name) => `\`${name}\``).join(" and ")} are inherited`,
-    voicegate: { fallback: {}, otherwise: "none" },
+    voicegate: { fallback: {}, defaultText: "none" },
   }),
 )

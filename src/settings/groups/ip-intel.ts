@@ -1,4 +1,4 @@
-/** The settings of what is known of callers' addresses. */
+/** The settings of IP intelligence. */
 import { Schema } from "effect"
 import { providerKey } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
@@ -37,9 +37,9 @@ export const IpIntelSettings = Schema.Struct({
       "A missing or null fact does not count as clean. A fact that the provider never reports counts as no: datacenters at vpnapi.io, proxies in `lists`, and kinds without a list",
   }),
   CacheDays: withDefault(wholeNumber(1, 365), 14, {
-    description: "how long an answer is kept; an IPv6 answer holds for the whole /64",
+    description: "how many days an answer is kept; an IPv6 answer applies to the whole /64",
   }),
-  TimeoutMillis: withDefault(wholeNumber(50, 60_000), 2000, { description: "how long one lookup may take" }),
+  TimeoutMillis: withDefault(wholeNumber(50, 60_000), 2000, { description: "timeout of one lookup, in ms" }),
   LookupsPerMinute: withDefault(wholeNumber(1, 1_000_000), 600, {
     description: "lookups of one instance per minute; beyond that, `OnError` decides",
   }),
@@ -49,7 +49,7 @@ export const IpIntelSettings = Schema.Struct({
     documentation:
       "So one network cannot use up all lookups. A larger range (IPv4 /16, IPv6 /32) may use half of them. Cost: when an office or mobile network has more new addresses in a minute, the rest are not checked",
   }),
-  /** The offline lists: files (or http addresses, refreshed on a schedule) of CIDRs and addresses, one a line. */
+  /** The offline lists: files or http URLs with one CIDR or address per line. */
   Lists: Schema.Struct({
     Vpn: ranges("files or http addresses of VPN ranges, one CIDR per line"),
     Datacenter: ranges("files or http addresses of datacenter ranges, one CIDR per line"),

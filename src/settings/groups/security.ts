@@ -1,4 +1,4 @@
-/** The settings of who may do what, and how often. */
+/** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
 import { origin, proxies } from "../network-values.ts"
 import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"

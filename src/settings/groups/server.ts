@@ -1,4 +1,4 @@
-/** The settings of where the gate listens, and to whom it answers. */
+/** The settings of the gate's HTTP server. */
 import { Schema } from "effect"
 import { allowedHost, host } from "../network-values.ts"
 import { optional, withDefault } from "../setting.ts"

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { NOTICED_MILLIS } from "../../../src/store/probe.ts"
+import { DETECTION_MILLIS } from "../../../src/store/probe.ts"
 import { eventually } from "../../support/process.ts"
 import { startRedis } from "../../support/redis.ts"
 import { startSwallower } from "../../support/swallower.ts"
@@ -21,7 +21,7 @@ const SIZES = {
 
 const WINDOW_SECONDS = 10
 /** Whoever is called so long after the fault is told as soon as before: it is noticed by then, and a new connection stands. */
-const AGAIN_MILLIS = NOTICED_MILLIS + 1_450
+const AGAIN_MILLIS = DETECTION_MILLIS + 1_450
 /** How long is measured before each fault, and after each is over. */
 const MEASURED_MILLIS = 2_500
 /** A start call that is told within this time was heard, and not looked up (`TICK_MILLIS`): on a busy machine most are. */

@@ -2,7 +2,7 @@
 
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "../../call-length.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../call-length.ts"
 import { NeedsBusiness, NeedsUnrestricted, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { Text } from "../text.ts"
@@ -22,7 +22,7 @@ export const Keys = HttpApiGroup.make("keys")
       openTo(["start", "read"]),
     ),
   )
-  .annotateMerge(OpenApi.annotations({ title: "Scope", description: "What the key reaches" }))
+  .annotateMerge(OpenApi.annotations({ title: "Scope", description: "What the key may access" }))
 
 export const NewBusinesses = HttpApiGroup.make("newBusinesses")
   .add(
@@ -39,15 +39,15 @@ export const NewBusinesses = HttpApiGroup.make("newBusinesses")
     }),
   )
 
-/** What is shown of a campaign's webhook: no value of a header, no secret. */
+/** A campaign's webhook as shown: without header values and secret. */
 const SessionEnded = Schema.Struct({
   url: Schema.String,
   headerNames: Schema.Array(Schema.String),
   signed: Schema.Boolean,
 })
 const MaxCallMinutes = described(
-  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_CALL_MINUTES })),
-  `how long a session may last from its start, in minutes, before it ends by itself; ${DEFAULT_MAX_CALL_MINUTES} unless said`,
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CALL_MINUTES })),
+  `how long a session may last from its start, in minutes, before the platform ends it; ${DEFAULT_MAX_CALL_MINUTES} by default`,
 )
 const WebCampaign = Schema.Struct({
   id: Schema.String,
@@ -60,11 +60,11 @@ const Secret = Schema.RedactedFromValue(Schema.String)
 const Target = Schema.Struct({
   url: Text,
   headers: described(Schema.optionalKey(Schema.Record(Schema.String, Secret)), "sent with every delivery"),
-  signingSecret: described(Schema.optionalKey(Secret), "whsec_ and base64, as Standard Webhooks 1.0 has it"),
+  signingSecret: described(Schema.optionalKey(Secret), "whsec_ and base64 (Standard Webhooks 1.0)"),
 })
 
 const Delivery = Schema.Struct({
-  id: described(Schema.String, "the webhook-id of every try"),
+  id: described(Schema.String, "the webhook-id of every attempt"),
   webCampaignId: Schema.String,
   webSessionId: Schema.String,
   state: Schema.Literals(["pending", "delivered", "given_up"]),
@@ -90,7 +90,7 @@ export const Businesses = HttpApiGroup.make("businesses")
     HttpApiEndpoint.delete("DeleteBusiness", "/business/:businessId", {
       params: businessPath,
       success: success(Nothing),
-    }).annotateMerge(openTo(["manage"], "Deletes all that belongs to it. 409 while calls of it run.")),
+    }).annotateMerge(openTo(["manage"], "Deletes everything that belongs to it. 409 while its calls run.")),
     HttpApiEndpoint.get("ListWebCampaigns", "/business/:businessId/webcampaigns", {
       params: businessPath,
       success: success(Schema.Array(WebCampaign)),

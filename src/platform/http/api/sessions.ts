@@ -1,7 +1,7 @@
 /** Web sessions, simulated calls and conversations of a business: definitions. Shapes are the reference's second generation. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CountedAs, NeedsBusiness, openTo } from "../Authorization.ts"
+import { CountedIn, NeedsBusiness, openTo } from "../Authorization.ts"
 import { success } from "../envelope.ts"
 import { Lines, Text } from "../text.ts"
 import {
@@ -18,7 +18,7 @@ import {
 } from "./shapes.ts"
 
 const ClientIdentifier = Id.check(Schema.isPattern(/^[^/\\]*$/))
-/** Bounded as the gate bounds them, so that one request cannot fill the database. */
+/** With the gate's limits, so that one request cannot fill the database. */
 const Variables = Schema.Record(Schema.String, Lines.check(Schema.isMaxLength(4096))).check(
   Schema.isMaxProperties(64),
   Schema.isPropertyNames(Text.check(Schema.isBetweenLength(1, 128))),
@@ -41,7 +41,7 @@ const OutputAudio = Schema.Struct({
 const InitiateBody = Schema.Struct({
   transportType: described(
     Schema.Literals([0, 1]),
-    "0 WebSocket; 1 WebRTC is answered with 400, this platform has none",
+    "0 WebSocket; 1 WebRTC is answered with 400, since this platform does not support it",
   ),
   webCampaignId: Id,
   regionId: Id,
@@ -58,14 +58,11 @@ const WebSession = Schema.Struct({
   webCampaignId: Schema.String,
   regionId: Schema.String,
   clientIdentifier: Schema.NullOr(Schema.String),
-  status: described(Schema.Int, "3 handed to its server, 6 expired; over when endedAt is set"),
+  status: described(Schema.Int, "3 handed to its server, 6 expired; ended when endedAt is set"),
   createdAt: Time,
   joinedAt: OptionalTime,
   endedAt: OptionalTime,
-  endsBy: described(
-    Schema.String,
-    "ISO 8601; when it ends by itself at the latest, by the longest call of its campaign",
-  ),
+  endsBy: described(Schema.String, "ISO 8601; when it ends at the latest, because of the longest call of its campaign"),
 })
 const SessionFilter = Schema.Struct({
   webCampaignId: Schema.optionalKey(Id),
@@ -88,8 +85,10 @@ export const Sessions = HttpApiGroup.make("sessions")
         }),
       ),
     })
-      .annotate(CountedAs, "start")
-      .annotateMerge(openTo(["start"], "429 `CONCURRENCY_LIMIT_REACHED` while all calls of the account run.")),
+      .annotate(CountedIn, "start")
+      .annotateMerge(
+        openTo(["start"], "429 `CONCURRENCY_LIMIT_REACHED` while the account's concurrent calls are at the limit."),
+      ),
     HttpApiEndpoint.post("CountWebSessions", "/business/:businessId/websession/count", {
       params: businessPath,
       payload: Schema.Struct({ filter: Schema.optionalKey(Schema.NullOr(SessionFilter)) }),
@@ -129,8 +128,8 @@ export const Calls = HttpApiGroup.make("calls")
       }),
       success: success(Call),
     })
-      .annotate(CountedAs, "start")
-      .annotateMerge(openTo(["start"], "Simulated: nobody's telephone rings. It counts against the account's limit.")),
+      .annotate(CountedIn, "start")
+      .annotateMerge(openTo(["start"], "Simulated: no telephone rings. It counts against the account's limit.")),
     HttpApiEndpoint.post("ListCalls", "/business/:businessId/call/history", {
       params: businessPath,
       payload: listBody(NoFilter),

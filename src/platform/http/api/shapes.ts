@@ -1,4 +1,4 @@
-/** What the definitions of several groups share: names, times, pages. */
+/** Schemas shared by several groups: names, times, pages. */
 import { DateTime, Schema } from "effect"
 import { MAX_NAME } from "../../Businesses.ts"
 import { MAX_PAGE, type Page } from "../../data/page.ts"
@@ -7,7 +7,7 @@ import { Text } from "../text.ts"
 export const described = <S extends Schema.Top>(schema: S, description: string): S["Rebuild"] =>
   schema.annotate({ description })
 
-/** An id of a path or a body. */
+/** An id in a path or a body. */
 export const Id = Text.check(Schema.isBetweenLength(1, 256))
 export const Name = Text.check(Schema.isBetweenLength(1, MAX_NAME))
 /** ISO 8601. */
@@ -19,25 +19,25 @@ export const isoOrNull = (millis: number | null): string | null => (millis === n
 
 export const businessPath = { businessId: Id }
 
-/** A time of a filter, in milliseconds. */
+/** A time in a filter. */
 export const FilterTime = Schema.optionalKey(Schema.DateTimeUtcFromString)
 export const millisOf = (time: DateTime.Utc | undefined): number | undefined => time && DateTime.toEpochMillis(time)
 
 const Cursor = Schema.optionalKey(Schema.NullOr(Text.check(Schema.isMaxLength(1024))))
 
-/** The body of a list: how many, from where, and which. */
+/** The request body of a list: limit, cursor and filter. */
 export const listBody = <S extends Schema.Constraint>(filter: S) =>
   Schema.Struct({
     limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_PAGE }))),
-    nextCursor: described(Cursor, "goes on after the page that gave it, to older entries"),
-    previousCursor: described(Cursor, "goes back before the page that gave it, to newer entries"),
+    nextCursor: described(Cursor, "continues after the page that returned it, with older entries"),
+    previousCursor: described(Cursor, "goes back before the page that returned it, to newer entries"),
     filter: Schema.optionalKey(Schema.NullOr(filter)),
   })
 
-/** The filter of a list that has none: an object without fields. */
+/** The filter of a list without filters: an object without fields. */
 export const NoFilter = Schema.Record(Schema.String, Schema.Never)
 
-/** The data of a list: newest first; a cursor is null where the list ends. */
+/** A page of a list, newest first; a cursor is null at the end of the list. */
 export const pageOf = <S extends Schema.Constraint>(item: S) =>
   Schema.Struct({
     items: Schema.Array(item),

@@ -1,4 +1,4 @@
-/** The user of a key, and what the account uses: definitions. */
+/** The user of a key, and the account's usage: definitions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NeedsUserManagement, openTo } from "../Authorization.ts"

@@ -1,4 +1,4 @@
-/** Handlers of the account's own page: its password, and where it is signed in. */
+/** Handlers of the account page: password and sign-ins. */
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { DashboardSessions } from "../../DashboardSessions.ts"
@@ -6,11 +6,11 @@ import { makeMark } from "../../KnownBrowser.ts"
 import { PasswordProof } from "../../PasswordProof.ts"
 import { Users } from "../../Users.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
-import { saying, tooMany, unavailable } from "./answers.ts"
+import { orFail, tooMany, unavailable } from "./answers.ts"
 import { secureCookie, setMark } from "./cookie.ts"
 import { Invalid } from "./failures.ts"
 
-/** @param secureOrigin whether browsers reach this platform over TLS, whatever its own connections say */
+/** @param secureOrigin whether browsers always reach this platform over TLS, for instance through a proxy */
 export const account = (secureOrigin: boolean) =>
   HttpApiBuilder.group(
     DashboardApi,
@@ -29,8 +29,8 @@ export const account = (secureOrigin: boolean) =>
               DatabaseUnavailable: (error) => Effect.fail(unavailable(error)),
             }),
           )
-          const changed = yield* saying("invalid")(users.changePassword(proved, Redacted.make(payload.next), signInId))
-          // The mark of this browser ended with the old password.
+          const changed = yield* orFail("invalid")(users.changePassword(proved, Redacted.make(payload.next), signInId))
+          // The old mark became invalid with the old password.
           if (changed.passwordHash !== null) {
             const mark = makeMark({ userId: changed.user.id, passwordHash: changed.passwordHash })
             yield* setMark(mark, yield* secureCookie(secureOrigin))
@@ -42,15 +42,15 @@ export const account = (secureOrigin: boolean) =>
             const { id, signInId } = yield* SignedIn
             const all = yield* sessions.list(id)
             return all.map((each) => ({ ...each, current: each.id === signInId }))
-          }).pipe(saying()),
+          }).pipe(orFail()),
 
         endSignIn: ({ params }) =>
-          Effect.flatMap(SignedIn, ({ id }) => sessions.endOne(id, params.id)).pipe(saying("not_found")),
+          Effect.flatMap(SignedIn, ({ id }) => sessions.endOne(id, params.id)).pipe(orFail("not_found")),
 
         endOtherSignIns: () =>
           Effect.flatMap(SignedIn, ({ id, signInId }) => sessions.endOthers(id, signInId)).pipe(
             Effect.map((ended) => ({ ended })),
-            saying(),
+            orFail(),
           ),
       })
     }),

@@ -1,4 +1,4 @@
-/** What the services refuse, as failures of the dashboard's API; and what they hold, as the page is shown it. */
+/** Converts failures of the services to those of the dashboard's API, and entities to the page's schemas. */
 import { Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 import type { DatabaseUnavailable } from "../../data/Database.ts"
@@ -7,14 +7,14 @@ import type { Business, ApiKey as Key, Refused, WebCampaign } from "../../model.
 import { Conflict, Invalid, NotFound, TooManyAttempts, Unavailable } from "./failures.ts"
 import type * as Shapes from "./shapes.ts"
 
-/** Too many passwords wait to be checked. */
+/** The failure for too many waiting password checks. */
 export const tooMany = Effect.fnUntraced(function* (retryAfterSeconds: number) {
   yield* HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(retryAfterSeconds))),
   )
   return yield* new TooManyAttempts({
     code: "TOO_MANY_ATTEMPTS",
-    message: "too many passwords are being tried from here",
+    message: "too many passwords are being tried from this address",
     retryAfterSeconds,
   })
 })
@@ -25,22 +25,22 @@ interface Failures {
   readonly conflict: Conflict
 }
 
-type Said = { readonly code: string; readonly message: string }
+type ErrorFields = { readonly code: string; readonly message: string }
 
-const make: { readonly [Kind in keyof Failures]: (said: Said) => Failures[Kind] } = {
-  invalid: (said) => new Invalid(said),
-  not_found: (said) => new NotFound(said),
-  conflict: (said) => new Conflict(said),
+const make: { readonly [Kind in keyof Failures]: (fields: ErrorFields) => Failures[Kind] } = {
+  invalid: (fields) => new Invalid(fields),
+  not_found: (fields) => new NotFound(fields),
+  conflict: (fields) => new Conflict(fields),
 }
 
-/** What the database refuses of the request is the caller's to repair; the form middleware declares `Invalid` for every endpoint. */
+/** A value that the database refuses is an invalid request; the form middleware declares `Invalid` for every endpoint. */
 export const unavailable = ({ message, why }: DatabaseUnavailable): Invalid | Unavailable =>
   why === "value"
     ? new Invalid({ code: "VALUE_NOT_ACCEPTED", message })
     : new Unavailable({ code: "SERVICE_UNAVAILABLE", message })
 
-/** Fails as the endpoint has declared; a refusal of another kind cannot come, and would be our defect. */
-export const saying =
+/** Converts refusals of the kinds that the endpoint declares; another kind is a defect. */
+export const orFail =
   <Kind extends keyof Failures = never>(...kinds: ReadonlyArray<Kind>) =>
   <A, R>(
     effect: Effect.Effect<A, Refused | DatabaseUnavailable, R>,
@@ -52,7 +52,7 @@ export const saying =
       return kind === undefined ? Effect.die(error) : Effect.fail(make[kind]({ code, message }))
     })
 
-/** The keys' owner needs no telling. */
+/** A key as shown to its owner, so without the owner's id. */
 export const showKey = ({ userId: _owner, ...key }: Key): Shapes.ApiKey => key
 
 export const showCampaign = ({ createdAt, id, maxCallMinutes, name, sessionEnded }: WebCampaign): Shapes.Campaign => ({

@@ -1,6 +1,6 @@
 /**
- * The cookies of the dashboard: one holds a session, one marks a browser that has signed in before (`KnownBrowser`). Scripts cannot
- * read them, and other sites' requests do not carry them.
+ * The cookies of the dashboard: one contains the session, one marks a browser that has signed in before (`KnownBrowser`). Scripts
+ * cannot read them, and other sites' requests do not contain them.
  */
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -23,28 +23,28 @@ const write = (name: string, value: string, secure: boolean, maxAgeMillis: numbe
     ),
   )
 
-/** What the request carries. */
+/** The request's session token. */
 export const readCookie: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ cookies }) => cookies[SESSION],
 )
 
-/** @param secure whether the browser may send it over TLS only */
+/** @param secure whether the browser sends it over TLS only */
 export const setCookie = (token: string, secure: boolean, lifetimeMillis: number) =>
   write(SESSION, token, secure, lifetimeMillis)
 
 export const clearCookie = (secure: boolean) => write(SESSION, "", secure, 0)
 
-/** The mark of this browser, if it has one. */
+/** The browser's mark, if any. */
 export const readMark: Effect.Effect<string | undefined, never, HttpServerRequest.HttpServerRequest> = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ cookies }) => cookies[BROWSER],
 )
 
-/** It outlives signing out. */
+/** It stays after signing out. */
 export const setMark = (mark: string, secure: boolean) => write(BROWSER, mark, secure, KNOWN_MILLIS)
 
-/** Whether a cookie may be sent over TLS only: where the platform is reached so by all, or by this request. */
+/** Whether a cookie is Secure: when browsers always use TLS, or this request did. */
 export const secureCookie = (
   secureOrigin: boolean,
 ): Effect.Effect<boolean, never, HttpServerRequest.HttpServerRequest> =>

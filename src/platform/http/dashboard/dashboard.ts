@@ -10,12 +10,12 @@ import { account } from "./account.ts"
 import { forms, sameOrigin } from "./middleware.ts"
 import { page } from "./page.ts"
 import { audit, conversations, deliveries } from "./records.ts"
+import { businesses, campaigns, keys } from "./resources.ts"
 import { session, sessionHandlers } from "./session.ts"
-import { businesses, campaigns, keys } from "./things.ts"
 
 /**
  * @param options.page the directory of the built page
- * @param options.secure whether browsers reach this platform over TLS, whatever its own connections say
+ * @param options.secure whether browsers always reach this platform over TLS, for instance through a proxy
  */
 export const dashboard = (options: { readonly page: string; readonly secure: boolean }) => {
   const proof = PasswordProof.layer

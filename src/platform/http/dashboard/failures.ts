@@ -1,32 +1,32 @@
-/** Why the dashboard's API says no. `code` is for programs, `message` for the person who reads the page. */
+/** Failures of the dashboard's API. `code` is for programs, `message` for the user of the page. */
 import { Schema } from "effect"
 
-const said = { code: Schema.String, message: Schema.String }
+const fields = { code: Schema.String, message: Schema.String }
 
-/** A field, or the form as a whole, is not as it must be. */
-export class Invalid extends Schema.TaggedError<Invalid>()("Invalid", said, { httpApiStatus: 400 }) {}
+/** A field or the request as a whole is invalid. */
+export class Invalid extends Schema.TaggedError<Invalid>()("Invalid", fields, { httpApiStatus: 400 }) {}
 
-/** Nobody is signed in, or no longer. */
+/** There is no valid session. */
 export class SignedOut extends Schema.TaggedError<SignedOut>()("SignedOut", {}, { httpApiStatus: 401 }) {}
 
 /** The same for an unknown address and a wrong password. */
-export class SignInFailed extends Schema.TaggedError<SignInFailed>()("SignInFailed", said, { httpApiStatus: 401 }) {}
+export class SignInFailed extends Schema.TaggedError<SignInFailed>()("SignInFailed", fields, { httpApiStatus: 401 }) {}
 
-/** The request came from another site's page, or the user may not sign in. */
-export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", said, { httpApiStatus: 403 }) {}
+/** The request came from another site's page, or the user is disabled. */
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fields, { httpApiStatus: 403 }) {}
 
 /** It does not exist, or is not this user's. */
-export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", said, { httpApiStatus: 404 }) {}
+export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields, { httpApiStatus: 404 }) {}
 
-/** What is there already does not allow it. */
-export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", said, { httpApiStatus: 409 }) {}
+/** The request conflicts with the current state. */
+export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", fields, { httpApiStatus: 409 }) {}
 
-/** Too many passwords from this address, or from everywhere, wait to be checked. */
+/** Too many password checks from this address, or in total, are waiting. */
 export class TooManyAttempts extends Schema.TaggedError<TooManyAttempts>()(
   "TooManyAttempts",
-  { ...said, retryAfterSeconds: Schema.Int },
+  { ...fields, retryAfterSeconds: Schema.Int },
   { httpApiStatus: 429 },
 ) {}
 
-/** The data cannot be reached at this moment. */
-export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", said, { httpApiStatus: 503 }) {}
+/** The database is unavailable. */
+export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", fields, { httpApiStatus: 503 }) {}

@@ -1,4 +1,4 @@
-/** What stands before every endpoint of the dashboard's API, whoever is signed in: where a request comes from, and its form. */
+/** Middleware of every endpoint of the dashboard's API: checks the request's origin and its schema. */
 import { Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -14,8 +14,8 @@ const crossSite = new Forbidden({
 })
 
 /**
- * A browser says itself where a request comes from: by `Sec-Fetch-Site` on https and on this machine, else by `Origin`, whose
- * host must be the one that was asked for. A request that says neither is refused too.
+ * Browsers report where a request comes from: by `Sec-Fetch-Site` on https and on this machine, else by `Origin`, whose host must
+ * equal the request's `Host`. A request with neither is refused.
  */
 export const sameOrigin: Layer.Layer<SameOrigin> = Layer.succeed(
   SameOrigin,
@@ -32,7 +32,7 @@ const hostOf = (origin: string | undefined): string | null =>
   origin === undefined ? null : (URL.parse(origin)?.host ?? null)
 
 export const forms: Layer.Layer<Forms> = HttpApiMiddleware.layerSchemaErrorTransform(Forms, (error) =>
-  // An answer that does not fit its own schema is our defect, not the caller's.
+  // An answer that does not match its schema is a defect of the platform, not an error of the caller.
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.die(error)
     : Effect.fail(new Invalid({ code: "INVALID_FORMAT", message: fieldsOf(error) })),

@@ -1,4 +1,4 @@
-/** The dashboard's page at `/`: built files with headers that allow it nothing but its own origin. */
+/** The dashboard's page at `/`: built files, with headers that restrict it to its own origin. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
@@ -14,11 +14,11 @@ const HEADERS = {
   "x-frame-options": "DENY",
 }
 
-/** Files named by what is in them never change. */
+/** Files whose name contains a hash of their content never change. */
 const FOREVER = { "cache-control": "public, max-age=31536000, immutable" }
 const NEVER = { "cache-control": "no-cache" }
 
-/** @param root the directory that Vite built it into */
+/** @param root the output directory of Vite */
 export const page = (root: string): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {

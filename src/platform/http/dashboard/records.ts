@@ -1,4 +1,4 @@
-/** Handlers for what happened and what runs: conversations, live sessions, deliveries, the audit trail. */
+/** Handlers of records: conversations, live sessions, deliveries, the audit log. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Audit } from "../../Audit.ts"
@@ -7,7 +7,7 @@ import { type Conversation, Conversations } from "../../Conversations.ts"
 import { Deliveries, type ShownDelivery } from "../../Deliveries.ts"
 import { Running } from "../../Running.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
-import { mapPage, pageRequest, saying } from "./answers.ts"
+import { mapPage, orFail, pageRequest } from "./answers.ts"
 
 const userId = Effect.map(SignedIn, ({ id }) => id)
 
@@ -30,7 +30,7 @@ export const conversations = HttpApiBuilder.group(
           return yield* conversations.list(business.id, request, filter)
         }).pipe(
           Effect.map((page) => mapPage(page, showConversation)),
-          saying("invalid", "not_found"),
+          orFail("invalid", "not_found"),
         ),
 
       read: ({ params }) =>
@@ -38,7 +38,7 @@ export const conversations = HttpApiBuilder.group(
           const business = yield* businesses.find(yield* userId, params.businessId)
           const { sourceId: _source, ...transcript } = yield* conversations.find(business.id, params.id)
           return transcript
-        }).pipe(saying("not_found")),
+        }).pipe(orFail("not_found")),
 
       live: () =>
         Effect.flatMap(userId, running.of).pipe(
@@ -47,7 +47,7 @@ export const conversations = HttpApiBuilder.group(
             running: sessions.length,
             sessions: sessions.map(({ webCampaignId, ...session }) => ({ ...session, campaignId: webCampaignId })),
           })),
-          saying(),
+          orFail(),
         ),
     })
   }),
@@ -68,13 +68,13 @@ export const deliveries = HttpApiBuilder.group(
       list: ({ query: { businessId, state, ...place } }) =>
         Effect.flatMap(userId, (id) => deliveries.list(id, pageRequest(place), { businessId, state })).pipe(
           Effect.map((page) => mapPage(page, showDelivery)),
-          saying("invalid"),
+          orFail("invalid"),
         ),
 
       sendAgain: ({ params }) =>
         Effect.flatMap(userId, (id) => deliveries.sendAgain(id, params.id)).pipe(
           Effect.map(showDelivery),
-          saying("not_found", "conflict"),
+          orFail("not_found", "conflict"),
         ),
     })
   }),
@@ -89,7 +89,7 @@ export const audit = HttpApiBuilder.group(
       list: ({ query }) =>
         Effect.flatMap(userId, (id) => audit.list(id, pageRequest(query))).pipe(
           Effect.map((page) => mapPage(page, ({ userId: _owner, ...entry }) => entry)),
-          saying("invalid"),
+          orFail("invalid"),
         ),
     })
   }),

@@ -1,4 +1,4 @@
-/** Signing in, staying so, signing out. */
+/** Sign-in, the session's cookie, and sign-out. */
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -10,7 +10,7 @@ import { tooMany, unavailable } from "./answers.ts"
 import { clearCookie, readCookie, readMark, secureCookie, setCookie, setMark } from "./cookie.ts"
 import { SignedOut, SignInFailed } from "./failures.ts"
 
-/** Proves the cookie of every endpoint that is behind `Session`. */
+/** Authenticates every endpoint with the `Session` middleware by its cookie. */
 export const session = Layer.effect(
   Session,
   Effect.map(DashboardSessions, (sessions) =>
@@ -26,7 +26,7 @@ export const session = Layer.effect(
   ),
 )
 
-/** @param secureOrigin whether browsers reach this platform over TLS, whatever its own connections say */
+/** @param secureOrigin whether browsers always reach this platform over TLS, for instance through a proxy */
 export const sessionHandlers = (secureOrigin: boolean) =>
   HttpApiBuilder.group(
     DashboardApi,

@@ -1,9 +1,9 @@
 /**
- * What the dashboard shows and takes, as schemas that run in the browser too. Times are milliseconds since 1970. No answer
- * holds a secret, except the one of a key at its creation.
+ * The schemas of the dashboard's API, which run in the browser too. Times are milliseconds since 1970. No answer contains a secret,
+ * except that of a key at its creation.
  */
 import { Effect, Schema } from "effect"
-import { MOST_CALL_MINUTES } from "../../call-length.ts"
+import { MAX_CALL_MINUTES } from "../../call-length.ts"
 import { Text } from "../text.ts"
 
 const Time = Schema.Int
@@ -24,24 +24,24 @@ export const PasswordChange = Schema.Struct({
   next: Schema.String.check(Schema.isBetweenLength(1, 256)),
 })
 
-/** A sign-in that is not over. */
+/** An open sign-in. */
 export const SignInEntry = Schema.Struct({
   id: Schema.String,
-  /** where it was begun from; empty when not known */
+  /** the client's address at sign-in; empty when unknown */
   address: Schema.String,
-  /** what the browser said of itself; empty when nothing */
+  /** the browser's `User-Agent`; may be empty */
   userAgent: Schema.String,
   createdAt: Time,
-  /** to the minute */
+  /** precise to a minute */
   lastUsedAt: Time,
-  /** whether it is the one that asks */
+  /** whether it is the session of this request */
   current: Schema.Boolean,
 })
 export type SignInEntry = typeof SignInEntry.Type
 
 export const Ended = Schema.Struct({ ended: Schema.Int })
 
-/** All businesses of the user, or the listed ones. Restricted to none is refused at creation. */
+/** All businesses of the user, or the listed ones. An empty list is refused at creation. */
 export const KeyScope = Schema.Union([
   Schema.Struct({ type: Schema.Literal("Unrestricted") }),
   Schema.Struct({
@@ -51,7 +51,7 @@ export const KeyScope = Schema.Union([
 ])
 export type KeyScope = typeof KeyScope.Type
 
-/** What a key is for; none includes another. */
+/** What a key may do; no permission includes another. */
 export const Permission = Schema.Literals(["start", "read", "manage"])
 export type Permission = typeof Permission.Type
 
@@ -67,7 +67,7 @@ export const ApiKey = Schema.Struct({
   userManagement: Schema.Boolean,
   createdAt: Time,
   expiresAt: Schema.NullOr(Time),
-  /** to the minute */
+  /** precise to a minute */
   lastUsedAt: Schema.NullOr(Time),
   revokedAt: Schema.NullOr(Time),
 })
@@ -76,23 +76,23 @@ export type ApiKey = typeof ApiKey.Type
 export const NewApiKey = Schema.Struct({
   name: Text.check(Schema.isMaxLength(256)),
   scope: KeyScope,
-  /** to start calls and nothing else unless said; to none is refused */
+  /** by default only to start calls; an empty list is refused */
   permissions: Permissions.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<Permission>>(["start"]))),
-  /** off unless said */
+  /** off by default */
   userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
-  /** never unless said */
+  /** by default it does not expire */
   expiresAt: Schema.NullOr(Time).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 })
 export type NewApiKey = typeof NewApiKey.Type
 
-/** All permissions that the key is to have from now on. */
+/** The new permissions of the key, which replace the old ones. */
 export const KeyChange = Schema.Struct({ permissions: Permissions })
 
-/** The only answer that ever holds the secret. */
+/** The only answer that contains the secret. */
 export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })
 export type CreatedApiKey = typeof CreatedApiKey.Type
 
-/** Where session-ended goes. The values of headers and the signing secret stay on the platform. */
+/** The session-ended webhook. Header values and the signing secret are never returned. */
 export const Webhook = Schema.Struct({
   url: Schema.String,
   headerNames: Schema.Array(Schema.String),
@@ -100,7 +100,7 @@ export const Webhook = Schema.Struct({
 })
 export type Webhook = typeof Webhook.Type
 
-/** `null` as the value of a header, and `keep` for the signing secret, leave what is stored. */
+/** `null` as the value of a header, and `keep` for the signing secret, keep the stored value. */
 export const WebhookInput = Schema.Struct({
   url: Text.check(Schema.isBetweenLength(1, 2_048)),
   headers: Schema.Array(
@@ -128,10 +128,10 @@ export type Campaign = typeof Campaign.Type
 
 export const CampaignInput = Schema.Struct({
   name: Name,
-  /** none unless said */
+  /** none by default */
   webhook: Schema.NullOr(WebhookInput).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
-  /** the longest call, in minutes; it stays as it is, or as the platform has it, unless said */
-  maxCallMinutes: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MOST_CALL_MINUTES }))),
+  /** the longest call, in minutes; by default unchanged, or the platform's default for a new campaign */
+  maxCallMinutes: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CALL_MINUTES }))),
 })
 export type CampaignInput = typeof CampaignInput.Type
 
@@ -168,7 +168,7 @@ export const Turn = Schema.Struct({ role: Schema.Literals(["agent", "caller"]), 
 export const Transcript = Schema.Struct({ ...Conversation.fields, turns: Schema.Array(Turn) })
 export type Transcript = typeof Transcript.Type
 
-/** A session or call that takes a part of the account's concurrency at this moment. */
+/** A session or call that counts against the account's concurrency now. */
 export const LiveSession = Schema.Struct({
   id: Schema.String,
   kind: Kind,
@@ -181,7 +181,7 @@ export const LiveSession = Schema.Struct({
   /** a web session is `waiting` until its WebSocket is opened; the last three are states of a call */
   state: Schema.Literals(["waiting", "talking", "queued", "ringing", "active"]),
   createdAt: Time,
-  /** since when it talks */
+  /** when it was joined or answered */
   joinedAt: Schema.NullOr(Time),
 })
 export type LiveSession = typeof LiveSession.Type
@@ -189,7 +189,7 @@ export type LiveSession = typeof LiveSession.Type
 export const Live = Schema.Struct({
   /** the platform's clock at this answer */
   asOf: Time,
-  /** how many calls of all businesses may run at once, and how many do */
+  /** the account's limit of concurrent calls */
   limit: Schema.Int,
   running: Schema.Int,
   sessions: Schema.Array(LiveSession),
@@ -199,7 +199,7 @@ export type Live = typeof Live.Type
 export const DeliveryState = Schema.Literals(["pending", "delivered", "given_up"])
 export type DeliveryState = typeof DeliveryState.Type
 
-/** One message of the outbox; every try of it carries this id as `webhook-id`. */
+/** One message of the outbox; every attempt has this id as `webhook-id`. */
 export const Delivery = Schema.Struct({
   id: Schema.String,
   businessId: Schema.String,
@@ -207,9 +207,9 @@ export const Delivery = Schema.Struct({
   sessionId: Schema.String,
   state: DeliveryState,
   attempts: Schema.Int,
-  /** null when no try is to come */
+  /** null when no attempt is scheduled */
   nextAttemptAt: Schema.NullOr(Time),
-  /** what the last try met, such as `HTTP 503`; null before the first */
+  /** the outcome of the last attempt, such as `HTTP 503`; null before the first */
   lastOutcome: Schema.NullOr(Schema.String),
   createdAt: Time,
   settledAt: Schema.NullOr(Time),
@@ -221,13 +221,13 @@ export const AuditEntry = Schema.Struct({
   /** such as `api_key.created` */
   action: Schema.String,
   subjectId: Schema.String,
-  /** what was decided, for people */
+  /** a description for people */
   detail: Schema.String,
   at: Time,
 })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** A page of a list, newest first; a cursor is null where the list ends. */
+/** A page of a list, newest first; a cursor is null at the end of the list. */
 export const page = <S extends Schema.Constraint>(item: S) =>
   Schema.Struct({
     items: Schema.Array(item),
@@ -241,7 +241,7 @@ export interface Page<A> {
   readonly previousCursor: string | null
 }
 
-/** Which page: by at most one cursor of the list's last answer. */
+/** Selects a page, by at most one cursor of the list's last answer. */
 export const pageQuery = {
   limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
   next: Schema.optionalKey(Text.check(Schema.isMaxLength(1_024))),

@@ -1,6 +1,6 @@
 /**
- * A campaign's webhook as it was typed, with what is kept of the stored one. Secrets are kept only for the origin that they
- * were typed for: whoever sits down at an open page cannot have them sent somewhere else.
+ * Merges a campaign's webhook from the form with the stored one. Stored secrets are kept only for the same origin: whoever finds an
+ * open page cannot have them sent somewhere else.
  */
 import { Effect, Redacted } from "effect"
 import type { WebhookTarget } from "../../model.ts"
@@ -9,7 +9,7 @@ import type { WebhookInput } from "./shapes.ts"
 
 const originOf = (url: string): string | undefined => URL.parse(url)?.origin
 
-/** @param stored what the campaign has now; undefined for a new one */
+/** @param stored the campaign's current webhook; undefined for a new campaign */
 export const targetOf = Effect.fnUntraced(function* (
   input: WebhookInput,
   stored: WebhookTarget | undefined,
@@ -17,14 +17,14 @@ export const targetOf = Effect.fnUntraced(function* (
   const { headers, signing, url } = input
   const keeps = signing.type === "keep" || headers.some(({ value }) => value === null)
   if (keeps && (stored === undefined || originOf(stored.url) !== originOf(url))) {
-    const message = "for another address, type the values of headers and the signing secret again"
+    const message = "for another origin, enter the header values and the signing secret again"
     return yield* refuse("invalid", "SECRETS_NOT_KEPT", message)
   }
   const values: Record<string, Redacted.Redacted<string>> = {}
   for (const { name, value } of headers) {
     const kept = stored?.headers[name]
     if (value === null && kept === undefined) {
-      return yield* refuse("invalid", "HEADER_VALUE_MISSING", `type a value for the header ${name}`)
+      return yield* refuse("invalid", "HEADER_VALUE_MISSING", `enter a value for the header ${name}`)
     }
     const used = value === null ? kept : Redacted.make(value)
     if (used !== undefined) values[name] = used

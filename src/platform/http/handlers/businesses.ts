@@ -39,7 +39,7 @@ const showDelivery = ({ attempts, createdAt, id, lastOutcome, nextAttemptAt, sta
   createdAt: iso(createdAt),
 })
 
-/** A target as it was sent; absent headers are none. */
+/** A target from a request; absent headers become an empty record. */
 const targetOf = (sent: Omit<WebhookTarget, "headers"> & Partial<WebhookTarget>): WebhookTarget => ({
   ...sent,
   headers: sent.headers ?? {},

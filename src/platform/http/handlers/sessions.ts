@@ -62,7 +62,7 @@ const sessionsOf = (origin: string) =>
               const campaign = yield* campaigns.find(business.id, webCampaignId)
               yield* checkRegion(regionId)
               if (payload.transportType !== 0) {
-                const message = "this platform has the WebSocket transport only"
+                const message = "this platform supports only the WebSocket transport"
                 return yield* refuse("invalid", "TRANSPORT_NOT_SUPPORTED", message)
               }
               const wanted = { business, campaign, regionId, clientIdentifier: clientIdentifier ?? null, configuration }

@@ -23,7 +23,7 @@ const showUsage =
     seconds: Math.round(((endedAt ?? now) - startedAt) / 1000),
   })
 
-/** What a restricted key sees of its user's usage: that of its businesses. */
+/** A restricted key sees only the usage of its businesses. */
 const ofScope = Effect.map(Caller, ({ key: { scope } }) =>
   scope.type === "Restricted" ? { businessIds: scope.businessIds } : {},
 )
@@ -36,7 +36,7 @@ export const users = HttpApiBuilder.group(
     const sessions = yield* WebSessions
     const conversations = yield* Conversations
     return handlers.handleAll({
-      // Read anew: what the key's proof remembers of the user may be some seconds old.
+      // Read from the database: the user in the key cache may be some seconds old.
       GetUser: ({ endpoint }) =>
         respond(
           endpoint,

@@ -1,5 +1,5 @@
 /** A web campaign being edited: its input, the validation of it, and the request. */
-import { DEFAULT_MAX_CALL_MINUTES, MOST_CALL_MINUTES } from "../../../platform/call-length.ts"
+import { DEFAULT_MAX_CALL_MINUTES, MAX_CALL_MINUTES } from "../../../platform/call-length.ts"
 import type { Campaign, CampaignInput } from "../../../platform/http/dashboard/shapes.ts"
 
 export interface HeaderDraft {
@@ -56,7 +56,7 @@ export const problemsOf = ({ name, minutes, hooked, url, headers, signing, secre
   const badHeader = headers.find((header) => !HEADER_NAME.test(header.name.trim()))
   return {
     ...(name.trim() === "" ? { name: "Enter a name." } : {}),
-    ...(isMinutes(minutes) ? {} : { minutes: `Enter a whole number of minutes from 1 to ${MOST_CALL_MINUTES}.` }),
+    ...(isMinutes(minutes) ? {} : { minutes: `Enter a whole number of minutes from 1 to ${MAX_CALL_MINUTES}.` }),
     ...(hooked && !isHttp(url) ? { url: "Enter an address that begins with https:// or http://." } : {}),
     ...(hooked && badHeader !== undefined
       ? { headers: "A header needs a name of letters, digits and dashes, such as X-Api-Token." }
@@ -69,7 +69,7 @@ export const problemsOf = ({ name, minutes, hooked, url, headers, signing, secre
 
 const isMinutes = (text: string): boolean => {
   const typed = text.trim()
-  return /^\d{1,4}$/.test(typed) && Number(typed) >= 1 && Number(typed) <= MOST_CALL_MINUTES
+  return /^\d{1,4}$/.test(typed) && Number(typed) >= 1 && Number(typed) <= MAX_CALL_MINUTES
 }
 
 const isHttp = (text: string): boolean => {

@@ -1,11 +1,11 @@
-/** Handlers for what a user makes: keys, businesses, web campaigns. The services decide; here is only the wire. */
+/** Handlers of keys, businesses and web campaigns. They only convert between the wire and the services. */
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { ApiKeys } from "../../ApiKeys.ts"
 import { Businesses } from "../../Businesses.ts"
 import { WebCampaigns } from "../../WebCampaigns.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
-import { saying, showBusiness, showCampaign, showKey } from "./answers.ts"
+import { orFail, showBusiness, showCampaign, showKey } from "./answers.ts"
 import type { Business } from "./shapes.ts"
 import { targetOf } from "./webhook-input.ts"
 
@@ -20,23 +20,23 @@ export const keys = HttpApiBuilder.group(
       list: () =>
         Effect.flatMap(userId, apiKeys.list).pipe(
           Effect.map((all) => all.map(showKey)),
-          saying(),
+          orFail(),
         ),
 
       create: ({ payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.create(id, payload)).pipe(
           Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
-          saying("invalid", "not_found"),
+          orFail("invalid", "not_found"),
         ),
 
       change: ({ params, payload }) =>
-        Effect.flatMap(userId, (id) => apiKeys.permit(id, params.id, payload.permissions)).pipe(
+        Effect.flatMap(userId, (id) => apiKeys.setPermissions(id, params.id, payload.permissions)).pipe(
           Effect.map(showKey),
-          saying("invalid", "not_found"),
+          orFail("invalid", "not_found"),
         ),
 
       revoke: ({ params }) =>
-        Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(Effect.map(showKey), saying("not_found")),
+        Effect.flatMap(userId, (id) => apiKeys.revoke(id, params.id)).pipe(Effect.map(showKey), orFail("not_found")),
     })
   }),
 )
@@ -55,24 +55,24 @@ export const businesses = HttpApiBuilder.group(
             shown.push(showBusiness(business, yield* campaigns.list(business.id)))
           }
           return shown
-        }).pipe(saying()),
+        }).pipe(orFail()),
 
       create: ({ payload }) =>
         Effect.flatMap(userId, (id) => businesses.create(id, { name: payload.name })).pipe(
           Effect.map((business) => showBusiness(business, [])),
-          saying("invalid"),
+          orFail("invalid"),
         ),
 
       rename: ({ params, payload }) =>
         Effect.gen(function* () {
           const business = yield* businesses.rename(yield* userId, params.id, payload.name)
           return showBusiness(business, yield* campaigns.list(business.id))
-        }).pipe(saying("invalid", "not_found")),
+        }).pipe(orFail("invalid", "not_found")),
 
       remove: ({ params }) =>
-        Effect.flatMap(userId, (id) => businesses.remove(id, params.id)).pipe(saying("not_found", "conflict")),
+        Effect.flatMap(userId, (id) => businesses.remove(id, params.id)).pipe(orFail("not_found", "conflict")),
 
-      regions: () => saying()(businesses.regions),
+      regions: () => orFail()(businesses.regions),
     })
   }),
 )
@@ -90,7 +90,7 @@ export const campaigns = HttpApiBuilder.group(
           const business = yield* owned(params.businessId)
           const sessionEnded = webhook === null ? {} : { sessionEnded: yield* targetOf(webhook, undefined) }
           return showCampaign(yield* campaigns.create(business, { ...wanted, ...sessionEnded }))
-        }).pipe(saying("invalid", "not_found")),
+        }).pipe(orFail("invalid", "not_found")),
 
       edit: ({ params, payload: { webhook, ...change } }) =>
         Effect.gen(function* () {
@@ -98,11 +98,11 @@ export const campaigns = HttpApiBuilder.group(
           const stored = yield* campaigns.find(business.id, params.id)
           const sessionEnded = webhook === null ? null : yield* targetOf(webhook, stored.sessionEnded)
           return showCampaign(yield* campaigns.change(business, params.id, { ...change, sessionEnded }))
-        }).pipe(saying("invalid", "not_found")),
+        }).pipe(orFail("invalid", "not_found")),
 
       remove: ({ params }) =>
         Effect.flatMap(owned(params.businessId), (business) => campaigns.remove(business, params.id)).pipe(
-          saying("not_found", "conflict"),
+          orFail("not_found", "conflict"),
         ),
     })
   }),

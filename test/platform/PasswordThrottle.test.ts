@@ -1,26 +1,26 @@
-/** How checks of passwords are paced: who waits how long, who is refused, and what one hostile caller can take from others. */
+/** Throttling of password checks: delays, refusals, and what one attacker can take from others. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  AT_ONCE,
   Busy,
+  type CheckSource,
   delayAfter,
-  FORGOTTEN_MILLIS,
-  FREE_TRIES,
-  type Guest,
-  LONGEST_DELAY_MILLIS,
-  makePace,
-  PENDING_OF_ADDRESS,
-} from "../../src/platform/Pace.ts"
+  FREE_ATTEMPTS,
+  MAX_CONCURRENT_CHECKS,
+  MAX_DELAY_MILLIS,
+  MAX_PENDING_PER_ADDRESS,
+  makePasswordThrottle,
+  RESET_MILLIS,
+} from "../../src/platform/PasswordThrottle.ts"
 
-const guest = (lane: string, network = lane): Guest => ({ lane, network, known: false })
+const guest = (lane: string, network = lane): CheckSource => ({ lane, network, known: false })
 const wrong = Effect.succeed(false)
 const right = Effect.succeed(true)
-/** Lets every fiber go as far as it can. */
+/** Runs all fibers until they wait. */
 const settle = Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow, { discard: true })
 
-/** Checks that end when they are told to, and at the latest with the test: a check that has begun cannot be interrupted. */
+/** Checks that end on request, at the latest with the test: a started check cannot be interrupted. */
 const held = () => {
   let over = false
   const running: Array<string> = []
@@ -58,9 +58,9 @@ const heldTest = (name: string, body: (checks: ReturnType<typeof held>) => Effec
   )
 
 describe("wrong passwords", () => {
-  it.effect("slow their address more and more, up to a bound; the right one is taken after the last wait", () =>
+  it.effect("delay their address more and more, up to a limit; the right one is accepted after the last delay", () =>
     Effect.gen(function* () {
-      const pace = makePace()
+      const pace = makePasswordThrottle()
       const waits: Array<number> = []
       const timed = Effect.fnUntraced(function* (check: Effect.Effect<boolean>) {
         const begun = yield* Clock.currentTimeMillis
@@ -74,44 +74,44 @@ describe("wrong passwords", () => {
       })
       for (let n = 0; n < 10; n++) waits.push((yield* timed(wrong)).waited)
       assert.deepStrictEqual(waits, [0, 0, 0, 1_000, 2_000, 4_000, 5_000, 5_000, 5_000, 5_000])
-      assert.deepStrictEqual(yield* timed(right), { answer: true, waited: LONGEST_DELAY_MILLIS })
-      // another address waits for nothing
+      assert.deepStrictEqual(yield* timed(right), { answer: true, waited: MAX_DELAY_MILLIS })
+      // another address has no delay
       assert.isFalse(yield* pace.check(guest("192.0.3.1"), wrong))
-      yield* TestClock.adjust(FORGOTTEN_MILLIS)
+      yield* TestClock.adjust(RESET_MILLIS)
       assert.strictEqual((yield* timed(wrong)).waited, 0)
     }),
   )
 
-  it("are free a few times", () => {
+  it("have no delay the first few times", () => {
     assert.deepStrictEqual(
-      Array.from({ length: FREE_TRIES }, (_, n) => delayAfter(n)),
-      Array<number>(FREE_TRIES).fill(0),
+      Array.from({ length: FREE_ATTEMPTS }, (_, n) => delayAfter(n)),
+      Array<number>(FREE_ATTEMPTS).fill(0),
     )
-    assert.strictEqual(delayAfter(1_000), LONGEST_DELAY_MILLIS)
+    assert.strictEqual(delayAfter(1_000), MAX_DELAY_MILLIS)
   })
 })
 
-describe("checks that run together", () => {
+describe("concurrent checks", () => {
   heldTest(
-    "are few, and one network has one of them, however many addresses and accounts it uses",
+    "are limited, and one network has one of them, however many addresses and accounts it uses",
     ({ check, end, running }) =>
       Effect.gen(function* () {
-        const pace = makePace()
+        const pace = makePasswordThrottle()
         const start = (lane: string, network: string) => Effect.forkChild(pace.check(guest(lane, network), check(lane)))
         for (let n = 0; n < 10; n++) yield* start(`a${n}`, "a")
         yield* settle
         assert.deepStrictEqual(running, ["a0"])
         const owner = yield* start("b0", "b")
         yield* settle
-        // At once, beside the flood.
+        // At once, during the flood.
         assert.deepStrictEqual(running, ["a0", "b0"])
         yield* start("c0", "c")
         yield* start("d0", "d")
         yield* settle
-        assert.lengthOf(running, AT_ONCE)
+        assert.lengthOf(running, MAX_CONCURRENT_CHECKS)
         yield* end("b0")
         assert.isTrue(yield* Fiber.join(owner))
-        // Networks take turns: those that came later go before the next of the flood.
+        // Round-robin: later networks go before the next check of the flood.
         assert.deepStrictEqual(running, ["a0", "c0"])
         yield* end("a0")
         assert.deepStrictEqual(running, ["c0", "d0"])
@@ -120,27 +120,27 @@ describe("checks that run together", () => {
       }),
   )
 
-  heldTest("are waited for by a bounded number of an address and of a network", ({ check, running }) =>
+  heldTest("have a bounded number of waiting checks per address and per network", ({ check, running }) =>
     Effect.gen(function* () {
-      const pace = makePace()
+      const pace = makePasswordThrottle()
       const start = (lane: string, network: string) => Effect.forkChild(pace.check(guest(lane, network), check(lane)))
-      for (let n = 0; n < PENDING_OF_ADDRESS; n++) yield* start("a", "a")
+      for (let n = 0; n < MAX_PENDING_PER_ADDRESS; n++) yield* start("a", "a")
       yield* settle
       assert.instanceOf(yield* Effect.flip(pace.check(guest("a"), right)), Busy)
       for (let n = 0; n < 12; n++) yield* start(`b${n}`, "b")
       yield* settle
       const refused = yield* Effect.flip(pace.check(guest("b-other", "b"), right))
-      assert.strictEqual(refused.retryAfterSeconds, LONGEST_DELAY_MILLIS / 1000)
-      // a browser that is known is refused for nothing that its network does, and goes first
+      assert.strictEqual(refused.retryAfterSeconds, MAX_DELAY_MILLIS / 1000)
+      // a known browser is never refused because of its network, and has priority
       yield* Effect.forkChild(pace.check({ lane: "known", network: "known", known: true }, check("known")))
       yield* settle
       assert.deepStrictEqual(running, ["a", "b0"])
     }),
   )
 
-  heldTest("put a known browser before all others", ({ check, end, running }) =>
+  heldTest("give a known browser priority", ({ check, end, running }) =>
     Effect.gen(function* () {
-      const pace = makePace()
+      const pace = makePasswordThrottle()
       for (let n = 0; n < 50; n++) yield* Effect.forkChild(pace.check(guest(`n${n}`), check(`n${n}`)))
       yield* settle
       yield* Effect.forkChild(pace.check({ lane: "known", network: "known", known: true }, check("known")))
@@ -150,9 +150,9 @@ describe("checks that run together", () => {
     }),
   )
 
-  heldTest("make room for a new network, when too many wait, where most of them wait", ({ check }) =>
+  heldTest("refuse a check of the network with the most waiting ones when a new network needs room", ({ check }) =>
     Effect.gen(function* () {
-      const pace = makePace()
+      const pace = makePasswordThrottle()
       const refused: Array<string> = []
       const start = (lane: string, network: string) =>
         Effect.forkChild(
@@ -169,21 +169,21 @@ describe("checks that run together", () => {
     }),
   )
 
-  heldTest("are counted to their end, when their caller is gone before", ({ check, end, running }) =>
+  heldTest("count until they end, even when their caller has disconnected", ({ check, end, running }) =>
     Effect.gen(function* () {
-      const pace = makePace()
+      const pace = makePasswordThrottle()
       const first = yield* Effect.forkChild(pace.check(guest("a"), check("a")))
       yield* settle
       const leaving = yield* Effect.forkChild(Fiber.interrupt(first))
       yield* settle
       yield* Effect.forkChild(pace.check(guest("a2", "a"), check("a2")))
       yield* settle
-      // its core is still taken
+      // it still uses its core
       assert.deepStrictEqual(running, ["a"])
       yield* end("a")
       yield* Fiber.join(leaving)
       assert.deepStrictEqual(running, ["a2"])
-      // one that only waited leaves its place
+      // a waiting one is removed
       const waiting = yield* Effect.forkChild(pace.check(guest("a3", "a"), check("a3")))
       yield* settle
       yield* Fiber.interrupt(waiting)

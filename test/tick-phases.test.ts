@@ -1,12 +1,12 @@
-/** What a turn of the event loop leaves to its end, and in which order it is done. */
+/** Work that is queued for the end of an event loop tick: its phases and their order. */
 import { setImmediate as turn } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { atEndOfTurn } from "../src/turn.ts"
+import { runInPhase } from "../src/tick-phases.ts"
 
-describe("the end of a turn", () => {
-  it("decides, then sends, then answers, each in the order in which it was asked for", async () => {
+describe("the end of a tick", () => {
+  it("decides, then sends, then answers, each in the order in which it was queued", async () => {
     const done: Array<string> = []
-    const ask = (stage: Parameters<typeof atEndOfTurn>[0], name: string) => atEndOfTurn(stage, () => done.push(name))
+    const ask = (stage: Parameters<typeof runInPhase>[0], name: string) => runInPhase(stage, () => done.push(name))
     ask("answer", "answer 1")
     ask("decide", "decide 1")
     ask("send", "send 1")
@@ -17,13 +17,13 @@ describe("the end of a turn", () => {
     assert.deepStrictEqual(done, ["decide 1", "decide 2", "send 1", "answer 1", "answer 2"])
   })
 
-  it("does what a stage asks of a later one at once, of itself or an earlier one in the next turn", async () => {
+  it("runs work that is queued for a later phase at once, and for the same or an earlier one in the next tick", async () => {
     const done: Array<string> = []
-    atEndOfTurn("send", () => {
+    runInPhase("send", () => {
       done.push("send")
-      atEndOfTurn("answer", () => done.push("answer"))
-      atEndOfTurn("send", () => done.push("sent again"))
-      atEndOfTurn("decide", () => done.push("decided again"))
+      runInPhase("answer", () => done.push("answer"))
+      runInPhase("send", () => done.push("sent again"))
+      runInPhase("decide", () => done.push("decided again"))
     })
     await turn()
     assert.deepStrictEqual(done, ["send", "answer"])
@@ -31,7 +31,7 @@ describe("the end of a turn", () => {
     assert.deepStrictEqual(done, ["send", "answer", "decided again", "sent again"])
   })
 
-  it("loses no other's work when one throws, which is uncaught", async () => {
+  it("runs the remaining work when one piece throws, and reports it as an uncaught exception", async () => {
     const others = process.listeners("uncaughtException")
     const uncaught: Array<unknown> = []
     process.removeAllListeners("uncaughtException")
@@ -39,16 +39,16 @@ describe("the end of a turn", () => {
     try {
       const done: Array<string> = []
       const fault = new Error("fault")
-      atEndOfTurn("decide", () => {
+      runInPhase("decide", () => {
         throw fault
       })
-      atEndOfTurn("decide", () => done.push("decided"))
-      atEndOfTurn("answer", () => done.push("answered"))
+      runInPhase("decide", () => done.push("decided"))
+      runInPhase("answer", () => done.push("answered"))
       await turn()
       await turn()
       assert.deepStrictEqual(done, ["decided", "answered"])
       assert.deepStrictEqual(uncaught, [fault])
-      atEndOfTurn("send", () => done.push("sent"))
+      runInPhase("send", () => done.push("sent"))
       await turn()
       assert.deepStrictEqual(done, ["decided", "answered", "sent"])
     } finally {

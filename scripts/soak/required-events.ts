@@ -1,9 +1,9 @@
-/** What a run has to have seen, or its silence about it says nothing. */
+/** Events that a run must have seen; otherwise it did not test them. */
 import type { Ledger } from "./ledger.ts"
 import type { Measured } from "./measured.ts"
 import type { Figure } from "./verdict.ts"
 
-const SEEN: ReadonlyArray<string> = [
+const REQUIRED: ReadonlyArray<string> = [
   "429 rate_limited",
   "403 blocked",
   "503 queue_full",
@@ -27,13 +27,13 @@ const SEEN: ReadonlyArray<string> = [
   "platform: ghost",
   "platform: early",
 ]
-/** Rare ones need some minutes. */
-const SEEN_MINUTES = 8
+/** Rare events need a run of at least this many minutes. */
+const RARE_AFTER_MINUTES = 8
 
-export const unseen = ({ after }: Measured, ledger: Ledger): ReadonlyArray<Figure> =>
-  after.minute < SEEN_MINUTES
+export const missingEvents = ({ after }: Measured, ledger: Ledger): ReadonlyArray<Figure> =>
+  after.minute < RARE_AFTER_MINUTES
     ? []
-    : SEEN.filter((name) => ledger.of(name) === 0).map((name) => ({
+    : REQUIRED.filter((name) => ledger.of(name) === 0).map((name) => ({
         name: `never seen: ${name}`,
         before: 0,
         after: 0,

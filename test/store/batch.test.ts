@@ -1,14 +1,14 @@
-/** Which calls are sent together, and who gets which reply. */
+/** Which calls are batched, and which reply each gets. */
 import { setImmediate as turn } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
-import { type Done, MOST, makeJoin, type Sent } from "../../src/store/join.ts"
+import { type Done, MAX_CALLS_PER_COMMAND, makeBatcher, type SentRule } from "../../src/store/batch.ts"
 
-/** A store that keeps what it was sent, to be answered later. */
+/** A store that records commands and answers them later. */
 const bench = (cluster = false) => {
   const sent: Array<{ keys: ReadonlyArray<string>; args: ReadonlyArray<string>; done: Done }> = []
-  const run = makeJoin((_, keys, args, done) => sent.push({ keys, args, done }), cluster)
+  const run = makeBatcher((_, keys, args, done) => sent.push({ keys, args, done }), cluster)
   const replies: Array<unknown> = []
-  const ask = (rule: Sent, now: number, call: object, context: object = ONE, key = "k", own?: string): void => {
+  const ask = (rule: SentRule, now: number, call: object, context: object = ONE, key = "k", own?: string): void => {
     const place = replies.push("none") - 1
     const ownKeys = own === undefined ? {} : { ownKeys: [own] }
     run(rule, { keys: [key], ...ownKeys, now, context, call }, (error, reply) => {
@@ -19,11 +19,11 @@ const bench = (cluster = false) => {
 }
 
 const ONE = { context: 1 }
-const batched: Sent = { name: "test", lua: "", batch: true }
-const single: Sent = { ...batched, batch: false }
+const batched: SentRule = { name: "test", lua: "", batch: true }
+const single: SentRule = { ...batched, batch: false }
 
-describe("calls of one turn", () => {
-  it("are one command with their keys and context, and get an answer each", async () => {
+describe("calls in one tick", () => {
+  it("are one command with their keys and context, and each gets its own answer", async () => {
     const { ask, replies, sent } = bench()
     for (const name of ["a", "b", "c"]) ask(batched, 7, { name })
     assert.lengthOf(sent, 0)
@@ -36,7 +36,7 @@ describe("calls of one turn", () => {
     assert.deepStrictEqual(replies, ["A", { b: [1] }, false])
   })
 
-  it("take the first one's time", async () => {
+  it("run at the time of the first one", async () => {
     const { ask, sent } = bench()
     ask(batched, 1_000, { name: "a" })
     ask(batched, 1_001, { name: "b" })
@@ -56,7 +56,7 @@ describe("calls of one turn", () => {
     assert.deepStrictEqual(replies, [lost, lost])
   })
 
-  it("are commands of their own, in their order, when the rule, the context or the keys differ", async () => {
+  it("are separate commands, in order, when the rule, the context or the keys differ", async () => {
     const { ask, sent } = bench()
     const other = { context: 2 }
     ask(batched, 7, { name: "a" })
@@ -76,14 +76,14 @@ describe("calls of one turn", () => {
     )
   })
 
-  it("bring their own keys, except on a cluster, where only calls with the same keys meet", async () => {
+  it("share a command although their own keys differ, except on a cluster", async () => {
     const one = bench()
     const cluster = bench(true)
     for (const { ask } of [one, cluster]) {
       ask(batched, 7, { name: "a" }, ONE, "k", "x")
       ask(batched, 7, { name: "b" }, ONE, "k", "x")
       ask(batched, 7, { name: "c" }, ONE, "k", "y")
-      // without a key of its own it is no call of these
+      // a call without an own key does not fit into this batch
       ask(batched, 7, { name: "d" })
     }
     await turn()
@@ -105,18 +105,18 @@ describe("calls of one turn", () => {
     ])
   })
 
-  it(`are sent as soon as there are ${MOST}`, async () => {
+  it(`are sent as soon as there are ${MAX_CALLS_PER_COMMAND}`, async () => {
     const { ask, sent } = bench()
-    for (let n = 0; n < MOST + 1; n++) ask(batched, 7, { name: `t${n}` })
+    for (let n = 0; n < MAX_CALLS_PER_COMMAND + 1; n++) ask(batched, 7, { name: `t${n}` })
     assert.lengthOf(sent, 1)
     await turn()
     assert.deepStrictEqual(
       sent.map(({ args }) => args.length),
-      [2 + MOST, 2 + 1],
+      [2 + MAX_CALLS_PER_COMMAND, 2 + 1],
     )
   })
 
-  it("are sent at once when their rule takes one call", () => {
+  it("are sent at once when their rule does not allow batches", () => {
     const { ask, replies, sent } = bench()
     ask(single, 1, {})
     ask(single, 1, {})

@@ -1,10 +1,10 @@
-/** A caller's requests to the gate it is at, over a connection each or over those that a proxy keeps. */
+/** A caller's requests to its current gate, on new connections or on kept-alive ones, as behind a proxy. */
 import { connect } from "node:net"
 import { type Answer, ask } from "../../test/e2e/support/http.ts"
 import type { Caller } from "./plan.ts"
 import type { Gates } from "./sessions.ts"
 
-export class Asking {
+export class CallerClient {
   private readonly gates: Gates
   private readonly caller: Caller
   private gate: number
@@ -15,7 +15,7 @@ export class Asking {
     this.gate = caller.gate
   }
 
-  /** From now on at the other gate. */
+  /** Switches to the other gate. */
   move(): void {
     this.gate = 1 - this.gate
   }
@@ -40,7 +40,7 @@ export class Asking {
     return this.ask("DELETE", `/api/session/${ticket}`)
   }
 
-  /** Asks, and goes away while the request is under way. What comes of it the gate has to sort out alone. */
+  /** Sends a request and disconnects before the answer. The gate must clean up by itself. */
   hangUp(): Promise<void> {
     const { hostname, port } = new URL(this.url)
     const body = JSON.stringify(this.body(undefined))

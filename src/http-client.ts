@@ -1,28 +1,28 @@
 /**
- * Asking strangers over HTTP, be it the platform: nobody leads a request elsewhere with its key, and of what they answer no more
- * is read than makes sense, decompressed or not.
+ * Guards for outgoing HTTP requests, to the platform and to providers. Redirects are not followed, so the key cannot leak.
+ * A response body is read up to a limit, which counts decompressed bytes.
  */
 import { Effect, Stream } from "effect"
 import { FetchHttpClient, HttpClientError, type HttpClientResponse } from "effect/http"
 
-/** The most that the platform or a provider may say, in bytes. */
+/** The limit for a response body of the platform or a provider, in bytes. */
 export const MAX_ANSWER_BYTES = 1024 * 1024
-/** The longest list of addresses, in bytes. */
+/** The limit for a downloaded list of addresses, in bytes. */
 export const MAX_LIST_BYTES = 64 * 1024 * 1024
 
-/** A redirect is an answer as any other. A client that is not fetch's has its own ways. */
-export const followingNothing = Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+/** Returns a redirect as an ordinary response. Works for fetch only: another client needs its own setting. */
+export const withoutRedirects = Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
 
-/** Whether the answer is known to be short before it is read: it says so, and is not compressed. */
+/** Whether the headers prove that the body is short: it is not compressed, and `content-length` is small enough. */
 const isShort = ({ headers }: HttpClientResponse.HttpClientResponse, maxBytes: number): boolean =>
   headers["content-encoding"] === undefined && Number(headers["content-length"] ?? Number.NaN) <= maxBytes
 
-/** The answer's body as text; fails once it is longer, and reads no further. */
-export const textWithin = (
+/** The response's body as text. Stops reading and fails when the body is longer than `maxBytes`. */
+export const boundedText = (
   response: HttpClientResponse.HttpClientResponse,
   maxBytes: number,
 ): Effect.Effect<string, HttpClientError.HttpClientError> => {
-  // at a fraction of the cost
+  // reading the text at once costs a fraction of reading the stream
   if (isShort(response, maxBytes)) return response.text
   const tooLong = new HttpClientError.HttpClientError({
     reason: new HttpClientError.DecodeError({

@@ -1,0 +1,134 @@
+/**
+ * Describes why Redis cannot be used, without the user or the password of the connection string. Messages of ioredis and the
+ * server are never shown unchanged, and their error objects, which contain a command's arguments, are not passed on.
+ */
+import { Redacted, Schema } from "effect"
+import type { RedisConnection } from "../settings/connection-string.ts"
+
+/**
+ * Redis was reached and refuses this connection string (wrong password, no such database, a replica, …). A retry does not help,
+ * so the start fails.
+ */
+export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", { message: Schema.String }) {}
+
+/** Why the store cannot be used. `refused` means that this lasts until somebody changes the settings or the server. */
+export interface RedisProblem {
+  readonly refused: boolean
+  /** the server's error code when it is a known one, else `OTHER`; so the number of kinds is bounded */
+  readonly kind: string
+  /** what is wrong, and for a known kind how to fix it */
+  readonly message: string
+}
+
+const refused = (kind: string, message: string): RedisProblem => ({ refused: true, kind, message })
+const temporary = (kind: string, message: string): RedisProblem => ({ refused: false, kind, message })
+
+/** The server is a replica: it refuses writes. */
+export const isReplica: RedisProblem = refused(
+  "READONLY",
+  "the server is a replica, which accepts no writes (READONLY); name the primary, or all of them as host:port,host:port",
+)
+
+/** The server was, or was reported as, the primary; now another server is. */
+export const wasDemoted: RedisProblem = temporary(
+  "READONLY",
+  "the server is a replica, which accepts no writes (READONLY); the gate looks for the primary",
+)
+
+/** Known error replies of servers, by a pattern of their text. The first match counts. */
+const KNOWN_REPLIES: ReadonlyArray<readonly [RegExp, RedisProblem]> = [
+  // replies to AUTH, SELECT and the first commands
+  [/WRONGPASS|invalid password/, refused("WRONGPASS", "the server refuses the user or the password (AUTH: WRONGPASS)")],
+  [/NOAUTH|Authentication required/, refused("NOAUTH", "the server requires a password, and none is given (NOAUTH)")],
+  [
+    /no password is set|without any password configured/,
+    refused("AUTH", "a password is given, but the server has none for this user (AUTH)"),
+  ],
+  [
+    /wrong number of arguments for 'auth'/,
+    refused("AUTH", "the server does not support users: give the password alone (AUTH)"),
+  ],
+  [
+    /DB index is out of range|invalid DB index|invalid database|SELECT is not allowed/i,
+    refused("SELECT", "the server has no such database (SELECT)"),
+  ],
+  [/READONLY/, isReplica],
+  [
+    // within a script the word NOPERM is missing
+    /NOPERM|ACL failure in script|user executing the script can't/,
+    refused(
+      "NOPERM",
+      "the user lacks permissions: the gate needs all commands on keys and channels that begin with vg: (NOPERM)",
+    ),
+  ],
+  [/DENIED/, refused("DENIED", "the server is in protected mode and does not serve this machine (DENIED)")],
+  [
+    /cluster support disabled/,
+    refused("CLUSTER", "the server is not part of a Cluster: use redis:// or redis+sentinel://"),
+  ],
+  // replies to writes
+  [/\bOOM\b/, temporary("OOM", "its memory is full (OOM): raise its maxmemory, or make room")],
+  [
+    /NOREPLICAS/,
+    temporary(
+      "NOREPLICAS",
+      "it has fewer replicas than min-replicas-to-write requires (NOREPLICAS): restore them, or lower the setting",
+    ),
+  ],
+  [/MISCONF/, temporary("MISCONF", "it cannot save its data to disk (MISCONF): check its log and its disk")],
+  [
+    /WRONGTYPE/,
+    temporary(
+      "WRONGTYPE",
+      "a key that begins with vg: has the wrong type of value (WRONGTYPE): find out what else writes such keys, and delete the key",
+    ),
+  ],
+  [
+    /CLUSTERDOWN/,
+    temporary("CLUSTERDOWN", "the Cluster does not serve all keys (CLUSTERDOWN): restore the missing nodes"),
+  ],
+  [
+    /\bBUSY\b/,
+    temporary("BUSY", "a script that does not end blocks it (BUSY): find out whose it is, and end it with SCRIPT KILL"),
+  ],
+]
+
+const textsOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
+  if (!(error instanceof Error) || depth > 3) return error instanceof Error ? [] : [String(error)]
+  const inner = [
+    "lastNodeError" in error ? error.lastNodeError : undefined,
+    ...(error instanceof AggregateError ? error.errors.slice(0, 1) : []),
+  ].filter((each) => each !== undefined && each !== null)
+  return [error.message, ...inner.flatMap((each) => textsOf(each, depth + 1))].filter((text) => text !== "")
+}
+
+/** Every secret part of the connection string, the longest first. */
+const secretsOf = (connection: RedisConnection): ReadonlyArray<string> =>
+  [
+    connection.username,
+    connection.password === undefined ? undefined : Redacted.value(connection.password),
+    connection.kind === "sentinel" && connection.sentinelPassword !== undefined
+      ? Redacted.value(connection.sentinelPassword)
+      : undefined,
+  ]
+    .flatMap((text) => (text === undefined || text === "" || text === "default" ? [] : [text]))
+    .sort((a, b) => b.length - a.length)
+
+const MAX_LENGTH = 300
+
+/** Makes a function that describes an error of ioredis for this connection. */
+export const describeProblem = (connection: RedisConnection) => {
+  const secrets = secretsOf(connection)
+  return (error: unknown): RedisProblem => {
+    const text = textsOf(error).join(": ")
+    const known = KNOWN_REPLIES.find(([words]) => words.test(text))
+    if (known !== undefined) return known[1]
+    const shown = secrets
+      .reduce((clean, secret) => clean.replaceAll(secret, "***"), text)
+      // the delay differs each time, so repeated messages would not be equal
+      .replace(/ Retrying from scratch after \d+ms\./, "")
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+      .slice(0, MAX_LENGTH)
+    return temporary("OTHER", shown === "" ? "no answer" : shown)
+  }
+}
