@@ -3,6 +3,7 @@
  * a browser, each on a free port of 127.0.0.1. `npm test` runs both.
  */
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./scripts/longest-first.ts"
 
 /** Tests that start a process or a browser. */
 const system = [
@@ -14,7 +15,9 @@ const system = [
 export default defineConfig({
   test: {
     pool: "threads",
-    maxWorkers: 2,
+    // most system tests wait for a process, a browser or a deadline: two of these beside two that compute
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     projects: [
       {
@@ -23,6 +26,8 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: system,
+          // loading the modules again for each file took half of the time
+          isolate: false,
           testTimeout: 10_000,
           hookTimeout: 10_000,
         },

@@ -2,12 +2,15 @@
  * Runs random histories in the simulation:
  *
  *     node scripts/simulate.ts [--seeds N] [--from SEED] [--seconds S] [--fault NAME]
+ *     node scripts/simulate.ts --record
  *
  * By default 1,000 histories; with `--seconds` until the time is up. A failing one is shrunk and printed with its seed, and the exit
- * code is 1. `--fault` plants one of the faults of test/simulation/faults.ts.
+ * code is 1. `--fault` plants one of the faults of test/simulation/faults.ts. `--record` looks for a history that finds each of them
+ * and writes test/simulation/found.json.
  */
 import { parseArgs } from "node:util"
 import { faults } from "../test/simulation/faults.ts"
+import { record } from "../test/simulation/found.ts"
 import { planOf } from "../test/simulation/plan.ts"
 import { play } from "../test/simulation/play.ts"
 import { report } from "../test/simulation/report.ts"
@@ -18,8 +21,13 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     seconds: { type: "string" },
     fault: { type: "string" },
+    record: { type: "boolean", default: false },
   },
 })
+if (values.record) {
+  record(faults)
+  process.exit()
+}
 const from = Number(values.from)
 const seconds = Number(values.seconds ?? Number.POSITIVE_INFINITY)
 const seeds = Number(values.seeds ?? (values.seconds === undefined ? 1_000 : Number.POSITIVE_INFINITY))

@@ -6,16 +6,11 @@
  * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` begins elsewhere and `DIFFERENTIAL_HISTORIES` says how many: a failure is
  * repeated with its seed and 1.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { takeSlot } from "../../src/rules/line.ts"
-import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
-import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/rules/step.ts"
-import type { Rule } from "../../src/Store.ts"
-import { type RedisServer, startRedis } from "../support/redis.ts"
+import { assert, describe, it } from "@effect/vitest"
 import { describeStep, type History } from "./differential/history.ts"
-import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"
-import { rules as queue, queueHistory } from "./differential/queue-history.ts"
-import { makeReplayer, type Replayer } from "./differential/replay.ts"
+import { limiterHistory } from "./differential/limiter-history.ts"
+import { queueHistory } from "./differential/queue-history.ts"
+import { replayerOfSuite } from "./differential/replay.ts"
 
 const FIRST = Number(process.env.DIFFERENTIAL_SEED ?? "1")
 const HISTORIES = process.env.DIFFERENTIAL_HISTORIES
@@ -32,20 +27,7 @@ const kindOf = (answer: unknown): string => {
 }
 
 describe("the rules, as they are and as Lua,", () => {
-  let server: RedisServer | undefined
-  let replayer: Replayer | undefined
-  const opened = (): Replayer => {
-    if (replayer === undefined) throw new Error("the server has not started")
-    return replayer
-  }
-  beforeAll(async () => {
-    server = await startRedis()
-    replayer = await makeReplayer(server)
-  })
-  afterAll(async () => {
-    replayer?.close()
-    await server?.dispose()
-  })
+  const opened = replayerOfSuite()
 
   /** Plays histories until one is wrong. */
   const play = async (count: number, history: (seed: number) => History): Promise<ReadonlyMap<string, number>> => {
@@ -98,132 +80,5 @@ describe("the rules, as they are and as Lua,", () => {
 
   it("of the rate limiter answer alike in 2,500 histories, and as by counting", { timeout: 300_000 }, async () => {
     await play(Number(HISTORIES ?? "2500"), limiterHistory)
-  })
-
-  describe("are found to differ when one of them is wrong:", () => {
-    /** A history ends where an invariant is broken, so that Redis may not see the consequences. */
-    type Finder = "invariants" | "Redis"
-    /** A rule that in memory sees something else, or does something more. */
-    const wrongly = <C extends object, K extends object, A>(
-      right: Rule<C, K, A>,
-      run: Rule<C, K, A>["run"],
-    ): Rule<C, K, A> => ({ ...right, run })
-    const [TICKETS, LEASES, ENDED] = [1, 5, 7]
-    const leaseOf = (tickets: string | undefined): string => JSON.parse(tickets ?? "{}").lease ?? "0"
-
-    const finds = (what: string, wrong: (seed: number) => History, by: ReadonlyArray<Finder>) =>
-      it(what, { timeout: 60_000 }, async () => {
-        const histories = Array.from({ length: 300 }, (_, seed) => wrong(seed + 1))
-        const found: Array<Finder> = []
-        if (histories.some((history) => history.wrong.length > 0)) found.push("invariants")
-        if ((await opened().replay(histories)).length > 0) found.push("Redis")
-        assert.deepStrictEqual(found, by)
-      })
-
-    const impatient = wrongly(queue.admit, (db, keys, now, context, calls) => {
-      const s = stepOf(db, keys, now, context)
-      if (db.zcard(s.keys.leases) >= context.slots) return queue.admit.run(db, keys, now, context, calls)
-      return calls.map(({ data, id }) => {
-        const seq = db.hincrby(s.keys.meta, "seq", 1)
-        const ticket = { state: "starting", seq, accepted: now } as const
-        const lease = takeSlot(s, id, ticket, "starting", now + START_LEASE_MILLIS)
-        db.hset(s.keys.data, id, data)
-        return answerOf(s, { _tag: "starting", lease })
-      })
-    })
-    finds("an admission that passes those who wait", (seed) => queueHistory(seed, { ...queue, admit: impatient }), [
-      "invariants",
-      "Redis",
-    ])
-
-    const unfenced = wrongly(queue.bind, (db, keys, now, context, calls) => {
-      const anyLease = calls.map((call) => ({ ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", call.id)) }))
-      return queue.bind.run(db, keys, now, context, anyLease)
-    })
-    finds("a binding that does not look at its lease", (seed) => queueHistory(seed, { ...queue, bind: unfenced }), [
-      "Redis",
-    ])
-
-    const forgetful = wrongly(queue.end, (db, keys, now, context, calls) => {
-      const answers = queue.end.run(db, keys, now, context, calls)
-      for (const session of calls.flatMap(({ sessions }) => sessions)) db.zrem(keys[ENDED] ?? "", session)
-      return answers
-    })
-    finds("an end that is not remembered", (seed) => queueHistory(seed, { ...queue, end: forgetful }), ["Redis"])
-
-    const leaking = wrongly(queue.leave, (db, keys, now, context, calls) => {
-      const held = calls.map(({ id }) => [id, db.zscore(keys[LEASES] ?? "", id)] as const)
-      const answers = queue.leave.run(db, keys, now, context, calls)
-      for (const [id, deadline] of held) if (deadline !== undefined) db.zadd(keys[LEASES] ?? "", deadline, id)
-      return answers
-    })
-    const heedless = wrongly(queue.callOne, (db, keys, now, context, calls) =>
-      queue.callOne.run(db, keys, now, { ...context, slots: context.slots + 1 }, calls),
-    )
-    finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
-      "invariants",
-      "Redis",
-    ])
-
-    const blind = <K extends object, R>(right: Rule<QueueContext, K, StepAnswer<R>>) =>
-      wrongly(right, (db, keys, now, context, calls) => right.run(db, keys, now, { ...context, share: 1 }, calls))
-    const blinded = {
-      ...queue,
-      ...{ admit: blind(queue.admit), start: blind(queue.start), fail: blind(queue.fail) },
-      ...{ end: blind(queue.end), leave: blind(queue.leave), sweep: blind(queue.sweep) },
-    }
-    const rash = wrongly(queue.fail, (db, keys, now, context, calls) => {
-      const answered = calls.map((call) => (call.reason === "doubt" ? { ...call, reason: "answered" as const } : call))
-      return queue.fail.run(db, keys, now, context, answered)
-    })
-    finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: rash }), ["Redis"])
-
-    finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
-
-    const lavish = wrongly(queue.admit, (db, keys, now, context, calls) => {
-      const ofNone = calls.map(({ network: _, ...newcomer }) => newcomer)
-      return queue.admit.run(db, keys, now, context, ofNone)
-    })
-    finds("an admission that counts no network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), ["Redis"])
-
-    const blunt = wrongly(queue.endLease, (db, keys, now, context, calls) => {
-      const anyLease = calls.map((call) => {
-        const [id = ""] = db.zrangebyscore(keys[LEASES] ?? "", call.deadline, call.deadline, 1)
-        return { ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", id)) }
-      })
-      return queue.endLease.run(db, keys, now, context, anyLease)
-    })
-    finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
-
-    const eager = wrongly(queue.clear, (db, keys, now, context, calls) =>
-      queue.clear.run(
-        db,
-        keys,
-        now,
-        context,
-        calls.map(() => ({ unservedMillis: 0 })),
-      ),
-    )
-    finds("a clearing of who came or was called since", (seed) => queueHistory(seed, { ...queue, clear: eager }), [
-      "Redis",
-    ])
-
-    finds("a leaving that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
-
-    const hasty = wrongly(queue.start, (db, keys, now, context, calls) =>
-      queue.start.run(db, keys, now + 1, context, calls),
-    )
-    finds("a start window that is a millisecond short", (seed) => queueHistory(seed, { ...queue, start: hasty }), [
-      "invariants",
-      "Redis",
-    ])
-
-    const generous = wrongly(limiter.take, (db, keys, now, context, calls) =>
-      limiter.take.run(db, keys, now + 1, context, calls),
-    )
-    finds("an hour that is a millisecond short", (seed) => limiterHistory(seed, { ...limiter, take: generous }), [
-      "invariants",
-      "Redis",
-    ])
   })
 })

@@ -22,12 +22,14 @@ const kindOf = (violation: string | undefined): string | undefined =>
     .replaceAll(/[\d.]+/g, "#")
     .slice(0, 40)
 
-/** The shortest plan found that goes wrong in the same way. */
-export const shortest = (failed: Played, planted?: Planted, budget?: number): Plan =>
-  shrink(failed.plan, (plan) => kindOf(play(plan, { planted }).violation) === kindOf(failed.violation), budget)
+/** Whether a plan goes wrong in the same way. */
+export const failsAlike =
+  (failed: Played, planted?: Planted) =>
+  (plan: Plan): boolean =>
+    kindOf(play(plan, { planted }).violation) === kindOf(failed.violation)
 
 export const report = (failed: Played, planted?: Planted): string => {
-  const plan = shortest(failed, planted)
+  const plan = shrink(failed.plan, failsAlike(failed, planted))
   const { actions, ...settings } = plan
   const { trace, violation } = play(plan, { planted, traced: true })
   return [

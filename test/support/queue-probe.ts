@@ -144,6 +144,19 @@ const probedOf = ({ tickets, ...answer }: Answered<Ticket>): Probed => ({
   tickets: { ...tickets, found: tickets.found.map(([id, ticket]) => [id, recordOf(ticket)]) },
 })
 
+/** Records that were read lately: most are the same at the next look. */
+const lately = new Map<string, Ticket>()
+const MOST_RECORDS = 10_000
+
+const ticketIn = (record: string): Ticket => {
+  const known = lately.get(record)
+  if (known !== undefined) return known
+  const ticket: Ticket = JSON.parse(record)
+  if (lately.size >= MOST_RECORDS) lately.clear()
+  lately.set(record, ticket)
+  return ticket
+}
+
 const zset = (db: MemoryDb, key: string): Scores =>
   db.zrange(key, 0, Number.POSITIVE_INFINITY).map((member) => [member, db.zscore(key, member) ?? 0])
 
@@ -197,7 +210,7 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
     })
     return calls.map((call) => {
       const stored = hash(2, call.tickets)
-      const tickets = stored.found.map(([id, record]): [string, Ticket] => [id, JSON.parse(record)])
+      const tickets = stored.found.map(([id, record]): [string, Ticket] => [id, ticketIn(record)])
       const networks = new Set(tickets.flatMap(([, { network }]) => network ?? []))
       return probedOf({
         meta: hash(1, META),

@@ -1,30 +1,26 @@
 /** The built dashboard on the real platform, in a real browser: the life of a key, and the records of its calls. */
-import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:http"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { Browser, Page } from "playwright-core"
-import { build } from "vite"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { WebSocket } from "ws"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
-import config from "../../src/web/dashboard/vite.config.ts"
+import { program, whenBuilt } from "../e2e/support/build.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
 
 const EMAIL = "ada@example.test"
 const PASSWORD = "correct horse battery"
 
-let page: string
+const page = join(dirname(program), "web/dashboard")
 let browser: Browser
 let origin: string
 const scope = Scope.makeUnsafe()
 
 beforeAll(async () => {
-  page = await mkdtemp(join(tmpdir(), "voicegate-dashboard-"))
   const platform = Effect.gen(function* () {
     const context = yield* Layer.buildWithScope(Platform.layer({ privateWebhooks: true, dashboardPage: page }), scope)
     const ada = { id: "ada", name: "Ada", email: EMAIL, password: Redacted.make(PASSWORD), callConcurrency: 2 }
@@ -33,7 +29,7 @@ beforeAll(async () => {
     yield* Context.get(context, Businesses).putRegion({ id: "eu", name: "Europe" })
     return Context.get(context, Platform.Platform).origin
   })
-  await build({ ...config, configFile: false, logLevel: "warn", build: { ...config.build, outDir: page } })
+  await whenBuilt()
   origin = await Effect.runPromise(platform)
   browser = await launchBrowser()
 })
@@ -41,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await Effect.runPromise(Scope.close(scope, Exit.void))
-  await rm(page, { recursive: true, force: true })
 })
 
 const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()

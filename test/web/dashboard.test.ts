@@ -1,13 +1,10 @@
 /** The built dashboard in a real browser, against an API with nothing behind it. */
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
-import { build } from "vite"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { Business, Transcript } from "../../src/platform/http/dashboard/shapes.ts"
-import config from "../../src/web/dashboard/vite.config.ts"
+import { program, whenBuilt } from "../e2e/support/build.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
 import { type FakeDashboard, PASSWORD, startFakeDashboard } from "./fake-dashboard.ts"
@@ -22,7 +19,7 @@ const BAKERY: Business = {
 }
 const DENTIST: Business = { ...BAKERY, id: "business-2", name: "Dentist" }
 
-let page: string
+const page = join(dirname(program), "web/dashboard")
 let browser: Browser
 let platform: FakeDashboard
 let context: BrowserContext
@@ -32,17 +29,11 @@ let complaints: Array<string>
 let hosts: Set<string>
 
 beforeAll(async () => {
-  page = await mkdtemp(join(tmpdir(), "voicegate-dashboard-"))
-  const [started] = await Promise.all([
-    launchBrowser(),
-    build({ ...config, configFile: false, logLevel: "warn", build: { ...config.build, outDir: page } }),
-  ])
-  browser = started
+  ;[browser] = await Promise.all([launchBrowser(), whenBuilt()])
 })
 
 afterAll(async () => {
   await browser?.close()
-  await rm(page, { recursive: true, force: true })
 })
 
 beforeEach(async () => {

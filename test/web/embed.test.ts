@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
-import { type Built, buildWeb, type Rig, startRig } from "./rig.ts"
+import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, level, screen, type Visitor, visit } from "./visitor.ts"
 
 let built: Built
@@ -51,12 +51,11 @@ const startSite = async () => {
 }
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
 })
 
 afterAll(async () => {
   await browser?.close()
-  await built?.remove()
 })
 
 beforeEach(async () => {

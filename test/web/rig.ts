@@ -1,16 +1,13 @@
 /**
  * The real gate and the local platform in this process, as a browser reaches them: both behind lines that a test can cut.
- * The gate serves the widget and the demo's pages as they were built for this test run.
+ * The gate serves the widget and the demo's pages as they are built into `dist`.
  */
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
 import { createServer, type IncomingMessage } from "node:http"
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
-import { build } from "vite"
 import { WebSocket } from "ws"
 import { pages } from "../../src/commands/demo.ts"
 import * as Gate from "../../src/Gate.ts"
@@ -19,21 +16,19 @@ import { WidgetFiles } from "../../src/http/static.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { layerFrom } from "../../src/settings/load.ts"
-import { buildWidget, pages as demoPages } from "../../src/web/vite.config.ts"
+import { program, whenBuilt } from "../e2e/support/build.ts"
 
 export interface Built {
   readonly widget: string
   readonly demo: string
-  readonly remove: () => Promise<void>
 }
 
-/** Builds the widget and the pages into a directory of their own. */
-export const buildWeb = async (): Promise<Built> => {
-  const directory = await mkdtemp(join(tmpdir(), "voicegate-web-"))
-  const [widget, demo] = [join(directory, "widget"), join(directory, "demo")]
-  await buildWidget(widget)
-  await build({ ...demoPages, configFile: false, logLevel: "warn", build: { ...demoPages.build, outDir: demo } })
-  return { widget, demo, remove: () => rm(directory, { recursive: true, force: true }) }
+const web = join(dirname(program), "web")
+
+/** Where the widget and the pages are, once they are up to date. */
+export const whenWebBuilt = async (): Promise<Built> => {
+  await whenBuilt()
+  return { widget: join(web, "widget"), demo: join(web, "demo") }
 }
 
 const portOf = (server: Server): number => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { Resampler } from "../../src/web/widget/resample.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
-import { type Built, buildWeb, type Rig, startRig } from "./rig.ts"
+import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { announced, click, level, screen, see, type Visitor, visit } from "./visitor.ts"
 
 let built: Built
@@ -13,12 +13,11 @@ let rig: Rig
 let visitor: Visitor
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
 })
 
 afterAll(async () => {
   await browser?.close()
-  await built?.remove()
 })
 
 afterEach(async () => {

@@ -7,19 +7,18 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
-import { type Built, buildWeb, type Rig, startRig } from "./rig.ts"
+import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, level, screen, type Visitor, visit } from "./visitor.ts"
 
 let built: Built
 let browser: Browser
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
 })
 
 afterAll(async () => {
   await browser?.close()
-  await built?.remove()
 })
 
 const WIDTHS = { phone: { width: 360, height: 780 }, desk: { width: 1200, height: 900 } }

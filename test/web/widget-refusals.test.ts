@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
 import { eventually } from "../support/process.ts"
-import { type Built, buildWeb, type Options, type Rig, startRig } from "./rig.ts"
+import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, screen, see, type Visitor, visit } from "./visitor.ts"
 
 let built: Built
@@ -12,12 +12,11 @@ let rig: Rig
 let visitor: Visitor
 
 beforeAll(async () => {
-  ;[built, browser] = await Promise.all([buildWeb(), launchBrowser()])
+  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
 })
 
 afterAll(async () => {
   await browser?.close()
-  await built?.remove()
 })
 
 afterEach(async () => {

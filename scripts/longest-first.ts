@@ -1,0 +1,36 @@
+/**
+ * Begins with the test files that take longest, so that none of them is left for the end, when the other workers have nothing to do.
+ * Vitest alone knows this from the run before, of which a clean clone has none.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** Each takes half a minute or more; the longest first. Another file may be added, and none has to be. */
+const LONG = [
+  "contract/differential.test.ts",
+  "simulation/simulation.test.ts",
+  "e2e/outages.test.ts",
+  "e2e/changed-settings.test.ts",
+  "chaos/chaos.test.ts",
+  "simulation/redis.test.ts",
+  "store/redis-failover.system.test.ts",
+  "e2e/deadlines.test.ts",
+  "platform/survival.system.test.ts",
+  "web/console.test.ts",
+  "web/widget-queue.test.ts",
+  "web/dashboard.test.ts",
+  "web/dashboard-api.test.ts",
+  "contract/queue.test.ts",
+  "e2e/shutdown-starts.test.ts",
+]
+
+const place = ({ moduleId }: TestSpecification): number => {
+  const at = LONG.findIndex((file) => moduleId.endsWith(`/test/${file}`))
+  return at === -1 ? LONG.length : at
+}
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // the order of files of the same place stays
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
+  }
+}

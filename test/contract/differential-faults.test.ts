@@ -1,0 +1,152 @@
+/**
+ * The test of `differential.test.ts`: rules that are wrong on purpose are found, by the invariants, by Redis, or by both, as it is said
+ * of each, within some histories.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { takeSlot } from "../../src/rules/line.ts"
+import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
+import { answerOf, type QueueContext, type StepAnswer, stepOf } from "../../src/rules/step.ts"
+import type { Rule } from "../../src/Store.ts"
+import type { History } from "./differential/history.ts"
+import { rules as limiter, limiterHistory } from "./differential/limiter-history.ts"
+import { rules as queue, queueHistory } from "./differential/queue-history.ts"
+import { replayerOfSuite } from "./differential/replay.ts"
+
+const HISTORIES = 300
+/** Those that are played before looking whether all has been found. */
+const BATCH = 50
+
+describe("the rules, as they are and as Lua, are found to differ when one of them is wrong:", () => {
+  const opened = replayerOfSuite()
+
+  /** A history ends where an invariant is broken, so that Redis may not see the consequences. */
+  type Finder = "invariants" | "Redis"
+  /** A rule that in memory sees something else, or does something more. */
+  const wrongly = <C extends object, K extends object, A>(
+    right: Rule<C, K, A>,
+    run: Rule<C, K, A>["run"],
+  ): Rule<C, K, A> => ({ ...right, run })
+  const [TICKETS, LEASES, ENDED] = [1, 5, 7]
+  const leaseOf = (tickets: string | undefined): string => JSON.parse(tickets ?? "{}").lease ?? "0"
+
+  const finds = (what: string, wrong: (seed: number) => History, by: ReadonlyArray<Finder>) =>
+    it(what, { timeout: 60_000 }, async () => {
+      let [byInvariants, byRedis] = [false, false]
+      for (let from = 0; from < HISTORIES && !(byInvariants && byRedis); from += BATCH) {
+        const batch = Array.from({ length: BATCH }, (_, n) => wrong(from + n + 1))
+        byInvariants ||= batch.some((history) => history.wrong.length > 0)
+        byRedis ||= (await opened().replay(batch)).length > 0
+      }
+      const found: ReadonlyArray<Finder> = [
+        ...(byInvariants ? (["invariants"] as const) : []),
+        ...(byRedis ? (["Redis"] as const) : []),
+      ]
+      assert.deepStrictEqual(found, by)
+    })
+
+  const impatient = wrongly(queue.admit, (db, keys, now, context, calls) => {
+    const s = stepOf(db, keys, now, context)
+    if (db.zcard(s.keys.leases) >= context.slots) return queue.admit.run(db, keys, now, context, calls)
+    return calls.map(({ data, id }) => {
+      const seq = db.hincrby(s.keys.meta, "seq", 1)
+      const ticket = { state: "starting", seq, accepted: now } as const
+      const lease = takeSlot(s, id, ticket, "starting", now + START_LEASE_MILLIS)
+      db.hset(s.keys.data, id, data)
+      return answerOf(s, { _tag: "starting", lease })
+    })
+  })
+  finds("an admission that passes those who wait", (seed) => queueHistory(seed, { ...queue, admit: impatient }), [
+    "invariants",
+    "Redis",
+  ])
+
+  const unfenced = wrongly(queue.bind, (db, keys, now, context, calls) => {
+    const anyLease = calls.map((call) => ({ ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", call.id)) }))
+    return queue.bind.run(db, keys, now, context, anyLease)
+  })
+  finds("a binding that does not look at its lease", (seed) => queueHistory(seed, { ...queue, bind: unfenced }), [
+    "Redis",
+  ])
+
+  const forgetful = wrongly(queue.end, (db, keys, now, context, calls) => {
+    const answers = queue.end.run(db, keys, now, context, calls)
+    for (const session of calls.flatMap(({ sessions }) => sessions)) db.zrem(keys[ENDED] ?? "", session)
+    return answers
+  })
+  finds("an end that is not remembered", (seed) => queueHistory(seed, { ...queue, end: forgetful }), ["Redis"])
+
+  const leaking = wrongly(queue.leave, (db, keys, now, context, calls) => {
+    const held = calls.map(({ id }) => [id, db.zscore(keys[LEASES] ?? "", id)] as const)
+    const answers = queue.leave.run(db, keys, now, context, calls)
+    for (const [id, deadline] of held) if (deadline !== undefined) db.zadd(keys[LEASES] ?? "", deadline, id)
+    return answers
+  })
+  const heedless = wrongly(queue.callOne, (db, keys, now, context, calls) =>
+    queue.callOne.run(db, keys, now, { ...context, slots: context.slots + 1 }, calls),
+  )
+  finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
+    "invariants",
+    "Redis",
+  ])
+
+  const blind = <K extends object, R>(right: Rule<QueueContext, K, StepAnswer<R>>) =>
+    wrongly(right, (db, keys, now, context, calls) => right.run(db, keys, now, { ...context, share: 1 }, calls))
+  const blinded = {
+    ...queue,
+    ...{ admit: blind(queue.admit), start: blind(queue.start), fail: blind(queue.fail) },
+    ...{ end: blind(queue.end), leave: blind(queue.leave), sweep: blind(queue.sweep) },
+  }
+  const rash = wrongly(queue.fail, (db, keys, now, context, calls) => {
+    const answered = calls.map((call) => (call.reason === "doubt" ? { ...call, reason: "answered" as const } : call))
+    return queue.fail.run(db, keys, now, context, answered)
+  })
+  finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: rash }), ["Redis"])
+
+  finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
+
+  const lavish = wrongly(queue.admit, (db, keys, now, context, calls) => {
+    const ofNone = calls.map(({ network: _, ...newcomer }) => newcomer)
+    return queue.admit.run(db, keys, now, context, ofNone)
+  })
+  finds("an admission that counts no network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), ["Redis"])
+
+  const blunt = wrongly(queue.endLease, (db, keys, now, context, calls) => {
+    const anyLease = calls.map((call) => {
+      const [id = ""] = db.zrangebyscore(keys[LEASES] ?? "", call.deadline, call.deadline, 1)
+      return { ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", id)) }
+    })
+    return queue.endLease.run(db, keys, now, context, anyLease)
+  })
+  finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
+
+  const eager = wrongly(queue.clear, (db, keys, now, context, calls) =>
+    queue.clear.run(
+      db,
+      keys,
+      now,
+      context,
+      calls.map(() => ({ unservedMillis: 0 })),
+    ),
+  )
+  finds("a clearing of who came or was called since", (seed) => queueHistory(seed, { ...queue, clear: eager }), [
+    "Redis",
+  ])
+
+  finds("a leaving that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
+
+  const hasty = wrongly(queue.start, (db, keys, now, context, calls) =>
+    queue.start.run(db, keys, now + 1, context, calls),
+  )
+  finds("a start window that is a millisecond short", (seed) => queueHistory(seed, { ...queue, start: hasty }), [
+    "invariants",
+    "Redis",
+  ])
+
+  const generous = wrongly(limiter.take, (db, keys, now, context, calls) =>
+    limiter.take.run(db, keys, now + 1, context, calls),
+  )
+  finds("an hour that is a millisecond short", (seed) => limiterHistory(seed, { ...limiter, take: generous }), [
+    "invariants",
+    "Redis",
+  ])
+})
