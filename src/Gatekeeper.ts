@@ -18,12 +18,12 @@ import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeClosing } from "./gatekeeper/closing.ts"
-import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
+import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
 import { makeLaunch } from "./gatekeeper/launch.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
@@ -103,8 +103,8 @@ export class Gatekeeper extends Context.Service<
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** Which campaign's queue the store did not let the gate look after a moment ago, in words for anybody; undefined when none. */
     readonly queueProblem: Effect.Effect<string | undefined>
-    /** What an operator sees and does; whoever calls it has been authorised. */
-    readonly operator: Operator
+    /** What an operator sees and acts through (`operator/`). */
+    readonly internals: Internals
     /**
      * Starts nothing more: newcomers and starts are refused with `Draining`. Waits until all that is being started is over, for
      * `CLOSE_MILLIS` at most. A platform that does not answer in time is waited for no longer, and the start fails. Idempotent; done
@@ -189,7 +189,6 @@ export const layer: Layer.Layer<
     yield* capacity.refresh()
     yield* gates.begin
     const upkeep = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
-    const operator = yield* makeOperator(campaigns, capacity, steps, instance, gates)
     // before what runs beside the requests ends
     yield* Effect.addFinalizer(() => closing.close)
 
@@ -209,7 +208,7 @@ export const layer: Layer.Layer<
         const [failing] = upkeep.failing()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      operator,
+      internals: internalsOf(instance, campaigns, capacity, steps, gates),
       close: closing.close,
     })
   }),

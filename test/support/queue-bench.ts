@@ -16,8 +16,8 @@ import {
   type Stepped,
   TICK_MILLIS,
 } from "../../src/FifoQueue.ts"
-import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
+import type { Pages, Switch } from "../../src/queue/operator.ts"
 import { sweep } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { StoreUnavailable } from "../../src/Session.ts"

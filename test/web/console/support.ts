@@ -4,8 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { build } from "vite"
-import config from "../../src/web/console/vite.config.ts"
-import { type GateUnderTest, type Options, startGate, TOKEN } from "../http/console-support.ts"
+import config from "../../../src/web/console/vite.config.ts"
+import { type GateUnderTest, type Options, startGate, TOKEN } from "../../http/console/support.ts"
 
 /** Builds the page into a folder of its own, as `PageRoot` wants it. */
 export const buildPage = async (): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> => {

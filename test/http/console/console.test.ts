@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { View } from "../../src/http/console/Api.ts"
-import { LOGGED, makeWrongTokens, WINDOW_MILLIS } from "../../src/http/console/wrong-tokens.ts"
-import { type GateUnderTest, type Options, startGate, TOKEN } from "./console-support.ts"
+import { LOGGED, makeWrongTokens, WINDOW_MILLIS } from "../../../src/http/console/wrong-tokens.ts"
+import { View } from "../../../src/operator/shapes.ts"
+import { type GateUnderTest, type Options, startGate, TOKEN } from "./support.ts"
 
 interface Answered {
   readonly status: number

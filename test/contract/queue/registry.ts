@@ -2,13 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  BUCKET_MILLIS,
-  BUCKETS,
-  GONE_MILLIS,
-  makeRegistry,
-  type Registry,
-} from "../../../src/queue/console-registry.ts"
+import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS, makeRegistry, type Registry } from "../../../src/operator/registry.ts"
 import { Store } from "../../../src/Store.ts"
 
 export const registry = (store: Layer.Layer<Store>): void => {

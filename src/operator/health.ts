@@ -1,28 +1,21 @@
 /**
- * How what the gate stands on is doing, for the operator's console. Checks cost the platform's and the IP provider's time,
+ * How what the gate stands on is doing, as an operator sees it. Checks cost the platform's and the IP provider's time,
  * so they run only while somebody looks, seldom, and never keep that somebody waiting: the last answer is given.
  */
 import { Effect, type Scope } from "effect"
+import type { Internals } from "../gatekeeper/internals.ts"
 import { IpIntel } from "../IpIntel.ts"
 import { type Finding, PlatformApi } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
-import type { Campaigns } from "./campaigns.ts"
-import type { Gates } from "./gates.ts"
+import type { Health } from "./shapes.ts"
 
 /** How old an answer may be before it is asked again. */
-export const PLATFORM_CHECK_MILLIS = 30_000
+const PLATFORM_CHECK_MILLIS = 30_000
 /** Each probe takes one of the provider's lookups. */
-export const IP_CHECK_MILLIS = 5 * 60_000
+const IP_CHECK_MILLIS = 5 * 60_000
 
-export interface Health {
-  readonly name: string
-  readonly state: "ok" | "failed" | "checking"
-  readonly says: string
-  /** when that was found (ms); 0 while it is being found out for the first time */
-  readonly at: number
-}
-
-export type Look = Effect.Effect<ReadonlyArray<Health>>
+/** Asked whenever somebody looks. */
+type Look = Effect.Effect<ReadonlyArray<Health>>
 
 /** The findings as one sentence: what failed, else what was found and what was not checked. */
 const sumUp = (findings: ReadonlyArray<Finding>): Effect.Effect<string, { readonly message: string }> => {
@@ -35,11 +28,11 @@ const sumUp = (findings: ReadonlyArray<Finding>): Effect.Effect<string, { readon
 }
 
 /** How the gates on this store get on, and what becomes of campaigns that are removed. Costs nothing: it is known already. */
-export const healthOfGates = ({ removed, terms }: Pick<Gates, "removed" | "terms">): ReadonlyArray<Health> => {
+export const healthOfGates = ({ removed, terms }: Pick<Internals, "removed" | "terms">): ReadonlyArray<Health> => {
   const { at, gates, trouble } = terms()
   if (at === undefined) return [{ name: "Instances", state: "checking", says: "Being looked for.", at: 0 }]
   const alike = gates === 1 ? "This is the only one." : `${gates} with the same settings.`
-  const leaving = removed.known().map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`)
+  const leaving = removed().map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`)
   return [
     { name: "Instances", state: trouble.length > 0 ? "failed" : "ok", says: trouble.join(" ") || alike, at },
     ...(leaving.length === 0
@@ -48,9 +41,9 @@ export const healthOfGates = ({ removed, terms }: Pick<Gates, "removed" | "terms
   ]
 }
 
-export const makeHealth = (
-  campaigns: Campaigns,
-): Effect.Effect<Look, never, IpIntel | PlatformApi | Store | Scope.Scope> =>
+export const makeHealth = ({
+  all,
+}: Internals["campaigns"]): Effect.Effect<Look, never, IpIntel | PlatformApi | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const intel = yield* IpIntel
     const platform = yield* PlatformApi
@@ -88,9 +81,9 @@ export const makeHealth = (
     }
 
     return Effect.all([
-      ...campaigns.all.map(({ name }) =>
+      ...all.map(({ name }) =>
         watched(
-          campaigns.all.length === 1 ? "Platform" : `Platform, ${name}`,
+          all.length === 1 ? "Platform" : `Platform, ${name}`,
           PLATFORM_CHECK_MILLIS,
           Effect.flatMap(platform.verify(name), sumUp),
         ),

@@ -1,6 +1,7 @@
-/** What an instance has counted since it was last asked, in the order that all instances share (`COUNTS`). */
+/** What an instance has counted since it was last asked: its metrics, the same that `/metrics` shows. */
 import { Effect, Metric } from "effect"
-import * as metrics from "./metrics.ts"
+import * as metrics from "../gatekeeper/metrics.ts"
+import { COUNTS, type CountName } from "./shapes.ts"
 
 const count = (counter: Metric.Counter<number>): Effect.Effect<number> =>
   Effect.map(Metric.value(counter), (state) => state.count)
@@ -11,8 +12,8 @@ const times = (histogram: Metric.Histogram<number>) => ({
 const waited = times(metrics.waited)
 const pickedUp = times(metrics.pickedUp)
 
-/** Each name with where its total stands. New ones go to the end: what older instances wrote stays readable. */
-const totals = {
+/** Where the total of each stands. */
+const totals: Readonly<Record<CountName, Effect.Effect<number>>> = {
   started: count(metrics.requests.started),
   queued: count(metrics.requests.queued),
   pickedUp: pickedUp.number,
@@ -35,20 +36,18 @@ const totals = {
   ),
 }
 
-export type CountName = keyof typeof totals
-export const COUNTS: ReadonlyArray<string> = Object.keys(totals)
+const now = Effect.forEach(COUNTS, (name) => totals[name])
 
-export interface Counter {
-  /** What was counted since the last `keep`. */
+export interface Figures {
+  /** What was counted since the last `keep`, in the order of `COUNTS`. */
   readonly since: Effect.Effect<ReadonlyArray<number>>
   /** These were handed over: they are not counted again. */
   readonly keep: (counts: ReadonlyArray<number>) => void
 }
 
 /** Counts from now on. */
-export const makeCounter: Effect.Effect<Counter> = Effect.gen(function* () {
-  const now = Effect.all(Object.values(totals))
-  let kept = yield* now
+export const makeFigures: Effect.Effect<Figures> = Effect.map(now, (from) => {
+  let kept: ReadonlyArray<number> = from
   return {
     since: Effect.map(now, (all) => all.map((total, i) => Math.max(0, total - (kept[i] ?? 0)))),
     keep: (counts) => {

@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { noFacts } from "../../src/IpIntel.ts"
-import { unavailable } from "../../src/platform-api/errors.ts"
-import type { Options } from "../http/console-support.ts"
-import { launchBrowser } from "../support/browser.ts"
-import { eventually } from "../support/process.ts"
-import { buildPage, type RunningGate, runGate, TOKEN } from "./console-support.ts"
+import { noFacts } from "../../../src/IpIntel.ts"
+import { unavailable } from "../../../src/platform-api/errors.ts"
+import type { Options } from "../../http/console/support.ts"
+import { launchBrowser } from "../../support/browser.ts"
+import { eventually } from "../../support/process.ts"
+import { buildPage, type RunningGate, runGate, TOKEN } from "./support.ts"
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js")
 

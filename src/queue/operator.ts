@@ -1,4 +1,4 @@
-/** The operator's side of a campaign's queue: rules with typed arguments and answers. */
+/** What an operator asks of a campaign's queue and does with it: rules with typed arguments and answers. */
 import type { Effect } from "effect"
 import type { Done, Switch } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
@@ -9,7 +9,7 @@ import type { Rule } from "../Store.ts"
 import * as rules from "./rules.ts"
 import type { At, Stepped } from "./step.ts"
 
-export type { AuditLine, Done, HeldSlot, Pages, Switch, WaitingTicket }
+export type { Done, Pages, Switch }
 
 /** The most rows of one page. */
 export const PAGE_MAX = 100
