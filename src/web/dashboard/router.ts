@@ -1,5 +1,5 @@
 /** Which page is shown is in the address, behind the `#`: the back button works, and a reload stays where it was. */
-import { createStore } from "./store.ts"
+import { createStore } from "../shared/store.ts"
 
 export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
 export type PageName = (typeof PAGES)[number]

@@ -1,6 +1,6 @@
 /** Who is signed in on this page, and what happens when the session ends while it is open. */
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
-import { createStore } from "./store.ts"
+import { createStore } from "../shared/store.ts"
 
 export type Session =
   /** not known yet */

@@ -1,6 +1,6 @@
 /** The headers that a webhook carries. A stored value is never shown: it is kept until another is typed. */
 import type { JSX } from "preact"
-import { Field, Group } from "../parts/form.tsx"
+import { Field, Group } from "../../shared/parts/form.tsx"
 import type { HeaderDraft } from "./campaign-draft.ts"
 
 export const HeaderRows = ({

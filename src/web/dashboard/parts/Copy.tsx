@@ -1,7 +1,7 @@
 /** Puts a text on the clipboard, and says that it did. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { announce } from "./announce.ts"
+import { announce } from "../../shared/parts/announce.ts"
 
 const SHOWN_MILLIS = 2_000
 

@@ -1,8 +1,6 @@
 /** Parts of forms: a field with its label, hint and error, bound together for a screen reader. */
 import type { ComponentChildren, JSX } from "preact"
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks"
-import type { Failure } from "../client.ts"
-import * as words from "../words.ts"
 
 /** What a field gives the control inside it. */
 export interface Control {
@@ -92,14 +90,6 @@ export const Choice = ({
     </div>
   )
 }
-
-/** Why what was asked for was not done. */
-export const Problem = ({ of }: { readonly of: Failure | undefined }): JSX.Element | null =>
-  of === undefined ? null : (
-    <p class="error" role="alert">
-      {words.failure(of)}
-    </p>
-  )
 
 /** A form that the page handles itself; `errors` changing brings the focus to the first field that has one. */
 export const Form = ({

@@ -1,6 +1,6 @@
 /**
- * Rows and columns on a wide page, a card for each row on a narrow one. The roles are written out because some browsers forget
- * them when a table is laid out otherwise.
+ * Rows and columns. A row stays the same element while its item is there, so that the focus on its button outlives every redraw. The
+ * roles are written out because some browsers forget them when a page lays a table out otherwise.
  */
 import type { ComponentChildren, JSX } from "preact"
 
@@ -9,27 +9,31 @@ export interface Column<A> {
   readonly cell: (item: A) => ComponentChildren
   /** its title is for screen readers only, such as the one of buttons */
   readonly untitled?: boolean
+  readonly class?: string
 }
 
-export const Table = <A extends { readonly id: string }>({
+export const Table = <A,>({
   caption,
   columns,
   items,
+  keyOf,
   dim,
 }: {
-  readonly caption: string
+  /** absent where what is around the table names it */
+  readonly caption?: string
   readonly columns: ReadonlyArray<Column<A>>
   readonly items: ReadonlyArray<A>
+  readonly keyOf: (item: A) => string | number
   /** rows of what is over */
   readonly dim?: (item: A) => boolean
 }): JSX.Element => (
   // biome-ignore-start lint/a11y/noRedundantRoles: see above
   <table role="table">
-    <caption class="unseen">{caption}</caption>
+    {caption !== undefined && <caption class="unseen">{caption}</caption>}
     <thead role="rowgroup">
       <tr role="row">
-        {columns.map(({ title, untitled }) => (
-          <th key={title} role="columnheader" scope="col">
+        {columns.map(({ title, untitled, class: name }) => (
+          <th key={title} role="columnheader" scope="col" class={name}>
             {untitled === true ? <span class="unseen">{title}</span> : title}
           </th>
         ))}
@@ -37,9 +41,9 @@ export const Table = <A extends { readonly id: string }>({
     </thead>
     <tbody role="rowgroup">
       {items.map((item) => (
-        <tr key={item.id} role="row" class={dim?.(item) === true ? "dim" : undefined}>
-          {columns.map(({ title, untitled, cell }) => (
-            <td key={title} role="cell" data-title={untitled === true ? undefined : title}>
+        <tr key={keyOf(item)} role="row" class={dim?.(item) === true ? "dim" : undefined}>
+          {columns.map(({ title, untitled, cell, class: name }) => (
+            <td key={title} role="cell" class={name} data-title={untitled === true ? undefined : title}>
               {cell(item)}
             </td>
           ))}
