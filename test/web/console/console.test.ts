@@ -110,35 +110,38 @@ const legendOf = async (tab: Page, name: string): Promise<string> =>
 
 interface Sight {
   readonly chart: string
-  /** the class of what is seen and clicked in the middle of the chart */
+  /** the name of the element that is seen and clicked in the middle of the chart */
   readonly middle: string
   /** texts of the notes that lie over it */
   readonly notes: ReadonlyArray<string>
-  /** how many opaque colours its canvas has outside of the axes */
-  readonly colors: number
+  /** which of the series colours its canvas shows outside of the axes */
+  readonly drawn: ReadonlyArray<number>
 }
 
-/** What a visitor sees of each chart: evaluated in the page, which has no script of ours. */
+/** What a visitor sees of each chart: evaluated in the page, which has no script of ours. The axes are left and below. */
 const sights = async (tab: Page): Promise<ReadonlyArray<Sight>> =>
   tab.evaluate(`[...document.querySelectorAll("[data-plot]")].map((plot) => {
     plot.scrollIntoView({ block: "center" })
     const box = plot.getBoundingClientRect()
     const middle = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
-    const over = plot.querySelector(".u-over").getBoundingClientRect()
     const canvas = plot.querySelector("canvas")
-    const at = canvas.getBoundingClientRect()
-    const scale = canvas.width / at.width
-    const [x, y, width, height] = [over.x - at.x, over.y - at.y, over.width, over.height].map((n) => Math.round(n * scale))
-    const { data } = canvas.getContext("2d").getImageData(x, y, width, height)
+    const scale = canvas.width / canvas.getBoundingClientRect().width
+    const [left, below] = [Math.round(40 * scale), Math.round(26 * scale)]
+    const { data } = canvas.getContext("2d").getImageData(left, 0, canvas.width - left, canvas.height - below)
     const colors = new Set()
     for (let i = 0; i < data.length; i += 4) {
       if (data[i + 3] === 255) colors.add(data[i] + "," + data[i + 1] + "," + data[i + 2])
     }
+    const series = getComputedStyle(plot)
+    const drawn = [...Array(11).keys()].map((n) => n + 1).filter((n) => {
+      const [red, green, blue] = series.getPropertyValue("--series-" + n).trim().match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16))
+      return colors.has(red + "," + green + "," + blue)
+    })
     return {
       chart: plot.dataset.plot,
-      middle: middle === null ? "" : middle.className,
+      middle: middle === null ? "" : middle.localName,
       notes: [...plot.querySelectorAll("p")].filter((note) => note.getClientRects().length > 0).map((note) => note.textContent),
-      colors: colors.size,
+      drawn,
     }
   })`)
 
@@ -224,11 +227,13 @@ describe.concurrent("the console", () => {
         await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Mean times in the last hour")))
         for (const colorScheme of ["light", "dark"] as const) {
           await tab.emulateMedia({ colorScheme })
-          await eventually("the charts are drawn", async () => (await sights(tab)).every(({ colors }) => colors >= 2))
-          expect(await sights(tab)).toMatchObject([
-            { chart: "admissions", middle: "u-over", notes: [] },
-            { chart: "refusals", middle: "u-over", notes: [] },
-            { chart: "times", middle: "u-over", notes: [] },
+          const isDrawn = async () => (await sights(tab)).every(({ drawn }) => drawn.length > 0)
+          await eventually("the charts are drawn", isDrawn)
+          expect(await sights(tab)).toEqual([
+            { chart: "admissions", middle: "canvas", notes: [], drawn: [1, 2, 3] },
+            { chart: "refusals", middle: "canvas", notes: [], drawn: [3] },
+            // both means are next to nothing, so that the one that is drawn last covers the other
+            { chart: "times", middle: "canvas", notes: [], drawn: expect.arrayContaining([3]) },
           ])
         }
         await shows(tab, "unchecked", "4")

@@ -1,8 +1,9 @@
 /** The three charts of the last hour: admissions and refusals as stacked bars, times of start calls as lines. */
 import type { JSX } from "preact"
+import { useMemo } from "preact/hooks"
 import type { CountName } from "../../../operator/shapes.ts"
 import type { Minutes } from "../history.ts"
-import { Plot, type Series } from "../parts/Plot.tsx"
+import { type Entry, Plot } from "../parts/Plot.tsx"
 import { count } from "../words.ts"
 
 type Part = readonly [name: CountName, label: string, color: number]
@@ -31,7 +32,7 @@ const TIMES: ReadonlyArray<readonly [millis: CountName, number: CountName, label
 ]
 
 /** Each on top of those before it; `all` says that the legend names those too that are nothing. */
-const stackOf = (parts: ReadonlyArray<Part>, minutes: Minutes, all: boolean): ReadonlyArray<Series> => {
+const stackOf = (parts: ReadonlyArray<Part>, minutes: Minutes, all: boolean): ReadonlyArray<Entry> => {
   let height: ReadonlyArray<number> = minutes.x.map(() => 0)
   return parts.map(([name, label, color]) => {
     const sums = minutes.sum(name)
@@ -45,7 +46,7 @@ const isAny = (parts: ReadonlyArray<Part>, minutes: Minutes): boolean => parts.s
 
 const meanSeconds = (millis: number, number: number): number | null => (number === 0 ? null : millis / number / 1000)
 
-const timesOf = (minutes: Minutes): ReadonlyArray<Series> =>
+const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
   TIMES.map(([millis, number, label, color]) => {
     const numbers = minutes.sum(number)
     const mean = meanSeconds(minutes.total(millis), minutes.total(number))
@@ -57,7 +58,11 @@ const timesOf = (minutes: Minutes): ReadonlyArray<Series> =>
     }
   })
 
-export const Charts = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
+/** Drawn anew only with other minutes. */
+export const Charts = ({ minutes }: { readonly minutes: Minutes }): JSX.Element =>
+  useMemo(() => <Drawn minutes={minutes} />, [minutes])
+
+const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
   const times = timesOf(minutes)
   return (
     <div class="charts">
