@@ -1,6 +1,6 @@
 /**
- * What the rules of the operator answer of a campaign's queue. The console's page takes its types from here too, so this file stands on
- * nothing that a browser has not; that the rules answer so is checked where they are named (`answers.ts`).
+ * What an operator's rules answer about a campaign's queue. The console's page takes its types from this file too, so it imports
+ * nothing that needs Node. `answers.ts` checks that the rules answer so.
  */
 import { Schema } from "effect"
 
