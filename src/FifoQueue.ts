@@ -8,8 +8,8 @@
  * sweep. Every operation is one atomic step of the store.
  */
 import { Context, Effect, Layer } from "effect"
-import { makeOperatorQueue, type OperatorQueue } from "./queue/console-queue.ts"
 import { keysOf } from "./queue/keys.ts"
+import { makeOperatorQueue, type OperatorQueue } from "./queue/operator.ts"
 import { makeReaching } from "./queue/reach.ts"
 import * as rules from "./queue/rules.ts"
 import { type At, type Stepped, steppedOf, type Withdrawals } from "./queue/step.ts"

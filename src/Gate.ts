@@ -6,13 +6,15 @@ import * as FifoQueue from "./FifoQueue.ts"
 import * as Gatekeeper from "./Gatekeeper.ts"
 import * as StartupChecks from "./gatekeeper/startup-checks.ts"
 import { IpIntel } from "./IpIntel.ts"
+import * as Operator from "./operator/Operator.ts"
 import * as PlatformApi from "./PlatformApi.ts"
 import * as PushChannel from "./PushChannel.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import * as Store from "./store/layer.ts"
 
-/** The gatekeeper over services that the caller provides. Limits and queue use its `Store`. */
-export const layerNoDeps = Gatekeeper.layer.pipe(
+/** The gatekeeper and its operator over services that the caller provides. Limits and queue use its `Store`. */
+export const layerNoDeps = Operator.layer.pipe(
+  Layer.provideMerge(Gatekeeper.layer),
   Layer.provideMerge(Admission.layerAtomic),
   Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)),
 )

@@ -17,12 +17,12 @@ import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
-import { makeOperator, type Operator } from "./gatekeeper/console.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
+import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
@@ -102,8 +102,8 @@ export class Gatekeeper extends Context.Service<
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */
     readonly queueProblem: Effect.Effect<string | undefined>
-    /** What operators see and do. The caller checks authorisation. */
-    readonly operator: Operator
+    /** What an operator sees and acts through (`operator/`). */
+    readonly internals: Internals
     /**
      * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
      * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.
@@ -188,7 +188,6 @@ export const layer: Layer.Layer<
     yield* capacity.refresh()
     yield* gates.start
     const backgroundStatus = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
-    const operator = yield* makeOperator(campaigns, capacity, steps, instance, gates)
     // registered last, so it runs before the background tasks stop
     yield* Effect.addFinalizer(() => shutdown.close)
 
@@ -208,7 +207,7 @@ export const layer: Layer.Layer<
         const [failing] = backgroundStatus.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      operator,
+      internals: internalsOf(instance, campaigns, capacity, steps, gates),
       close: shutdown.close,
     })
   }),

@@ -49,6 +49,11 @@ export {
   type WebSessionConfig,
 } from "./Gatekeeper.ts"
 export { CapacityUnknown } from "./gatekeeper/capacity.ts"
+export {
+  /** What an operator sees and does, over a `Gatekeeper` and its concerns; `layerListeners` needs it. */
+  layer as layerOperator,
+  Operator,
+} from "./operator/Operator.ts"
 
 // Requests and outcomes
 

@@ -11,6 +11,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
+import type { Operator } from "../operator/Operator.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
@@ -144,7 +145,7 @@ export interface Options {
 export const layer = ({
   basePath = "",
   routes: more = Layer.empty,
-}: Options = {}): Layer.Layer<Listeners, never, Gatekeeper | PushChannel | Settings | Store> =>
+}: Options = {}): Layer.Layer<Listeners, never, Gatekeeper | Operator | PushChannel | Settings | Store> =>
   Layer.effect(
     Listeners,
     Effect.gen(function* () {

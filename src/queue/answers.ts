@@ -1,6 +1,7 @@
 /** What the rules of the queue answer, as it comes from Redis. */
 import { Schema } from "effect"
 import type { Usage } from "../rules/limits/take.ts"
+import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { Look } from "../rules/operator/look.ts"
 import type { Admitted } from "../rules/queue/admit.ts"
 import type { Standing } from "../rules/queue/attach.ts"
@@ -12,6 +13,7 @@ import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
 import type { TakenAndAdmitted } from "../rules/take-and-admit.ts"
 import { TicketState } from "../Session.ts"
+import { auditLine, figures, heldSlot, waitingTicket } from "./operator-answers.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -164,40 +166,14 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
 }
 
 export const look: Schema.Codec<Look> = Struct({
-  waiting: Finite,
-  present: Finite,
-  held: Finite,
-  live: Finite,
-  averageMillis: Finite,
-  backoffUntil: Finite,
-  disrupted: Flag,
-  probeUntil: Finite,
-  doubts: Finite,
-  paused: Flag,
-  draining: Flag,
-  accepted: Finite,
-  firstAcceptedAt: Finite,
-  slotPage: optionalKey(
-    List(
-      Struct({
-        ticket: Text,
-        state: Literals(["called", "starting", "live", "in_doubt"]),
-        lease: Text,
-        since: Finite,
-        deadline: Finite,
-        acceptedAt: Finite,
-        attached: Flag,
-      }),
-    ),
-  ),
-  linePage: optionalKey(List(Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite }))),
+  ...figures,
+  slotPage: optionalKey(List(heldSlot)),
+  linePage: optionalKey(List(waitingTicket)),
 })
 
 /** What came of an operator's action, and the short hash of the ticket concerned. */
 export const done = <const R extends string>(results: ReadonlyArray<R>) =>
   Struct({ result: Literals(results), ticket: Text })
 
-export const auditLog = Struct({
-  total: Finite,
-  lines: optionalKey(List(Struct({ n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text }))),
-})
+const auditLineOfRule: Schema.Codec<AuditLine> = auditLine
+export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLineOfRule)) })

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { Operator } from "../../src/operator/Operator.ts"
 import type { Concurrency, PlatformError } from "../../src/PlatformApi.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
 import { Store } from "../../src/Store.ts"
@@ -114,19 +115,20 @@ describe("the platform's concurrency", () => {
             reads++
             return account(limit, 0)
           })
-        return Effect.map(Layer.build(gateLayer(world, asked, { store })), (context) =>
-          Context.get(context, Gatekeeper),
-        )
+        return Effect.map(Layer.build(gateLayer(world, asked, { store })), (context) => ({
+          gate: Context.get(context, Gatekeeper),
+          operator: Context.get(context, Operator),
+        }))
       })
       expect(reads).toBe(1)
       yield* TestClock.adjust("30 seconds")
       expect(reads).toBe(4)
-      for (const gate of gates) expect(yield* gate.capacityProblem).toBeUndefined()
+      for (const { gate } of gates) expect(yield* gate.capacityProblem).toBeUndefined()
       // what one instance has read is soon shared with all
       limit = 5
       yield* TestClock.adjust("16 seconds")
-      for (const gate of gates) {
-        const view = yield* gate.operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
+      for (const { operator } of gates) {
+        const view = yield* operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)
         expect(view?.slots).toBe(5)
       }
     }).pipe(Effect.scoped),

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { DEBOUNCE_MILLIS } from "../../src/gatekeeper/debounce.ts"
 import { ANNOUNCE_MILLIS } from "../../src/gatekeeper/other-databases.ts"
 import { COUNTED_MILLIS, MIN_UNKNOWN } from "../../src/gatekeeper/unknown-sessions.ts"
+import { Operator } from "../../src/operator/Operator.ts"
 import type { Store } from "../../src/Store.ts"
 import { BEGIN, begin, caller, type Given, hangUp, makeWorld } from "../support/gate.ts"
 import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
@@ -23,9 +23,7 @@ const open = (store: Store["Service"], given: Given) => startGate(makeWorld(), s
 const instances = (gate: RunningGate) =>
   Effect.map(
     gate.on(
-      Gatekeeper.use(({ operator }) =>
-        operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
-      ),
+      Operator.use((operator) => operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)),
     ),
     (view) => view?.health.find(({ name }) => name === "Instances"),
   )

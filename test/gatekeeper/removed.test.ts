@@ -6,6 +6,7 @@ import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
+import { Operator } from "../../src/operator/Operator.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
@@ -231,9 +232,7 @@ describe("a removed campaign", () => {
       const { call, gate, line } = yield* removedUnder(bench)
       const shown = Effect.map(
         gate.on(
-          Gatekeeper.use(({ operator }) =>
-            operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
-          ),
+          Operator.use((operator) => operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)),
         ),
         (view) => view?.health.find(({ name }) => name === "Campaigns")?.says,
       )

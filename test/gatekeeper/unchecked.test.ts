@@ -2,9 +2,10 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { COUNTS, makeCounter } from "../../src/gatekeeper/console-counts.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
+import { makeFigures } from "../../src/operator/figures.ts"
+import { COUNTS } from "../../src/operator/shapes.ts"
 import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
 
 const spent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
@@ -36,7 +37,7 @@ describe("callers who are not checked", () => {
             network: yield* counted(metrics.unchecked[outcome].network_budget),
             blocked: yield* counted(metrics.blocked.ip_check_failed),
           }
-          const counter = yield* makeCounter
+          const figures = yield* makeFigures
           world.lookup = () => Effect.fail(spent)
           const warnings = yield* warningsOf(
             Effect.gen(function* () {
@@ -60,7 +61,7 @@ describe("callers who are not checked", () => {
           expect((yield* counted(metrics.unchecked[outcome].network_budget)) - before.network).toBe(51)
           const isBlocked = OnError === "block" ? 151 : 0
           expect((yield* counted(metrics.blocked.ip_check_failed)) - before.blocked).toBe(isBlocked)
-          const since = yield* counter.since
+          const since = yield* figures.since
           expect(since[COUNTS.indexOf("letThroughUnchecked")]).toBe(151 - isBlocked)
           expect(since[COUNTS.indexOf("ipCheckFailed")]).toBe(isBlocked)
         }),

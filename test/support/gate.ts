@@ -11,6 +11,7 @@ import { Gatekeeper, type RequestError } from "../../src/Gatekeeper.ts"
 import type { CapacityUnknown } from "../../src/gatekeeper/capacity.ts"
 import { type IpFacts, IpIntel, type IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
+import type { Operator } from "../../src/operator/Operator.ts"
 import {
   AtCapacity,
   type Concurrency,
@@ -179,7 +180,7 @@ export const recordingPush = (world: World): Layer.Layer<PushChannel> =>
     drain: Effect.void,
   })
 
-export type GateServices = Gatekeeper | PushChannel | FifoQueue | RateLimiter | Store | Settings
+export type GateServices = Gatekeeper | Operator | PushChannel | FifoQueue | RateLimiter | Store | Settings
 
 export interface Wiring {
   readonly store?: Layer.Layer<Store>

@@ -17,8 +17,8 @@ import {
   TICK_MILLIS,
   type Withdrawals,
 } from "../../src/FifoQueue.ts"
-import type { Pages, Switch } from "../../src/queue/console-queue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
+import type { Pages, Switch } from "../../src/queue/operator.ts"
 import { end, reportOutage, sweep } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { StoreUnavailable } from "../../src/Session.ts"

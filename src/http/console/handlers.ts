@@ -4,9 +4,9 @@ import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation }
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { CallerNames } from "../../CallerNames.ts"
-import { Gatekeeper } from "../../Gatekeeper.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
+import { Operator } from "../../operator/Operator.ts"
 import { Settings } from "../../Settings.ts"
 import { type Answer, failed, json, problem, refusals } from "../answer.ts"
 import { equal } from "../equal.ts"
@@ -45,7 +45,7 @@ export const handlers = HttpApiBuilder.group(
   Api,
   "Console",
   Effect.fnUntraced(function* (routes) {
-    const { operator } = yield* Gatekeeper
+    const operator = yield* Operator
     const { Security } = yield* Settings
     const trusted = trustedProxies(Security.TrustedProxies)
     const wrongTokens = makeWrongTokens()
@@ -94,7 +94,7 @@ export const handlers = HttpApiBuilder.group(
           Effect.gen(function* () {
             const { campaign, firstPlace = 0, firstSlot = 0, places = ROWS, since = 0, slots = ROWS } = yield* query
             const view = yield* operator.view(campaign, { firstSlot, slots, firstPlace, places }, since)
-            return view === undefined ? unknownCampaign : json(200, { ...view, queue: view.queue ?? null }, "console")
+            return view === undefined ? unknownCampaign : json(200, view, "console")
           }),
         ),
       )

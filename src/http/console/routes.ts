@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { CallerNames } from "../../CallerNames.ts"
-import type { Gatekeeper } from "../../Gatekeeper.ts"
+import type { Operator } from "../../operator/Operator.ts"
 import type { Settings } from "../../Settings.ts"
 import { webRoot } from "../static.ts"
 import { Api } from "./Api.ts"
@@ -61,7 +61,7 @@ const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((r
 ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
 /** All of the console's routes; who mounts them has made sure that there is a token. */
-export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | CallerNames | Gatekeeper | Settings> =
+export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | CallerNames | Operator | Settings> =
   Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(NodeHttpServer.layerHttpServices)),
     page,

@@ -1,8 +1,8 @@
 /** Asks the gate, with the token that was entered for this tab. Addresses are relative, so that any mount path will do. */
-import type { Action, Done, Trail, View } from "./wire.ts"
+import type { Action, Done, Trail, View } from "../../operator/shapes.ts"
 
 /** Why the gate did not answer as asked. `status` is 0 when it did not answer at all. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -10,6 +10,11 @@ export class Refused extends Error {
     this.status = status
   }
 }
+
+export const isWrongToken = (error: unknown): boolean => error instanceof Refused && error.status === 401
+
+/** In words. */
+export const why = (error: unknown): string => (error instanceof Refused ? error.message : "The answer cannot be read.")
 
 /** An answer that takes longer is as good as none. */
 const TIMEOUT_MILLIS = 8_000

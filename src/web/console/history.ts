@@ -2,18 +2,18 @@
  * The last hour's counts as the gate keeps them, in buckets of ten seconds, gathered by the minute for the charts. The gate
  * sends what is new; what is older than an hour is forgotten.
  */
-import type { View } from "./wire.ts"
+import type { CountName, View } from "../../operator/shapes.ts"
 
 const HOUR = 3_600_000
-export const MINUTE = 60_000
+const MINUTE = 60_000
 
 export interface Minutes {
   /** the beginning of each minute, in seconds since 1970, the last one still running */
   readonly x: ReadonlyArray<number>
   /** what was counted in each of them under a name */
-  readonly sum: (name: string) => ReadonlyArray<number>
+  readonly sum: (name: CountName) => ReadonlyArray<number>
   /** all of the hour */
-  readonly total: (name: string) => number
+  readonly total: (name: CountName) => number
 }
 
 export interface History {
@@ -42,7 +42,7 @@ export const createHistory = (): History => {
       const last = Math.floor(now / MINUTE)
       const first = last - HOUR / MINUTE + 1
       const x = Array.from({ length: HOUR / MINUTE }, (_, i) => (first + i) * 60)
-      const sum = (name: string): ReadonlyArray<number> => {
+      const sum = (name: CountName): ReadonlyArray<number> => {
         const index = names.indexOf(name)
         const sums = x.map(() => 0)
         for (const [at, counts] of buckets) {

@@ -1,5 +1,5 @@
 /** The console's words: states, what an action means, what came of it, times. */
-import type { Action, Done, Figures, HeldSlot, TrailLine } from "./wire.ts"
+import type { Action, AuditLine, Done, HeldSlot, Queue } from "../../operator/shapes.ts"
 
 const numbers = new Intl.NumberFormat("en")
 export const count = (n: number): string => numbers.format(n)
@@ -21,7 +21,7 @@ export const moment = (at: number): string => times.format(at)
 
 /** The state of a campaign, and what it means for callers. */
 export const mood = (
-  { disrupted, draining, paused, probeUntil, backoffUntil }: Figures,
+  { disrupted, draining, paused, probeUntil, backoffUntil }: Queue,
   now: number,
 ): { readonly held: boolean; readonly title: string; readonly meaning: string } => {
   const also = disrupted ? " The platform cannot be reached." : ""
@@ -174,7 +174,7 @@ const results: Readonly<Record<string, string>> = {
 }
 
 /** A line of the trail as what was done, and with what result. */
-export const trailWords = ({ action, result, target }: TrailLine): readonly [what: string, result: string] => [
+export const trailWords = ({ action, result, target }: AuditLine): readonly [what: string, result: string] => [
   `${actions[action] ?? action}${target === "-" ? "" : ` ${target}`}`,
   results[result] ?? result,
 ]

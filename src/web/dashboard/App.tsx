@@ -2,6 +2,9 @@
 import type { JSX } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
+import { focusHeading } from "../shared/parts/focus.ts"
+import { Wordmark } from "../shared/parts/Wordmark.tsx"
+import { useStore } from "../shared/store.ts"
 import { api } from "./client.ts"
 import { AccountPage } from "./pages/Account.tsx"
 import { Audit } from "./pages/Audit.tsx"
@@ -12,15 +15,12 @@ import { Keys } from "./pages/Keys.tsx"
 import { Live } from "./pages/Live.tsx"
 import { Transcript } from "./pages/Transcript.tsx"
 import { useAction } from "./parts/action.ts"
-import { focusHeading } from "./parts/focus.ts"
-import { Problem } from "./parts/form.tsx"
 import { useLoad } from "./parts/load.ts"
+import { Problem } from "./parts/Problem.tsx"
 import { Show } from "./parts/Show.tsx"
-import { Wordmark } from "./parts/Wordmark.tsx"
 import { href, PAGES, type PageName, type Route, route } from "./router.ts"
 import { SignInAgain, SignInPage } from "./SignIn.tsx"
 import { session, signIn, signOut } from "./session.ts"
-import { useStore } from "./store.ts"
 import * as words from "./words.ts"
 
 export const App = (): JSX.Element => {
@@ -74,7 +74,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
         Skip to the content
       </button>
       <header class="site">
-        <Wordmark />
+        <Wordmark of="platform" />
         <div class="account">
           <p title={account.email}>{account.name}</p>
           <button

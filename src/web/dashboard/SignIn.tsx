@@ -2,12 +2,13 @@
 import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
+import { announce } from "../shared/parts/announce.ts"
+import { Dialog } from "../shared/parts/Dialog.tsx"
+import { Field, Form } from "../shared/parts/form.tsx"
+import { Wordmark } from "../shared/parts/Wordmark.tsx"
 import { api } from "./client.ts"
 import { useAction } from "./parts/action.ts"
-import { announce } from "./parts/announce.ts"
-import { Dialog } from "./parts/Dialog.tsx"
-import { Field, Form, Problem } from "./parts/form.tsx"
-import { Wordmark } from "./parts/Wordmark.tsx"
+import { Problem } from "./parts/Problem.tsx"
 import { signIn, signOut } from "./session.ts"
 
 const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element => {
@@ -72,7 +73,7 @@ export const SignInPage = (): JSX.Element => {
   }, [])
   return (
     <main class="alone">
-      <Wordmark />
+      <Wordmark of="platform" />
       <h1 tabIndex={-1}>Sign in</h1>
       <SignInForm />
       <p class="small">Users are made on the command line, by whoever runs this platform.</p>

@@ -1,7 +1,7 @@
 /** The entry point: loads the session, then shows the page that the URL names. */
 import { render } from "preact"
+import { watchFocus } from "../shared/parts/focus.ts"
 import { App } from "./App.tsx"
-import { watchFocus } from "./parts/focus.ts"
 
 const root = document.querySelector("#app")
 if (root === null) throw new Error("the page has no #app")

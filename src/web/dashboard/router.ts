@@ -1,5 +1,5 @@
-/** A router on the URL's fragment, so that the back button and a reload work. */
-import { createStore } from "./store.ts"
+/** The address after `#` names the page that is shown: the back button works, and a reload stays on the page. */
+import { createStore } from "../shared/store.ts"
 
 export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
 export type PageName = (typeof PAGES)[number]

@@ -1,6 +1,6 @@
 /** The session of this page, and signing in again when it ends while the page is open. */
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
-import { createStore } from "./store.ts"
+import { createStore } from "../shared/store.ts"
 
 export type Session =
   /** loading */

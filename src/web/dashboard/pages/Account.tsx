@@ -2,12 +2,12 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Account, SignInEntry } from "../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../shared/parts/announce.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
-import { announce } from "../parts/announce.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { Ago, At } from "../parts/Time.tsx"
 import { browserOf } from "./browser.ts"
 import { Password } from "./Password.tsx"
@@ -39,6 +39,7 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
             <Table
               caption="Sign-ins, newest first"
               items={signIns}
+              keyOf={({ id }) => id}
               columns={[...columns, endColumn((of) => setOpen({ name: "one", of }))]}
             />
           )}

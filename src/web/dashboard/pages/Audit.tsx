@@ -1,11 +1,11 @@
 /** The audit log: who created, changed and revoked what. */
 import type { JSX } from "preact"
 import type { AuditEntry } from "../../../platform/http/dashboard/shapes.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
 import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { At } from "../parts/Time.tsx"
 import type { Route } from "../router.ts"
 
@@ -21,7 +21,7 @@ export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
             {page.items.length === 0 ? (
               <Empty title="Nothing was done yet." />
             ) : (
-              <Table caption="Audit trail, newest first" items={page.items} columns={columns} />
+              <Table caption="Audit trail, newest first" items={page.items} keyOf={({ id }) => id} columns={columns} />
             )}
             <Pager route={route} of={page} />
           </>

@@ -2,10 +2,11 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business } from "../../../platform/http/dashboard/shapes.ts"
+import { Dialog } from "../../shared/parts/Dialog.tsx"
+import { Field, Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
-import { Dialog } from "../parts/Dialog.tsx"
-import { Field, Form, Problem } from "../parts/form.tsx"
+import { Problem } from "../parts/Problem.tsx"
 
 export const BusinessForm = ({
   of,

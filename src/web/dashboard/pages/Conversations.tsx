@@ -1,12 +1,12 @@
 /** Conversations, newest first. */
 import type { JSX } from "preact"
 import type { Conversation } from "../../../platform/http/dashboard/shapes.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
 import { Filter } from "../parts/Filter.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { At } from "../parts/Time.tsx"
 import { href, type Route } from "../router.ts"
 import * as words from "../words.ts"
@@ -54,7 +54,12 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
                 <p>Every web session and telephone call becomes one, with what was said.</p>
               </Empty>
             ) : (
-              <Table caption="Conversations, newest first" items={page.items} columns={columnsOf(names)} />
+              <Table
+                caption="Conversations, newest first"
+                items={page.items}
+                keyOf={({ id }) => id}
+                columns={columnsOf(names)}
+              />
             )}
             <Pager route={route} of={page} filter={filter} />
           </>

@@ -2,16 +2,16 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Delivery } from "../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../shared/parts/announce.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
-import { announce } from "../parts/announce.ts"
 import { Id } from "../parts/Copy.tsx"
 import { Filter } from "../parts/Filter.tsx"
-import { Problem } from "../parts/form.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
+import { Problem } from "../parts/Problem.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { Ago } from "../parts/Time.tsx"
 import type { Route } from "../router.ts"
 import { type Names, useNames } from "./names.ts"
@@ -72,6 +72,7 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
               <Table
                 caption="Webhook deliveries, newest first"
                 items={page.items}
+                keyOf={({ id }) => id}
                 columns={columnsOf(names, sendAgain, action.busy ? sending : undefined)}
               />
             )}

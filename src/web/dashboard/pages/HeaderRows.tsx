@@ -1,6 +1,6 @@
 /** The headers of a webhook. A stored value is never shown, and is kept unless a new one is entered. */
 import type { JSX } from "preact"
-import { Field, Group } from "../parts/form.tsx"
+import { Field, Group } from "../../shared/parts/form.tsx"
 import type { HeaderDraft } from "./campaign-draft.ts"
 
 export const HeaderRows = ({

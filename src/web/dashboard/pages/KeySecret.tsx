@@ -2,8 +2,8 @@
 import type { JSX } from "preact"
 import { useId, useState } from "preact/hooks"
 import type { CreatedApiKey } from "../../../platform/http/dashboard/shapes.ts"
+import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { Copy } from "../parts/Copy.tsx"
-import { Dialog } from "../parts/Dialog.tsx"
 
 export const KeySecret = ({
   created: { key, secret },

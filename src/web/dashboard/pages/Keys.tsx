@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { ApiKey, Business } from "../../../platform/http/dashboard/shapes.ts"
+import { announce } from "../../shared/parts/announce.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
-import { announce } from "../parts/announce.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { Ago, At, useNow } from "../parts/Time.tsx"
 import { EditKey } from "./EditKey.tsx"
 import { NewKey } from "./NewKey.tsx"
@@ -52,6 +52,7 @@ export const Keys = (): JSX.Element => {
                 <Table
                   caption="API keys"
                   items={working}
+                  keyOf={({ id }) => id}
                   columns={[...columns, actionsColumn((name, key) => setOpen({ name, key }))]}
                 />
               )}
@@ -61,6 +62,7 @@ export const Keys = (): JSX.Element => {
                   <Table
                     caption="Revoked and expired API keys"
                     items={ended}
+                    keyOf={({ id }) => id}
                     columns={[...columns, endColumn]}
                     dim={over}
                   />

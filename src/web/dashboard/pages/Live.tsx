@@ -1,10 +1,10 @@
 /** The running sessions, and how much of the account's concurrency they use. */
 import type { JSX } from "preact"
 import type { LiveSession } from "../../../platform/http/dashboard/shapes.ts"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
 import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
-import { type Column, Table } from "../parts/Table.tsx"
 import { useNow } from "../parts/Time.tsx"
 import { href } from "../router.ts"
 import * as words from "../words.ts"
@@ -50,6 +50,7 @@ export const Live = (): JSX.Element => {
               <Table
                 caption="Sessions and calls that run now"
                 items={sessions}
+                keyOf={({ id }) => id}
                 columns={columnsOf(names, asOf - loaded.loadedAt)}
               />
             )}

@@ -1,10 +1,11 @@
 /** Changes the signed-in user's password; requires the current one. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
+import { announce } from "../../shared/parts/announce.ts"
+import { Field, Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
-import { announce } from "../parts/announce.ts"
-import { Field, Form, Problem } from "../parts/form.tsx"
+import { Problem } from "../parts/Problem.tsx"
 
 /** The platform's minimum length (`Passwords.ts`). */
 const SHORTEST = 12

@@ -1,7 +1,7 @@
 /** The permissions of a key: three checkboxes, each with its explanation. */
 import type { JSX } from "preact"
 import type { Permission } from "../../../platform/http/dashboard/shapes.ts"
-import { Choice, Group } from "../parts/form.tsx"
+import { Choice, Group } from "../../shared/parts/form.tsx"
 
 const CHOICES: ReadonlyArray<{ readonly value: Permission; readonly label: string; readonly hint: string }> = [
   {

@@ -1,9 +1,9 @@
 /** Asks for confirmation of an irreversible action. */
 import type { ComponentChildren, JSX } from "preact"
+import { Dialog } from "../../shared/parts/Dialog.tsx"
 import type { Call } from "../client.ts"
 import { useAction } from "./action.ts"
-import { Dialog } from "./Dialog.tsx"
-import { Problem } from "./form.tsx"
+import { Problem } from "./Problem.tsx"
 
 export const Confirm = <A,>({
   title,

@@ -1,7 +1,7 @@
 /** Copies a text to the clipboard, and announces it. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import { announce } from "./announce.ts"
+import { announce } from "../../shared/parts/announce.ts"
 
 const SHOWN_MILLIS = 2_000
 

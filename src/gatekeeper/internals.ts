@@ -1,0 +1,44 @@
+/** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
+import type { Effect } from "effect"
+import type { At, Stepped } from "../FifoQueue.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { Campaigns } from "./campaigns.ts"
+import type { Capacity } from "./capacity.ts"
+import type { Gates, GatesStatus } from "./gates.ts"
+import type { Instance } from "./instance.ts"
+import type { RemovedCampaign } from "./removed-campaigns.ts"
+import type { Steps } from "./steps.ts"
+
+export interface Internals {
+  readonly instance: Instance
+  readonly campaigns: Pick<Campaigns, "all" | "find">
+  readonly slots: (campaign: Campaign) => number
+  /** Takes a step in the campaign's queue; holders are told, and what is owed is settled. */
+  readonly step: <A>(
+    campaign: Campaign,
+    take: (at: At) => Effect.Effect<Stepped<A>, StoreUnavailable>,
+  ) => Effect.Effect<A, StoreUnavailable>
+  /** How this gate gets on with the others on its store. */
+  readonly terms: () => GatesStatus
+  /** Campaigns that this gate does not serve and that are not over. */
+  readonly removed: () => ReadonlyArray<RemovedCampaign>
+}
+
+export const internalsOf = (
+  instance: Instance,
+  campaigns: Campaigns,
+  { slots }: Capacity,
+  { at, step }: Steps,
+  { removed, terms }: Gates,
+): Internals => ({
+  instance,
+  campaigns,
+  slots,
+  step: (campaign, take) => {
+    const where = at(campaign)
+    return step(where, take(where))
+  },
+  terms,
+  removed: removed.known,
+})

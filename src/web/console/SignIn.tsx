@@ -1,0 +1,58 @@
+/** Signing in with the console's token: it opens the console when the gate answers it. */
+import type { JSX } from "preact"
+import { useLayoutEffect, useState } from "preact/hooks"
+import { Field, Form } from "../shared/parts/form.tsx"
+import { createClient, isWrongToken, why } from "./client.ts"
+import { ROWS, START } from "./look.ts"
+import { signIn } from "./session.ts"
+
+export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Element => {
+  const [token, setToken] = useState("")
+  const [wrong, setWrong] = useState(before)
+  const [errors, setErrors] = useState<{ readonly token?: string }>({})
+  useLayoutEffect(() => {
+    document.title = "Sign in: voicegate console"
+  }, [])
+  const submit = async (): Promise<void> => {
+    const given = token.trim()
+    setErrors(given === "" ? { token: "Enter the console token." } : {})
+    if (given === "") return
+    setToken("")
+    const client = createClient(given)
+    try {
+      signIn(given, client, await client.view({ ...START, since: 0, rows: ROWS }))
+    } catch (error) {
+      setWrong(isWrongToken(error) ? "This token is not right." : `${why(error)} Try again.`)
+    }
+  }
+  return (
+    <div class="sign-in">
+      <h1>Sign in</h1>
+      <Form onSubmit={() => void submit()} errors={errors} start="input">
+        <Field
+          label="Console token"
+          hint="The value of Security.ConsoleToken. This tab forgets it when it is closed."
+          error={errors.token}
+        >
+          {(control) => (
+            <input
+              {...control}
+              type="password"
+              autoComplete="current-password"
+              value={token}
+              onInput={({ currentTarget }) => setToken(currentTarget.value)}
+            />
+          )}
+        </Field>
+        {wrong !== "" && (
+          <p class="wrong" role="alert">
+            {wrong}
+          </p>
+        )}
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </Form>
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+/** How what the gate stands on is doing. */
+import type { JSX } from "preact"
+import type { Health as Item } from "../../../operator/shapes.ts"
+import { Mark } from "../parts/Mark.tsx"
+import { Panel } from "../parts/Panel.tsx"
+
+const MARKS = { ok: ["good", "Works"], failed: ["bad", "Fails"], checking: ["none", "Checking"] } as const
+
+export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.Element => (
+  <Panel title="Health">
+    {(heading) => (
+      <ul class="health" aria-labelledby={heading}>
+        {items.map(({ name, says, state }) => {
+          const [mark, text] = MARKS[state]
+          return (
+            <li key={name}>
+              <span>{name}</span>
+              <Mark of={mark}>{text}</Mark>
+              <span>{says}</span>
+            </li>
+          )
+        })}
+      </ul>
+    )}
+  </Panel>
+)

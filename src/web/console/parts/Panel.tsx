@@ -1,0 +1,76 @@
+/** A part of the page under a heading, and a list in it: its pages, its rows, and what is said when there are none. */
+import type { ComponentChildren, JSX } from "preact"
+import { useId } from "preact/hooks"
+import { type Column, Table } from "../../shared/parts/Table.tsx"
+
+export const Panel = ({
+  title,
+  of = "panel",
+  pager,
+  children,
+}: {
+  readonly title: string
+  readonly of?: string
+  readonly pager?: ComponentChildren
+  readonly children: (heading: string) => ComponentChildren
+}): JSX.Element => {
+  const heading = useId()
+  return (
+    <section class={of} aria-labelledby={heading}>
+      <header>
+        <h2 id={heading}>{title}</h2>
+        {pager}
+      </header>
+      {children(heading)}
+    </section>
+  )
+}
+
+export const ListPanel = <A,>({
+  empty,
+  columns,
+  items,
+  keyOf,
+  ...panel
+}: {
+  readonly title: string
+  readonly of?: string
+  readonly pager?: ComponentChildren
+  /** what is said instead of no rows */
+  readonly empty: string
+  readonly columns: ReadonlyArray<Column<A>>
+  readonly items: ReadonlyArray<A>
+  readonly keyOf: (item: A) => string | number
+}): JSX.Element => (
+  <Panel {...panel}>
+    {(heading) =>
+      items.length === 0 ? (
+        <p class="empty">{empty}</p>
+      ) : (
+        // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a table that is wider than its place is scrolled by keyboard too
+        // biome-ignore-start lint/a11y/useSemanticElements: it is no fieldset
+        <div class="scroll" tabIndex={0} role="group" aria-labelledby={heading}>
+          <Table columns={columns} items={items} keyOf={keyOf} />
+        </div>
+        // biome-ignore-end lint/a11y/useSemanticElements: see above
+        // biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above
+      )
+    }
+  </Panel>
+)
+
+/** A row's button; `of` names the row for those who hear the button alone. */
+export const RowAction = ({
+  label,
+  of,
+  onPress,
+}: {
+  readonly label: string
+  readonly of: string
+  readonly onPress: () => void
+}): JSX.Element => (
+  <button type="button" class="row-action" onClick={onPress}>
+    {label}
+    <span class="unseen"> {of}</span>
+  </button>
+)

@@ -1,0 +1,30 @@
+/** Whether an operator is signed in on this tab. The token stays in the tab's session storage, and is gone with the tab. */
+import type { View } from "../../operator/shapes.ts"
+import { createStore } from "../shared/store.ts"
+import { type Client, createClient } from "./client.ts"
+
+const STORED = "voicegate.console.token"
+
+export type Session =
+  /** `wrong`: why somebody who was signed in is so no longer */
+  | { readonly name: "out"; readonly wrong: string }
+  /** `first`: what the gate answered when the operator signed in; undefined after a reload */
+  | { readonly name: "in"; readonly client: Client; readonly first: View | undefined }
+
+const begin = (): Session => {
+  const token = sessionStorage.getItem(STORED)
+  return token === null ? { name: "out", wrong: "" } : { name: "in", client: createClient(token), first: undefined }
+}
+
+export const session = createStore<Session>(begin())
+
+/** The gate has answered this token. */
+export const signIn = (token: string, client: Client, first: View): void => {
+  sessionStorage.setItem(STORED, token)
+  session.set({ name: "in", client, first })
+}
+
+export const signOut = (wrong = ""): void => {
+  sessionStorage.removeItem(STORED)
+  session.set({ name: "out", wrong })
+}

@@ -1,0 +1,11 @@
+/** Why what was asked for was not done. */
+import type { JSX } from "preact"
+import type { Failure } from "../client.ts"
+import * as words from "../words.ts"
+
+export const Problem = ({ of }: { readonly of: Failure | undefined }): JSX.Element | null =>
+  of === undefined ? null : (
+    <p class="error" role="alert">
+      {words.failure(of)}
+    </p>
+  )

@@ -1,0 +1,178 @@
+/** What an operator sees and does over HTTP. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
+import { TOKEN } from "./support.ts"
+
+describe("an operator", () => {
+  gateTest("sees slots, line, health and instances, and no ticket, key or token", {}, (gate) =>
+    Effect.gen(function* () {
+      const tickets = [ticketOf(yield* request(gate)), ticketOf(yield* request(gate))]
+      yield* operating(gate).view()
+      const answer = yield* operating(gate).get("view")
+      for (const secret of [...tickets, TOKEN, "key-of-the-platform"]) assert.notInclude(answer.text, secret)
+      assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+      const view = viewOf(answer)
+      assert.deepInclude(view, { campaigns: ["default"], campaign: "default", slots: 1 })
+      assert.deepInclude(view.queue, { waiting: 1, held: 1, live: 1, paused: false })
+      assert.deepStrictEqual(
+        view.queue?.slotPage.map(({ state }) => state),
+        ["live"],
+      )
+      assert.lengthOf(view.queue?.linePage ?? [], 1)
+      assert.deepStrictEqual(
+        view.health.map(({ name, state }) => [name, state]),
+        [
+          ["Store", "ok"],
+          ["Platform", "ok"],
+          ["IP provider", "ok"],
+          ["Instances", "ok"],
+        ],
+      )
+      assert.deepStrictEqual(
+        view.instances.map(({ id }) => id),
+        [view.instance],
+      )
+    }),
+  )
+
+  gateTest("sees what all callers were answered since, in buckets of ten seconds", {}, (gate) =>
+    Effect.gen(function* () {
+      yield* request(gate)
+      yield* request(gate)
+      yield* request(gate)
+      yield* operating(gate).act({ type: "drain" })
+      yield* request(gate)
+      yield* TestClock.adjust(2_000)
+      const view = yield* operating(gate).view()
+      const sum = (name: string): number =>
+        view.buckets.reduce((all, { counts }) => all + (counts[view.counts.indexOf(name)] ?? 0), 0)
+      assert.deepStrictEqual([sum("started"), sum("queued"), sum("draining"), sum("vpn")], [1, 2, 1, 0])
+      const later = yield* operating(gate).view(`?since=${view.now + 10_000}`)
+      assert.deepStrictEqual(later.buckets.length, view.buckets.filter(({ at }) => at + 10_000 > view.now).length)
+    }),
+  )
+
+  gateTest("gets pages of a long line", {}, (gate) =>
+    Effect.gen(function* () {
+      yield* Effect.forEach(
+        Array.from({ length: 131 }),
+        () => gate.gatekeeper.request({}, { address: "192.0.2.1" }).pipe(Effect.ignore),
+        {
+          discard: true,
+        },
+      )
+      const { queue } = yield* operating(gate).view("?firstPlace=120&places=1000&slots=0")
+      assert.strictEqual(queue?.waiting, 130)
+      assert.deepStrictEqual(
+        queue?.linePage.map(({ seq }) => seq),
+        Array.from({ length: 10 }, (_, i) => 122 + i),
+      )
+      assert.deepStrictEqual(queue?.slotPage, [])
+      assert.strictEqual((yield* operating(gate).get("view?firstPlace=-1")).status, 400)
+      assert.strictEqual((yield* operating(gate).get("view?campaign=nobody")).status, 404)
+    }),
+  )
+
+  gateTest("pauses: newcomers queue although a slot is free, until it is resumed", {}, (gate) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* operating(gate).act({ type: "pause" }), { result: "done", ticket: "-" })
+      const newcomer = yield* request(gate)
+      assert.strictEqual(newcomer.status, 202)
+      assert.strictEqual(yield* stateOf(gate, ticketOf(newcomer)), "waiting")
+      yield* operating(gate).act({ type: "resume" })
+      assert.strictEqual(yield* stateOf(gate, ticketOf(newcomer)), "called")
+    }),
+  )
+
+  gateTest(
+    "drains: newcomers are told when to come back, and their quota is theirs",
+    { security: { RateLimitHourly: 1 } },
+    (gate) =>
+      Effect.gen(function* () {
+        yield* operating(gate).act({ type: "drain" })
+        for (let n = 0; n < 3; n++) {
+          const refused = yield* request(gate)
+          assert.deepStrictEqual([refused.status, problemOf(refused).code], [503, "draining"])
+          assert.isAbove(Number(refused.headers.get("retry-after")), 0)
+        }
+        yield* operating(gate).act({ type: "reopen" })
+        assert.strictEqual((yield* request(gate)).status, 200)
+      }),
+  )
+
+  gateTest("calls the next one now, removes one from the line, ends a lease, and leaves a line of each", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      yield* operator.act({ type: "pause" })
+      const [first, second, third] = [
+        ticketOf(yield* request(gate)),
+        ticketOf(yield* request(gate)),
+        ticketOf(yield* request(gate)),
+      ]
+      assert.strictEqual((yield* operator.act({ type: "call" })).result, "called")
+      assert.strictEqual(yield* stateOf(gate, first), "called")
+      assert.strictEqual((yield* operator.act({ type: "call" })).result, "no_slot")
+      yield* operator.act({ type: "resume" })
+      const [waiting] = (yield* operator.view()).queue?.linePage ?? []
+      assert.strictEqual((yield* operator.act({ type: "remove", seq: waiting?.seq })).result, "removed")
+      assert.strictEqual(yield* stateOf(gate, second), "removed")
+      const [held] = (yield* operator.view()).queue?.slotPage ?? []
+      const end = { type: "end", lease: held?.lease, deadline: held?.deadline }
+      assert.strictEqual((yield* operator.act(end)).result, "ended")
+      assert.strictEqual((yield* operator.act(end)).result, "gone")
+      assert.deepStrictEqual([yield* stateOf(gate, first), yield* stateOf(gate, third)], ["removed", "called"])
+      assert.deepStrictEqual(yield* operator.trail, {
+        total: 7,
+        lines: [
+          ["end", "gone"],
+          ["end", "ended_called"],
+          ["remove", "removed"],
+          ["resume", "done"],
+          ["call", "no_slot"],
+          ["call", "called"],
+          ["pause", "done"],
+        ].map(([action = "", result = ""]) => ({ who: "127.0.0.1", action, result })),
+      })
+    }),
+  )
+
+  gateTest("who asks for what is no action is told so, and nothing is done", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      for (const action of [
+        { type: "explode" },
+        { type: "remove" },
+        { type: "remove", seq: "1" },
+        { type: "remove", seq: -1 },
+        { type: "end", lease: "1", deadline: "(0" },
+        { type: "end", lease: "x", deadline: 1 },
+        "pause",
+        null,
+      ]) {
+        const answer = yield* operator.post({ action })
+        assert.deepStrictEqual(
+          [answer.status, problemOf(answer).code],
+          [400, "invalid_request"],
+          JSON.stringify(action),
+        )
+      }
+      assert.strictEqual((yield* operator.post({ campaign: "nobody", action: { type: "pause" } })).status, 404)
+      assert.strictEqual((yield* operator.trail).total, 0)
+    }),
+  )
+
+  gateTest("still sees what is known while the store is away, and acts when it is back", {}, (gate) =>
+    Effect.gen(function* () {
+      gate.setAway(true)
+      const view = yield* operating(gate).view()
+      assert.isNull(view.queue)
+      assert.deepInclude(view.health[0], { name: "Store", state: "failed" })
+      const refused = yield* operating(gate).post({ action: { type: "pause" } })
+      assert.deepStrictEqual([refused.status, problemOf(refused).code], [503, "store_unavailable"])
+      gate.setAway(false)
+      assert.strictEqual((yield* operating(gate).act({ type: "pause" })).result, "done")
+    }),
+  )
+})

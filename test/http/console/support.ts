@@ -1,0 +1,150 @@
+/** A gate with a console over a real server: the embedded store, a platform in memory, no limits. */
+import { createServer } from "node:http"
+import { Effect, Layer, type Scope } from "effect"
+import * as Gate from "../../../src/Gate.ts"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { PageRoot } from "../../../src/http/console/routes.ts"
+import * as Listeners from "../../../src/http/listeners.ts"
+import { type IpFacts, IpIntel, noFacts } from "../../../src/IpIntel.ts"
+import { PlatformApi, type PlatformError } from "../../../src/PlatformApi.ts"
+import * as PushChannel from "../../../src/PushChannel.ts"
+import { StoreUnavailable } from "../../../src/Session.ts"
+import { Store } from "../../../src/Store.ts"
+import { layerFrom } from "../../../src/settings/load.ts"
+import * as memory from "../../../src/store/memory.ts"
+
+export const TOKEN = "console-token-0123456789"
+
+export interface Options {
+  readonly token?: string | undefined
+  readonly slots?: number
+  readonly basePath?: string
+  /** the folder that holds the built page in `console/` */
+  readonly pageRoot?: string
+  readonly security?: Readonly<Record<string, unknown>>
+  /** what is known of every address; nothing is held against it when absent */
+  readonly facts?: IpFacts
+  /** how many may wait */
+  readonly queueLength?: number
+}
+
+/** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
+const makeStore = (state: { away: boolean }): Layer.Layer<Store> =>
+  Layer.effect(
+    Store,
+    Effect.map(Store, (store) => ({
+      ...store,
+      run: (rule, ask) =>
+        state.away
+          ? Effect.fail(new StoreUnavailable({ message: "The shared store cannot be reached." }))
+          : store.run(rule, ask),
+    })),
+  ).pipe(Layer.provide(memory.layer))
+
+const intel = (facts: IpFacts): Layer.Layer<IpIntel> =>
+  Layer.succeed(IpIntel, IpIntel.of({ provider: "none", lookup: () => Effect.succeed(facts), probe: Effect.void }))
+
+const platform = (state: { starts: PlatformError | undefined }) =>
+  Layer.effect(
+    PlatformApi,
+    Effect.sync(() => {
+      let sessions = 0
+      return PlatformApi.of({
+        initiate: () =>
+          Effect.suspend(() => {
+            if (state.starts !== undefined) return Effect.fail(state.starts)
+            sessions++
+            return Effect.succeed({ sessionIds: [`s${sessions}`], webSocketUrl: `wss://platform.example/${sessions}` })
+          }),
+        concurrency: () => Effect.succeed({ limit: 1, inUse: 0 }),
+        sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
+        sessionsOf: () => Effect.undefined,
+        verify: () =>
+          Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
+      })
+    }),
+  )
+
+export interface GateUnderTest {
+  readonly url: string
+  readonly gatekeeper: Gatekeeper["Service"]
+  readonly store: Store["Service"]
+  /** makes the store fail until it is false again */
+  readonly setAway: (away: boolean) => void
+  /** makes starts fail so until it is undefined again */
+  readonly setStarts: (failure: PlatformError | undefined) => void
+}
+
+/** Starts it for as long as the scope is open. */
+export const startGate = ({
+  basePath = "",
+  facts = noFacts,
+  pageRoot,
+  queueLength = 10_000,
+  security = {},
+  slots = 1,
+  ...options
+}: Options = {}): Effect.Effect<GateUnderTest, unknown, Scope.Scope> => {
+  const token = "token" in options ? options.token : TOKEN
+  const state: { away: boolean; starts: PlatformError | undefined } = { away: false, starts: undefined }
+  const settings = layerFrom({
+    VoiceAiPlatform: {
+      ApiSecretToken: "key-of-the-platform",
+      BaseUrl: "http://127.0.0.1:1/",
+      BusinessId: "b",
+      WebCampaignId: "c",
+      DefaultRegionId: "r",
+      MaxConcurrency: slots,
+    },
+    Security: {
+      RateLimitHourly: 0,
+      RateLimitDaily: 0,
+      RateLimitConcurrency: 0,
+      WebhookApiToken: "webhook-token-0123456789",
+      ...(token === undefined ? {} : { ConsoleToken: token }),
+      ...security,
+    },
+    Queue: { DisconnectGraceSeconds: 3600, MaxLength: queueLength },
+    Server: { Host: "127.0.0.1" },
+  })
+  const gate = Listeners.layer({ basePath }).pipe(
+    Layer.provideMerge(Gate.layerNoDeps),
+    Layer.provide([intel(facts), platform(state)]),
+    Layer.provide(PushChannel.layerShared),
+    Layer.provideMerge(makeStore(state)),
+    Layer.provide(settings),
+    Layer.provide(pageRoot === undefined ? Layer.empty : Layer.succeed(PageRoot, pageRoot)),
+  )
+  return Effect.gen(function* () {
+    const context = yield* Layer.build(gate)
+    return yield* Effect.provide(
+      Effect.gen(function* () {
+        const listeners = yield* Listeners.Listeners
+        const server = createServer(listeners.request)
+        server.on("upgrade", listeners.upgrade)
+        yield* Effect.acquireRelease(
+          Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+          () =>
+            Effect.sync(() => {
+              server.close()
+              server.closeAllConnections()
+            }),
+        )
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        return {
+          url: `http://127.0.0.1:${port}${basePath}`,
+          gatekeeper: yield* Gatekeeper,
+          store: yield* Store,
+          setAway: (away: boolean) => {
+            state.away = away
+          },
+          setStarts: (failure: PlatformError | undefined) => {
+            state.starts = failure
+          },
+        }
+      }),
+      context,
+    )
+  })
+}

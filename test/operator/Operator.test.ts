@@ -1,0 +1,100 @@
+/** What an operator sees: the metrics of every instance, summed in one series that outlives each of them. */
+import { expect, it } from "@effect/vitest"
+import { Effect, Metric, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as metrics from "../../src/gatekeeper/metrics.ts"
+import { Operator } from "../../src/operator/Operator.ts"
+import type { CountName } from "../../src/operator/shapes.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import type { Store } from "../../src/Store.ts"
+import { ask, caller, makeWorld } from "../support/gate.ts"
+import { makeStore, startGate } from "../support/gates.ts"
+
+const storeAway = new StoreUnavailable({ message: "The shared store cannot be reached." })
+
+const given = {
+  VoiceAiPlatform: { MaxConcurrency: 1 },
+  Security: { ConsoleToken: "console-token-0123456789", RateLimitHourly: 0, RateLimitDaily: 0 },
+}
+
+/** An instance with metrics of its own, as a process has them. */
+const instance = (store: Store["Service"]) =>
+  Effect.gen(function* () {
+    const registry = new Map()
+    const alone = Effect.provideService(Metric.MetricRegistry, registry)
+    const gate = yield* alone(startGate(makeWorld(), store, given))
+    const view = Operator.use((operator) =>
+      operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0),
+    )
+    return {
+      request: (n: number) => alone(gate.on(ask(caller(n)))),
+      counted: (metric: Metric.Counter<number>) => alone(Effect.map(Metric.value(metric), ({ count }) => count)),
+      drain: alone(gate.on(Operator.use((operator) => operator.act(undefined, "me", { type: "drain" })))),
+      stop: gate.stop,
+      instances: Effect.map(gate.on(view), (seen) => seen?.instances.length),
+      /** what the charts show of the last hour */
+      shown: Effect.map(gate.on(view), (seen) => {
+        const total = (name: CountName): number =>
+          (seen?.buckets ?? []).reduce((sum, { counts }) => sum + (counts[seen?.counts.indexOf(name) ?? -1] ?? 0), 0)
+        return {
+          started: total("started"),
+          queued: total("queued"),
+          draining: total("draining"),
+          store: total("store"),
+        }
+      }),
+    }
+  })
+
+const test = (name: string, body: Effect.Effect<void, StoreUnavailable, Scope.Scope>): void => {
+  it.effect(name, () => Effect.scoped(body))
+}
+
+test(
+  "the charts show what the metrics of all instances counted, once, and keep it when an instance goes",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    const one = yield* instance(store)
+    const two = yield* instance(store)
+    yield* one.request(1)
+    yield* one.request(2)
+    yield* two.request(3)
+    yield* TestClock.adjust("5 seconds")
+    expect([yield* one.counted(metrics.requests.queued), yield* two.counted(metrics.requests.queued)]).toEqual([1, 1])
+    expect(yield* one.shown).toEqual({ started: 1, queued: 2, draining: 0, store: 0 })
+    expect(yield* one.shown).toEqual(yield* two.shown)
+
+    yield* one.stop
+    yield* TestClock.adjust("1 minute")
+    expect(yield* two.instances).toBe(1)
+    expect(yield* two.shown).toMatchObject({ started: 1, queued: 2 })
+
+    // it comes back with metrics that begin at nothing
+    const again = yield* instance(store)
+    yield* again.drain
+    yield* again.request(4)
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* again.shown).toEqual({ started: 1, queued: 2, draining: 1, store: 0 })
+  }),
+)
+
+test(
+  "what was counted while the store was away is shown when it is back",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    let away = false
+    const flaky: Store["Service"] = {
+      ...store,
+      run: (rule, asked) => (away ? Effect.fail(storeAway) : store.run(rule, asked)),
+    }
+    const one = yield* instance(flaky)
+    yield* one.request(1)
+    yield* TestClock.adjust("5 seconds")
+    away = true
+    yield* one.request(2)
+    yield* TestClock.adjust("20 seconds")
+    away = false
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* one.shown).toEqual({ started: 1, queued: 0, draining: 0, store: 1 })
+  }),
+)

@@ -1,0 +1,82 @@
+/** The charts of the console: what is seen of them, not what the page holds. */
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
+import { noFacts } from "../../../src/IpIntel.ts"
+import { eventually } from "../../support/process.ts"
+import { heading, prepareVisits, shows, visiting } from "./visit.ts"
+
+const legendOf = async (tab: Page, name: string): Promise<string> =>
+  (await tab.getByRole("list", { name }).textContent()) ?? ""
+
+interface Sight {
+  readonly chart: string
+  /** the name of the element that is seen and clicked in the middle of the chart */
+  readonly middle: string
+  /** texts of the notes that lie over it */
+  readonly notes: ReadonlyArray<string>
+  /** which of the series colours its canvas shows outside of the axes */
+  readonly drawn: ReadonlyArray<number>
+}
+
+/** What a visitor sees of each chart: evaluated in the page, which has no script of ours. The axes are left and below. */
+const sights = async (tab: Page): Promise<ReadonlyArray<Sight>> =>
+  tab.evaluate(`[...document.querySelectorAll("[data-plot]")].map((plot) => {
+    plot.scrollIntoView({ block: "center" })
+    const box = plot.getBoundingClientRect()
+    const middle = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
+    const canvas = plot.querySelector("canvas")
+    const scale = canvas.width / canvas.getBoundingClientRect().width
+    const [left, below] = [Math.round(40 * scale), Math.round(26 * scale)]
+    const { data } = canvas.getContext("2d").getImageData(left, 0, canvas.width - left, canvas.height - below)
+    const colors = new Set()
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 255) colors.add(data[i] + "," + data[i + 1] + "," + data[i + 2])
+    }
+    const series = getComputedStyle(plot)
+    const drawn = [...Array(11).keys()].map((n) => n + 1).filter((n) => {
+      const [red, green, blue] = series.getPropertyValue("--series-" + n).trim().match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16))
+      return colors.has(red + "," + green + "," + blue)
+    })
+    return {
+      chart: plot.dataset.plot,
+      middle: middle === null ? "" : middle.localName,
+      notes: [...plot.querySelectorAll("p")].filter((note) => note.getClientRects().length > 0).map((note) => note.textContent),
+      drawn,
+    }
+  })`)
+
+prepareVisits()
+
+describe.concurrent("the console", () => {
+  it(
+    "draws its three charts, light and dark, covers them with nothing, and says how many were not checked",
+    visiting(
+      1,
+      1,
+      async ({ gate, signIn }) => {
+        const tab = await signIn()
+        await heading(tab, "Taking calls")
+        const ticket = await gate.ticket()
+        await gate.call(2)
+        await gate.hangUp(1)
+        await gate.start(ticket)
+        await tab.getByRole("list", { name: "Refusals in the last hour" }).getByText("Queue full").waitFor()
+        await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Mean times in the last hour")))
+        for (const colorScheme of ["light", "dark"] as const) {
+          await tab.emulateMedia({ colorScheme })
+          const isDrawn = async () => (await sights(tab)).every(({ drawn }) => drawn.length > 0)
+          await eventually("the charts are drawn", isDrawn)
+          expect(await sights(tab)).toEqual([
+            { chart: "admissions", middle: "canvas", notes: [], drawn: [1, 2, 3] },
+            { chart: "refusals", middle: "canvas", notes: [], drawn: [3] },
+            // both means are next to nothing, so that the one that is drawn last covers the other
+            { chart: "times", middle: "canvas", notes: [], drawn: expect.arrayContaining([3]) },
+          ])
+        }
+        await shows(tab, "unchecked", "4")
+        await shows(tab, "unchecked-more", "4 let through, 0 blocked in the last hour")
+      },
+      { facts: { ...noFacts, vpn: null }, queueLength: 1 },
+    ),
+  )
+})

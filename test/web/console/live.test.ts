@@ -1,0 +1,64 @@
+/** The console as it goes on: what it shows while something is away, and where the focus stays. */
+import { describe, expect, it } from "vitest"
+import { eventually } from "../../support/process.ts"
+import { heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
+
+prepareVisits()
+
+describe.concurrent("the console", () => {
+  it(
+    "greys what it last knew while the store is away, and goes on when it is back",
+    visiting(1, 3, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await shows(tab, "waiting", "2")
+      gate.setAway(true)
+      await tab.getByRole("alert").getByText("The store cannot be reached.").waitFor()
+      await tab.getByText("Fails").waitFor()
+      await shows(tab, "waiting", "2")
+      gate.setAway(false)
+      await tab.getByRole("alert").getByText("The store cannot be reached.").waitFor({ state: "hidden" })
+    }),
+  )
+
+  it(
+    "says that it is not live while the gate does not answer",
+    visiting(1, 0, async ({ context, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await context.setOffline(true)
+      await tab.getByText("Not live").waitFor()
+      await tab.getByRole("alert").getByText("The gate does not answer. Trying again.").waitFor()
+      await context.setOffline(false)
+      await tab.getByText("Live", { exact: true }).waitFor()
+    }),
+  )
+
+  it(
+    "keeps the focus on a row's button over every redraw",
+    visiting(1, 3, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      const remove = rows(tab, "Queue").getByRole("button").nth(1)
+      await remove.focus()
+      const name = await remove.textContent()
+      await tab.waitForResponse(/api\/view/)
+      await gate.call(1)
+      await shows(tab, "waiting", "3")
+      expect(await tab.evaluate("document.activeElement.textContent")).toBe(name)
+    }),
+  )
+
+  it(
+    "moves the focus to the table when the row that had it is gone",
+    visiting(1, 3, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      const remove = rows(tab, "Queue").getByRole("button").first()
+      await remove.focus()
+      await shows(tab, "waiting", "2")
+      // the first in line is called, and its row goes
+      await gate.hangUp(1)
+      await shows(tab, "waiting", "1")
+      const name = "document.getElementById(document.activeElement.getAttribute('aria-labelledby'))?.textContent"
+      await eventually("the focus on the table", async () => (await tab.evaluate(name)) === "Queue")
+    }),
+  )
+})

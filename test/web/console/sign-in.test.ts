@@ -1,0 +1,70 @@
+/** Signing in to the console, and out of it. */
+import { describe, expect, it } from "vitest"
+import { TOKEN } from "./support.ts"
+import { button, heading, prepareVisits, visiting } from "./visit.ts"
+
+prepareVisits()
+
+describe.concurrent("signing in to the console", () => {
+  it(
+    "says that a wrong token is wrong and shows nothing, then opens with the right one",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn("a-wrong-token-0123456789")
+      await tab.getByRole("alert").getByText("This token is not right.").waitFor()
+      expect(await tab.getByRole("heading").allTextContents()).toEqual(["Sign in"])
+      expect(await tab.getByRole("term").count()).toBe(0)
+      await tab.getByLabel("Console token").fill(TOKEN)
+      await button(tab, "Sign in").click()
+      await heading(tab, "Taking calls")
+      expect(await tab.evaluate("document.activeElement.textContent")).toBe("Taking calls")
+      expect(await tab.title()).toBe("Taking calls, 0 waiting: voicegate console")
+    }),
+  )
+
+  it(
+    "holds over a reload and ends with signing out, for this tab alone",
+    visiting(1, 0, async ({ openTab, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.reload()
+      await heading(tab, "Taking calls")
+      const other = await openTab()
+      await heading(other, "Sign in")
+      await button(tab, "Sign out").click()
+      await heading(tab, "Sign in")
+      await tab.reload()
+      await heading(tab, "Sign in")
+    }),
+  )
+
+  it(
+    "takes the right token at once after many wrong ones",
+    visiting(1, 0, async ({ openTab }) => {
+      const tab = await openTab()
+      for (let n = 0; n < 11; n++) {
+        await tab.getByLabel("Console token").fill(`wrong-token-${n}-0123456789`)
+        const answered = tab.waitForResponse(/api\/view/)
+        await button(tab, "Sign in").click()
+        await answered
+      }
+      await tab.getByRole("alert").getByText("This token is not right.").waitFor()
+      await tab.getByLabel("Console token").fill(TOKEN)
+      await button(tab, "Sign in").click()
+      await heading(tab, "Taking calls")
+    }),
+  )
+
+  it(
+    "says after a reload that the gate does not answer, and opens when it does",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.route(/api\/view/, (route) => route.abort())
+      await tab.reload()
+      await tab.getByRole("alert").getByText("The gate does not answer. Trying again.").waitFor()
+      await tab.getByText("Not live").waitFor()
+      await tab.unroute(/api\/view/)
+      await heading(tab, "Taking calls")
+    }),
+  )
+})

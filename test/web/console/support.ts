@@ -1,0 +1,54 @@
+/** The built console in front of a real gate in this process, and ways to fill it. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
+import { build } from "vite"
+import config from "../../../src/web/console/vite.config.ts"
+import { type GateUnderTest, type Options, startGate, TOKEN } from "../../http/console/support.ts"
+
+/** Builds the page into a folder of its own, as `PageRoot` wants it. */
+export const buildPage = async (): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> => {
+  const root = await mkdtemp(join(tmpdir(), "voicegate-console-"))
+  const output = { ...config.build, outDir: join(root, "console") }
+  await build({ ...config, configFile: false, logLevel: "warn", build: output })
+  return { root, remove: () => rm(root, { recursive: true, force: true }) }
+}
+
+export interface RunningGate extends GateUnderTest {
+  /** Sends so many callers; answers how the last of them were answered. */
+  readonly call: (callers: number) => Promise<void>
+  /** Callers of whom the gate says where they stand. */
+  readonly state: (ticket: string) => Promise<string>
+  /** Ends the n-th session that the platform started. */
+  readonly hangUp: (n: number) => Promise<void>
+  /** Starts the session of a ticket that was called. */
+  readonly start: (ticket: string) => Promise<void>
+  /** A caller's ticket. */
+  readonly ticket: () => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+export const runGate = async (options: Options): Promise<RunningGate> => {
+  const scope = Scope.makeUnsafe()
+  const gate = await Effect.runPromise(Scope.provide(startGate(options), scope))
+  const one = gate.gatekeeper.request({}, { address: "192.0.2.1" })
+  return {
+    ...gate,
+    call: (callers) =>
+      Effect.runPromise(Effect.forEach(Array.from({ length: callers }), () => Effect.ignore(one), { discard: true })),
+    hangUp: (n) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.sessionEnded([`s${n}`]))),
+    start: (ticket) => Effect.runPromise(Effect.asVoid(gate.gatekeeper.start(ticket))),
+    state: (ticket) => Effect.runPromise(Effect.map(gate.gatekeeper.status(ticket), ({ state }) => state)),
+    ticket: () =>
+      Effect.runPromise(
+        Effect.match(one, {
+          onSuccess: ({ uniqueRequestId }) => uniqueRequestId,
+          onFailure: (error) => (error._tag === "Queued" ? error.uniqueRequestId : ""),
+        }),
+      ),
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void)),
+  }
+}
+
+export { TOKEN }
