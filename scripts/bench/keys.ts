@@ -39,8 +39,8 @@ function request()
 end`,
     )
     const wrk = spawn("wrk", ["-t1", "-c16", `-d${SECONDS}s`, "-s", script, url])
-    const said = await text(wrk.stdout)
-    return Number(/Requests\/sec:\s+([\d.]+)/.exec(said)?.[1] ?? Number.NaN)
+    const output = await text(wrk.stdout)
+    return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)?.[1] ?? Number.NaN)
   })
 
 const median = (figures: ReadonlyArray<number>): number =>

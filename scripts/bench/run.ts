@@ -47,8 +47,8 @@ const versionOf = (command: string, args: ReadonlyArray<string>): string => {
     return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).split("\n")[0] ?? ""
   } catch (error) {
     // wrk prints its version and fails
-    const said = Reflect.get(Object(error), "stdout")
-    if (typeof said === "string" && said !== "") return said.split("\n")[0] ?? ""
+    const output = Reflect.get(Object(error), "stdout")
+    if (typeof output === "string" && output !== "") return output.split("\n")[0] ?? ""
     console.error(`${command} is not installed: apt-get install redis-server wrk`)
     process.exit(2)
   }

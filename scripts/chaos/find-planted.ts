@@ -84,8 +84,8 @@ export const tableOfSearches = (searches: ReadonlyArray<Search>): string =>
     "| planted fault | scenario | observed |",
     "|---|---|---|",
     ...searches.map(({ found, planted, wrongs }) => {
-      const said = wrongs.filter((wrong) => !found || planted.says.test(wrong))
-      const seen = [...(found ? [] : ["**not found**"]), ...said.slice(0, 2).map((wrong) => wrong.slice(0, 200))]
+      const messages = wrongs.filter((wrong) => !found || planted.says.test(wrong))
+      const seen = [...(found ? [] : ["**not found**"]), ...messages.slice(0, 2).map((wrong) => wrong.slice(0, 200))]
       return `| ${planted.name} | ${planted.scenario} | ${seen.join("; ").replaceAll("|", "\\|").replaceAll("\n", " ")} |`
     }),
   ].join("\n")

@@ -80,8 +80,8 @@ const poll: Open = async (url, ticket, headers, onEvent) => {
     try {
       const { json, status } = await ask("GET", `${url}/api/session/${ticket}`, { headers })
       if (!open) return
-      const said = eventFor(status, json)
-      if (said !== undefined) onEvent(said)
+      const event = eventFor(status, json)
+      if (event !== undefined) onEvent(event)
     } catch (error) {
       if (open) onEvent({ type: "closed", code: String(error) })
     }

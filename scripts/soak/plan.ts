@@ -126,7 +126,7 @@ export const callerOf = (seed: number, id: number): Caller => {
  */
 export type Outcome = "session" | "slow" | "capacity" | "refused" | "unavailable" | "ghost" | "early"
 /** How the end is reported: once, to both gates, seconds later, or not at all; then the gate finds out by asking, or never. */
-export type Ending = "told" | "repeated" | "late" | "lost" | "silent"
+export type Ending = "reported" | "repeated" | "late" | "lost" | "silent"
 
 export interface Start {
   readonly outcome: Outcome
@@ -162,13 +162,13 @@ export const startOf = (seed: number, caller: number, attempt: number, calm: boo
       [40, "repeated"],
       [40, "late"],
     ],
-    "told",
+    "reported",
   )
   return {
     outcome,
     delayMillis: outcome === "slow" ? chance.between(1_000, 4_000) : chance.between(5, 60),
     talkMillis: chance.between(1_000, 8_000),
-    ending: calm && (ending === "lost" || ending === "silent") ? "told" : ending,
+    ending: calm && (ending === "lost" || ending === "silent") ? "reported" : ending,
     lateMillis: chance.between(1_000, 5_000),
     gate: chance.percent(50) ? 0 : 1,
   }

@@ -94,12 +94,12 @@ export const startPlatform = async (seed: number, sessions: Sessions, ledger: Le
         sessions.spoil(caller, plan.outcome)
         const session = sessions.begin(caller, client)
         response.socket?.destroy()
-        return endLater(session, { ...plan, ending: "told" }, false)
+        return endLater(session, { ...plan, ending: "reported" }, false)
       }
       case "early": {
         sessions.spoil(caller, plan.outcome)
         const session = sessions.begin(caller, client)
-        await sessions.end(session, { ...plan, ending: "told" }, false)
+        await sessions.end(session, { ...plan, ending: "reported" }, false)
         return answerSession(response, session)
       }
     }

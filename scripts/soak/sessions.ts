@@ -160,7 +160,7 @@ export class Sessions {
         headers: { "x-api-token": WEBHOOK_TOKEN },
         agent: gate.agent,
       })
-      this.ledger.count("webhooks told")
+      this.ledger.count("webhooks sent")
       if (status !== 200) {
         this.ledger.problem("unexpected statuses", `webhook ${status} ${text}`)
         return await again()

@@ -21,7 +21,7 @@ export class Visit {
   private readonly startCalls: Array<string> = []
   private finish = (): void => {}
   private ticket = ""
-  private line: EventChannel | undefined
+  private channel: EventChannel | undefined
   /** the number of the current channel; events of older ones are ignored */
   private channels = 0
   private started = false
@@ -71,10 +71,10 @@ export class Visit {
     const mine = ++this.channels
     const { transport } = this.caller
     try {
-      const line = await openChannel[transport](this.gate.url, this.ticket, this.gate.headers, (said) => {
-        if (mine === this.channels && !this.over) this.heard(said)
+      const line = await openChannel[transport](this.gate.url, this.ticket, this.gate.headers, (event) => {
+        if (mine === this.channels && !this.over) this.onEvent(event)
       })
-      if (mine === this.channels && !this.over) this.line = line
+      if (mine === this.channels && !this.over) this.channel = line
       else line.cut()
       this.count(`lines: ${transport}`)
     } catch (error) {
@@ -82,13 +82,13 @@ export class Visit {
     }
   }
 
-  private heard(said: GateEvent): void {
-    if (said.type === "start_call") this.called(String(said.startBefore))
-    else if (said.type === "session") this.live()
-    else if (said.type === "ended") this.ended(String(said.reason))
-    else if (said.type === "error") this.refused(String(said.code))
-    else if (said.type === "closed") this.done("channels closed by the gate", JSON.stringify(said))
-    else if (said.type !== "position") this.done("unknown events", JSON.stringify(said))
+  private onEvent(event: GateEvent): void {
+    if (event.type === "start_call") this.called(String(event.startBefore))
+    else if (event.type === "session") this.live()
+    else if (event.type === "ended") this.ended(String(event.reason))
+    else if (event.type === "error") this.refused(String(event.code))
+    else if (event.type === "closed") this.done("channels closed by the gate", JSON.stringify(event))
+    else if (event.type !== "position") this.done("unknown events", JSON.stringify(event))
   }
 
   private called(startBefore: string): void {
@@ -109,7 +109,7 @@ export class Visit {
 
   private async start(): Promise<void> {
     if (this.started) return
-    if (this.caller.startsBySocket && this.line?.send !== undefined) return this.line.send("start")
+    if (this.caller.startsBySocket && this.channel?.send !== undefined) return this.channel.send("start")
     const answer = await this.gate.start(this.ticket)
     if (this.over) return
     if (answer.status === 200) this.live()
@@ -132,19 +132,19 @@ export class Visit {
     for (const timer of this.timers) clearTimeout(timer)
     // the hub and pollers are not notified of the end of a call, nor is a caller who is moving to the other gate
     const { lingers, transport } = this.caller
-    if (!lingers || transport === "hub" || transport === "poll" || this.line === undefined) this.done()
+    if (!lingers || transport === "hub" || transport === "poll" || this.channel === undefined) this.done()
     else this.after(MAX_VISIT_MILLIS, () => this.done("visits that did not end"))
   }
 
   private ended(reason: string): void {
-    this.count(`told: ${reason}`)
+    this.count(`ended: ${reason}`)
     const expected = expectedEnd(this.world, this.caller, reason, this.started)
     this.done(expected ? undefined : "tickets ended for an unexpected reason", reason)
   }
 
   private async leave(): Promise<void> {
     if (this.started) return
-    if (this.line?.send !== undefined && this.caller.startsBySocket) return this.line.send("leave")
+    if (this.channel?.send !== undefined && this.caller.startsBySocket) return this.channel.send("leave")
     const { status, text } = await this.gate.leave(this.ticket)
     this.count("left")
     if (status === 204) this.done()
@@ -179,8 +179,8 @@ export class Visit {
   /** Waits without a channel, temporarily or permanently. */
   private hangOn(): void {
     this.channels++
-    this.line?.cut()
-    this.line = undefined
+    this.channel?.cut()
+    this.channel = undefined
   }
 
   private after(millis: number, act: () => void | Promise<void>): void {

@@ -59,11 +59,11 @@ export interface RefusedResult<Code extends string> {
   readonly issues?: ReadonlyArray<FieldIssue>
   /** for `blocked`: the fact about the address that is the reason */
   readonly reason?: Blocked["reason"]
-  /** of `rate_limited`: the budget that is used up */
+  /** for `rate_limited`: the budget that is used up */
   readonly limit?: RateLimited["limit"]
-  /** of `not_your_turn`, `agent_busy` and `agent_unavailable`: 1 is next */
+  /** for `not_your_turn`, `agent_busy` and `agent_unavailable`: 1 is next */
   readonly queuePosition?: number
-  /** of `ticket_over`: how it ended */
+  /** for `ticket_over`: how it ended */
   readonly state?: TicketState
 }
 

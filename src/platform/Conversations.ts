@@ -56,7 +56,7 @@ export class Conversations extends Context.Service<
     /** Ends a conversation, within the transaction that ends its session. */
     readonly end: (id: string, at: number) => Effect.Effect<void, SqlError.SqlError>
     /** Adds turns, each cut to `MAX_TURN_TEXT`; drops those beyond `MAX_TURNS`. */
-    readonly addTurns: (id: string, said: ReadonlyArray<Utterance>) => Effect.Effect<void, DatabaseUnavailable>
+    readonly addTurns: (id: string, utterances: ReadonlyArray<Utterance>) => Effect.Effect<void, DatabaseUnavailable>
     /** Of a business, newest first. */
     readonly list: (
       businessId: string,
@@ -135,14 +135,14 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
       })
     }, orUnavailable)
 
-    const say = Effect.fnUntraced(function* (id: string, said: ReadonlyArray<Utterance>) {
+    const addTurns = Effect.fnUntraced(function* (id: string, utterances: ReadonlyArray<Utterance>) {
       const now = yield* Clock.currentTimeMillis
       // Turns of one conversation come from one socket, sequentially: positions have no collision and no gap. The last one is
       // found by the primary key, so its cost does not depend on their number.
       const [last] = yield* sql<{ position: number }>`
         SELECT position FROM turns WHERE conversation_id = ${id} ORDER BY position DESC LIMIT 1`
       const next = last === undefined ? 0 : last.position + 1
-      const rows = said.slice(0, Math.max(0, MAX_TURNS - next)).map(({ role, text }, i) => ({
+      const rows = utterances.slice(0, Math.max(0, MAX_TURNS - next)).map(({ role, text }, i) => ({
         conversation_id: id,
         position: next + i,
         role,
@@ -153,7 +153,7 @@ export const layer: Layer.Layer<Conversations, never, SqlClient.SqlClient> = Lay
     }, orUnavailable)
 
     return Conversations.of({
-      addTurns: say,
+      addTurns,
 
       begin: Effect.fnUntraced(function* (userId, conversation, turns = []) {
         const row: Row = {

@@ -91,11 +91,11 @@ const showEntry = (row: Row): SignInEntry => ({
   lastUsedAt: row.last_used_at,
 })
 
-/** Where a session was begun, for the audit trail. */
+/** Address and browser of a sign-in, for the audit log. */
 const where = ({ address, created_at }: Row): string =>
   `begun ${DateTime.formatIso(DateTime.makeUnsafe(created_at))}${address === "" ? "" : ` from ${address}`}`
 
-/** As with keys: 256 random bits need no slow hash, and a digest tells nothing by how long it takes to differ. */
+/** 256 random bits need no slow hash, and comparing digests leaks nothing by timing. */
 const digest = (token: Redacted.Redacted<string>): string =>
   createHash("sha256").update(Redacted.value(token)).digest("hex")
 
@@ -109,7 +109,7 @@ export const layer: Layer.Layer<DashboardSessions, never, SqlClient.SqlClient | 
         function* ({ address, epoch, userAgent, userId }) {
           const now = yield* Clock.currentTimeMillis
           const token = Redacted.make(randomBytes(TOKEN_BYTES).toString("base64url"))
-          // What is over is tidied by whoever comes next.
+          // Every new sign-in deletes expired sessions.
           yield* sql`DELETE FROM dashboard_sessions WHERE expires_at <= ${now}`
           const row = {
             id: randomUUID(),

@@ -1,4 +1,4 @@
-/** The command line of the built program: output and exit codes. */
+/** The command line of the built program: its output and exit codes. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -25,7 +25,7 @@ const run = async (args: ReadonlyArray<string>, environment: Environment = {}) =
 }
 
 describe("voicegate", () => {
-  it("prints its name and commands", async () => {
+  it("prints its version and its help", async () => {
     const version = await run(["--version"])
     assert.strictEqual(version.code, 0)
     assert.include(version.output, packageJson.version)
@@ -55,7 +55,7 @@ describe("voicegate", () => {
     for (const { path } of settingRows) assert.include(help.output, path)
   })
 
-  it("names the Node version that it needs if an older one starts it", async () => {
+  it("names the required Node version when it is started with an older one", async () => {
     for (const [version, code] of [
       ["20.20.2", 1],
       ["22.18.9", 1],
@@ -73,7 +73,7 @@ describe("voicegate", () => {
     }
   })
 
-  it("lists the missing settings when it is told to serve without any, and names the demo", async () => {
+  it("lists the missing settings when it is started without any, and mentions the demo", async () => {
     for (const args of [["serve"], []]) {
       const { code, output } = await run(args)
       assert.strictEqual(code, 1)
@@ -85,7 +85,7 @@ describe("voicegate", () => {
     }
   })
 
-  it("names a port that it cannot use", async () => {
+  it("names the port that is in use", async () => {
     const bench = makeBench()
     try {
       const gate = await bench.gate(settingsFor({ baseUrl: "http://127.0.0.1:9/api/v1" }))
@@ -164,7 +164,7 @@ describe("voicegate check", () => {
     assert.match(output, /^\? +webhook: not checked: .* the gate accepts it with X-Api-Token$/m)
   })
 
-  it.concurrent("says of a gate on loopback who may send webhooks, and that no address is looked up", async () => {
+  it.concurrent("reports for a gate on loopback who may send webhooks, and that addresses are not looked up", async () => {
     const { Security__WebhookApiToken: _, IpIntel__BaseUrl: __, IpIntel__ApiKey: ___, ...rest } = good
     const { code, output } = await check({ ...rest, Server__Host: "127.0.0.1" })
     assert.strictEqual(code, 0, output)
@@ -185,7 +185,7 @@ describe("voicegate check", () => {
     assert.include(output, "StoreConnectionString")
   })
 
-  it.concurrent("names what Redis refuses, and a wrong password by its cause", async () => {
+  it.concurrent("names what Redis refuses, such as a wrong password, with the cause", async () => {
     const port = new URL(good.StoreConnectionString ?? "").port
     const at = (access: string, path = "") => ({ StoreConnectionString: `redis://${access}127.0.0.1:${port}${path}` })
     for (const [store, cause] of [
@@ -213,7 +213,7 @@ describe("voicegate check", () => {
       [{ VoiceAiPlatform__DefaultRegionId: "mars" }, "DefaultRegionId"],
       [{ VoiceAiPlatform__BaseUrl: base.replace("/v1", "/v2") }, "BaseUrl"],
       [{ VoiceAiPlatform__BaseUrl: base.replace("/api/v1", "/docs") }, "BaseUrl"],
-      // A key that is restricted to other businesses is told nothing of this one.
+      // A key that is restricted to other businesses learns nothing about this one.
       [
         { VoiceAiPlatform__BusinessId: "no-such-business", VoiceAiPlatform__ApiSecretToken: Redacted.value(keys.all) },
         "BusinessId",
@@ -258,14 +258,14 @@ describe("voicegate check", () => {
     assert.strictEqual(invalid.report.checks[0].problems[0].path, "Queue.StartWindowSeconds")
   })
 
-  it.concurrent("finds nothing that the starting gate does not log too", async () => {
+  it.concurrent("reports only what the starting gate logs too", async () => {
     const gate = await bench.gate({ ...good, VoiceAiPlatform__WebCampaignId: "no-such-campaign" })
     await eventually("the campaign's failure is logged", () =>
       /WebCampaignId: no such web campaign/.test(gate.output()),
     )
   })
 
-  it.concurrent("names a key that the platform does not take, or that may not use the business", async () => {
+  it.concurrent("names a key that the platform refuses, or that may not use the business", async () => {
     for (const secret of [mintSecret(), keys.none]) {
       const { code, output } = await check({ ...good, VoiceAiPlatform__ApiSecretToken: Redacted.value(secret) })
       assert.notInclude(output, Redacted.value(secret))
@@ -274,7 +274,7 @@ describe("voicegate check", () => {
     }
   })
 
-  it.concurrent("says what to set when the slots are not known, and reads them with a key that may", async () => {
+  it.concurrent("names the setting when the slots are unknown, and reads them with a key that may", async () => {
     const { VoiceAiPlatform__MaxConcurrency: _, ...unknown } = good
     const refused = await check(unknown)
     assert.strictEqual(refused.code, 1)

@@ -1,4 +1,4 @@
-/** One gate of several processes that share its port (`--processes`). */
+/** A gate with several processes that share its port (`--processes`). */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { eventually } from "../support/process.ts"
@@ -6,7 +6,7 @@ import { startRedis } from "../support/redis.ts"
 import { runProgram, settingsFor, withBench } from "./support/gate.ts"
 import { startPlatform } from "./support/servers.ts"
 
-/** The processes that a process has started and that still run. */
+/** The running child processes of a process. */
 const childrenOf = (pid: number): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number)
 
@@ -21,7 +21,7 @@ describe("several processes on one port", () => {
       const before = childrenOf(several.pid)
       assert.lengthOf(before, 2)
 
-      // a connection of its own each, so that both processes have some
+      // separate connections, so that both processes get some
       const answers = await Promise.all(Array.from({ length: 20 }, () => several.call()))
       assert.lengthOf(
         answers.filter(({ status }) => status === 200),

@@ -1,4 +1,4 @@
-/** The soak's checker bites: of everything that could be left behind, each alone is found, and noise is not. */
+/** The soak's checks: each kind of leak is found on its own, and noise is not. */
 import { assert, describe, it } from "@effect/vitest"
 import { judgeAll } from "../../scripts/soak/checks.ts"
 import type { GateFigures } from "../../scripts/soak/gate-process.ts"
@@ -66,7 +66,7 @@ interface Changes {
   readonly run?: Partial<Measured>
 }
 
-/** A short run that left nothing behind, but for these changes of its end. */
+/** A short run without leaks, with these changes at its end. */
 const runWith = (changes: Changes): Measured => ({
   before: { ...sample, minute: -2, audit },
   after: {
@@ -101,18 +101,18 @@ const series = (heap: (minute: number) => number): ReadonlyArray<Sample> =>
     gates: [gate, { ...gate, heapUsed: heap(minute) * MB }],
   }))
 
-/** Noise that repeats itself. */
+/** Deterministic noise. */
 const noise = (minute: number): number => ((minute * 7919) % 13) / 6 - 1
 
-describe("the judgement of a soak", () => {
-  it("finds nothing where everything came back", () => {
+describe("the checks of a soak", () => {
+  it("find nothing when there is no leak", () => {
     assert.deepStrictEqual(offIn(runWith({})), [])
   })
 
-  it("lets memory grow by what warm code and pools take, and no more", () => {
+  it("allow memory to grow by what warm code and pools take, and no more", () => {
     assert.deepStrictEqual(offIn(runWith({ gate: { heapUsed: 43 * MB, rss: 200 * MB } })), [])
     assert.deepStrictEqual(offIn(runWith({ gate: { heapUsed: 45 * MB } })), ["gate B: heapUsed"])
-    // once running, it held less than just after its start
+    // after warming up it used less than just after its start
     const run = { series: series(() => 35).slice(0, 3) }
     assert.deepStrictEqual(offIn(runWith({ gate: { heapUsed: 40 * MB }, run })), ["gate B: heapUsed"])
     assert.deepStrictEqual(offIn(runWith({ gate: { rss: 230 * MB } })), ["gate B: rss"])
@@ -141,41 +141,41 @@ describe("the judgement of a soak", () => {
     ["tickets that count as open", { store: { open: 1 } }],
     ["keys: hub token", { keys: { "hub token": 1 } }],
     ["keys: unknown", { keys: { unknown: 1 } }],
-    ["keys that would stay for ever", { audit: { forEver: ["vg:{1.2.3.4}:log"] } }],
-    ["keys that stay longer than their kind may", { audit: { tooLong: ["vg:{1.2.3.4}:log"] } }],
-    ["tickets that should be forgotten", { audit: { overdue: 1 } }],
-    ["redis: memory besides keys", { audit: { rest: 4 * MB } }],
+    ["keys without an expiry that should have one", { audit: { forEver: ["vg:{1.2.3.4}:log"] } }],
+    ["keys with a longer lifetime than their kind allows", { audit: { tooLong: ["vg:{1.2.3.4}:log"] } }],
+    ["tickets that should have been deleted", { audit: { overdue: 1 } }],
+    ["redis: memory other than keys", { audit: { rest: 4 * MB } }],
     ["redis: clients", { store: { clients: 6 } }],
     ["redis: channels", { store: { channels: 3 } }],
     ["redis: scripts", { store: { scripts: 27 } }],
-    ["callers that are not done", { sample: { active: 1 } }],
-    ["most calls at once", { run: { peak: 51 } }],
+    ["active callers", { sample: { active: 1 } }],
+    ["peak of concurrent calls", { run: { peak: 51 } }],
   ]
   for (const [name, changes] of left) {
-    it(`finds one too many: ${name}`, () => {
+    it(`find one too many: ${name}`, () => {
       assert.deepStrictEqual(offIn(runWith(changes)), [name])
     })
   }
 
-  it("finds a figure that could not be measured", () => {
+  it("find a figure that could not be measured", () => {
     assert.deepStrictEqual(offIn(runWith({ gate: { heapUsed: Number.NaN } })), ["gate B: heapUsed"])
   })
 
-  it("finds a call that has not ended, and every kind of problem by its name", () => {
+  it("find a call that has not ended, and every kind of problem by its name", () => {
     const ledger = new Ledger()
     ledger.count("calls started", 3)
     ledger.count("calls ended", 2)
     ledger.problem("order violations", "place 4 after place 5")
-    assert.deepStrictEqual(offIn(runWith({}), ledger), ["calls started, all of them ended", "order violations"])
+    assert.deepStrictEqual(offIn(runWith({}), ledger), ["calls started, all ended", "order violations"])
   })
 
-  it("does not take silence for an answer: a long run must have seen what it is about", () => {
+  it("require that a long run has seen the events that it tests", () => {
     const off = offIn(runWith({ sample: { minute: 30 } }))
     assert.include(off, "never seen: moved to the other gate")
     assert.include(off, "never seen: platform: ghost")
   })
 
-  it("finds a heap that grows by 100 KB a minute, whatever the noise, and no growth in noise alone", () => {
+  it("find a heap that grows by 100 KB per minute despite noise, and no growth in noise alone", () => {
     const leaking = runWith({ run: { series: series((minute) => 40 + 0.1 * minute + noise(minute)) } })
     assert.deepStrictEqual(offIn(leaking), ["gate B: heapUsed grows under load"])
     const steady = runWith({ run: { series: series((minute) => 40 + noise(minute)) } })
@@ -189,17 +189,17 @@ describe("a slope", () => {
   const line = (values: ReadonlyArray<number>): ReadonlyArray<Point> =>
     values.map((value, minute) => ({ minute, value }))
 
-  it("is what most pairs of points say", () => {
+  it("is the median over pairs of points", () => {
     assert.strictEqual(slope(line([1, 3, 5, 7, 9])), 2)
     assert.strictEqual(slope(line([1, 3, 5, 700, 9])), 2)
     assert.strictEqual(slope(line([4, 4, 4])), 0)
   })
 
-  it("is not judged on a few points", () => {
+  it("is not judged with too few points", () => {
     assert.isUndefined(judgeTrend("heap", line([1, 2, 3, 4]), 0))
   })
 
-  it("a floor is not reached by less", () => {
+  it("fails a minimum with a lower value", () => {
     assert.isFalse(judge({ name: "x", before: 0, after: 0, allowed: { kind: "at least", limit: 1 } }).ok)
     assert.isTrue(judge({ name: "x", before: 0, after: 1, allowed: { kind: "at least", limit: 1 } }).ok)
   })

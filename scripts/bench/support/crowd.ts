@@ -69,13 +69,13 @@ const obey = (url: URL, report: (report: Report) => void): ((order: Order) => Pr
       return report("ready")
     }
     const { count, part } = order.listen
-    let told = 0
+    let receivers = 0
     let first = 0
     onText = (text) => {
       if (!text.includes(part)) return
       const at = steadyNow()
-      if (told++ === 0) first = at
-      if (told === count) report({ first, last: at })
+      if (receivers++ === 0) first = at
+      if (receivers === count) report({ first, last: at })
     }
     report("ready")
   }

@@ -64,7 +64,7 @@ const ticksOf = (pids: ReadonlyArray<number>): number =>
     .reduce((sum, fields) => sum + Number(fields[11]) + Number(fields[12]), 0)
 
 /** More than one run can use; the next run continues with others, because the first ones would reach their limits. */
-const MOST_CALLERS = 1_000_000
+const MAX_CALLERS = 1_000_000
 let first = 0
 
 /** Runs wrk for this many seconds against a server with these processes and this store. */
@@ -76,7 +76,7 @@ export const load = async (
   seconds: number,
 ): Promise<Measured> => {
   const directory = mkdtempSync(join(tmpdir(), "voicegate-bench-"))
-  first += MOST_CALLERS
+  first += MAX_CALLERS
   try {
     const script = join(directory, "load.lua")
     writeFileSync(script, modes[mode])
@@ -86,19 +86,19 @@ export const load = async (
       env: { ...process.env, FIRST: String(first) },
       stdio: ["ignore", "pipe", "inherit"],
     })
-    const said = await text(wrk.stdout)
+    const output = await text(wrk.stdout)
     const ticks = ticksOf(pids) - before
     const storeTicks = ticksOf([storePid]) - storeBefore
-    const figure = (pattern: RegExp): number => Number(pattern.exec(said)?.[1] ?? Number.NaN)
+    const figure = (pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? Number.NaN)
     const answered = figure(/(\d+) requests in/)
-    if (figure(/errors=(\d+)/) > 0) throw new Error(`wrk reported errors:\n${said}`)
+    if (figure(/errors=(\d+)/) > 0) throw new Error(`wrk reported errors:\n${output}`)
     return {
       perSecond: figure(/Requests\/sec:\s+([\d.]+)/),
       micros: (ticks * 10_000) / answered,
       storeMicros: (storeTicks * 10_000) / answered,
       p50Micros: figure(/p50=(\d+)/),
       p99Micros: figure(/p99=(\d+)/),
-      refused: /Non-2xx/.test(said) ? figure(/Non-2xx or 3xx responses: (\d+)/) : 0,
+      refused: /Non-2xx/.test(output) ? figure(/Non-2xx or 3xx responses: (\d+)/) : 0,
       answered,
     }
   } finally {
