@@ -6,7 +6,7 @@
  * then on old hashes cannot be traced to an address. Rate limits start again with each new key, once a week.
  */
 import { createHmac, randomBytes } from "node:crypto"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schedule, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import { limitKey } from "./ip-intel/address.ts"
 import { runs } from "./rules/rules.ts"
@@ -80,7 +80,7 @@ export class CallerNames extends Context.Service<
 
       const renew = Effect.ignore(Effect.flatMap(store.now, agreeOn))
       yield* renew
-      yield* renew.pipe(Effect.delay(RENEW_MILLIS), Effect.forever, Effect.forkScoped)
+      yield* renew.pipe(Effect.schedule(Schedule.spaced(RENEW_MILLIS)), Effect.forkScoped)
       return {
         ready: Effect.flatMap(store.now, (now) => (current.week === weekAt(now) ? Effect.void : agreeOn(now))),
         of,

@@ -6,7 +6,7 @@
  * except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
-import { Context, DateTime, Effect, Latch, Layer, Random, Schema } from "effect"
+import { Context, DateTime, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
 import { makeConnectionCounter } from "./connection-counter.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import * as messages from "./messages.ts"
@@ -215,7 +215,7 @@ const serve = (
   )
 
 const heartbeat = (table: ReturnType<typeof makeTable>) =>
-  Effect.sync(table.pingAll).pipe(Effect.delay(HEARTBEAT_MILLIS), Effect.forever, Effect.forkScoped)
+  Effect.sync(table.pingAll).pipe(Effect.schedule(Schedule.spaced(HEARTBEAT_MILLIS)), Effect.forkScoped)
 
 /** For a single process, which has every connection. */
 export const layerLocal: Layer.Layer<PushChannel> = Layer.effect(

@@ -3,7 +3,7 @@
  * credentials, so they are masked. Lines are buffered and written a few times a second. The number of lines for refusals is
  * limited (`refusal-log-limit.ts`), and omitted ones are counted.
  */
-import { Clock, Context, DateTime, Effect, Layer } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Schedule } from "effect"
 import type { CallerNames } from "../CallerNames.ts"
 import { type Format, formatLine } from "../log.ts"
 import { makeRefusalLogLimit } from "./refusal-log-limit.ts"
@@ -88,8 +88,8 @@ export const layer = (sink: (lines: string) => void, form: Format = "json"): Lay
         sink(all)
       }
       const flush = Effect.sync(writeOut)
-      yield* flush.pipe(Effect.delay(FLUSH_MILLIS), Effect.forever, Effect.forkScoped)
-      yield* Effect.sync(logOmitted).pipe(Effect.delay(COUNT_MILLIS), Effect.forever, Effect.forkScoped)
+      yield* flush.pipe(Effect.schedule(Schedule.spaced(FLUSH_MILLIS)), Effect.forkScoped)
+      yield* Effect.sync(logOmitted).pipe(Effect.schedule(Schedule.spaced(COUNT_MILLIS)), Effect.forkScoped)
       yield* Effect.addFinalizer(() => Effect.andThen(Effect.sync(logOmitted), flush))
       return {
         now: () => clock.currentTimeMillisUnsafe(),

@@ -2,7 +2,7 @@
  * Limits requests per minute of an address and of its network. Counted in process memory, so that a refusal costs the store
  * nothing; each instance counts separately.
  */
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Schedule, type Scope } from "effect"
 import type { LRUCache } from "lru-cache"
 import { boundedCache } from "../bounded-cache.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
@@ -76,8 +76,7 @@ export const localRateLimit = (perMinute: number): Effect.Effect<LocalRateLimit,
     const clock = yield* Clock.Clock
     const limit = makeLocalRateLimit(perMinute)
     yield* Effect.sync(() => limit.dropExpired(clock.currentTimeMillisUnsafe())).pipe(
-      Effect.delay(MINUTE),
-      Effect.forever,
+      Effect.schedule(Schedule.spaced(MINUTE)),
       Effect.forkScoped,
     )
     return limit

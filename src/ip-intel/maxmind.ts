@@ -3,7 +3,7 @@
  * read again within an hour; while that fails, the old data stays in use.
  */
 import { readFile, stat } from "node:fs/promises"
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Schedule, type Scope } from "effect"
 import { type AnonymousIPResponse, Reader } from "maxmind"
 import { parseAddress } from "./address.ts"
 import { failing, IpIntelSetupError, noFacts, type Provider } from "./facts.ts"
@@ -68,8 +68,7 @@ export const maxmind = Effect.fnUntraced(function* (
     yield* Effect.logInfo("MaxMind database read again").pipe(Effect.annotateLogs({ path }))
   }).pipe(
     Effect.catch((error) => Effect.logWarning(`MaxMind database not refreshed: ${error.message}`)),
-    Effect.delay("1 hour"),
-    Effect.forever,
+    Effect.schedule(Schedule.spaced("1 hour")),
     Effect.forkScoped,
   )
 

@@ -1,5 +1,5 @@
 /** The sessions whose WebSockets are in this process: renews them in the database, and reports those that have ended there. */
-import { Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Schedule, type Scope } from "effect"
 import { WebSessions } from "./WebSessions.ts"
 
 /** How often sessions are renewed, in milliseconds; two renewals may fail before a session ends. */
@@ -30,8 +30,7 @@ export const layer: Layer.Layer<LiveSessions, never, WebSessions> = Layer.effect
     yield* renew.pipe(
       // Tries again when the database is unavailable.
       Effect.ignore,
-      Effect.delay(RENEW_MILLIS),
-      Effect.forever,
+      Effect.schedule(Schedule.spaced(RENEW_MILLIS)),
       Effect.forkScoped,
     )
 

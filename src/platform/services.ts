@@ -1,5 +1,5 @@
 /** Composes the platform's services over one database. */
-import { Effect, Layer, type Redacted } from "effect"
+import { Effect, Layer, type Redacted, Schedule } from "effect"
 import type { Migrator, SqlClient, SqlError } from "effect/sql"
 import * as ApiKeys from "./ApiKeys.ts"
 import * as Audit from "./Audit.ts"
@@ -60,6 +60,6 @@ export const SWEEP_MILLIS = 1_000
 export const sweeping: Layer.Layer<never, never, WebSessions.WebSessions> = Layer.effectDiscard(
   Effect.flatMap(WebSessions.WebSessions, ({ sweep }) =>
     // Tries again when the database is unavailable.
-    sweep.pipe(Effect.ignore, Effect.delay(SWEEP_MILLIS), Effect.forever, Effect.forkScoped),
+    sweep.pipe(Effect.ignore, Effect.schedule(Schedule.spaced(SWEEP_MILLIS)), Effect.forkScoped),
   ),
 )

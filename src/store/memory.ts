@@ -1,5 +1,5 @@
 /** The embedded store: all data is in this process and is lost when it ends. For one instance; several need Redis. */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import { Store } from "../Store.ts"
 import { MemoryDb } from "./MemoryDb.ts"
 
@@ -29,7 +29,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
         return reply
       })
 
-    yield* at(() => db.evict()).pipe(Effect.delay(EVICT_EVERY_MILLIS), Effect.forever, Effect.forkScoped)
+    yield* at(() => db.evict()).pipe(Effect.schedule(Schedule.spaced(EVICT_EVERY_MILLIS)), Effect.forkScoped)
 
     return Store.of({
       run: (rule, { call, context, keys, now, ownKeys = [] }) =>

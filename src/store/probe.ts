@@ -4,7 +4,7 @@
  *
  * A silent subscription is detected within `DETECTION_MILLIS`. It costs one PUBLISH per second.
  */
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Schedule } from "effect"
 
 /** The pause between two probes. */
 export const PROBE_MILLIS = 1_000
@@ -31,7 +31,7 @@ export interface Probe {
   /** To be called with each message of the channel. */
   readonly received: (message: string) => void
   /** Probes forever. A failure to publish is ignored: it does not show that the subscription is silent. */
-  readonly run: Effect.Effect<never>
+  readonly run: Effect.Effect<unknown>
 }
 
 export const makeProbe = <E>({ onChange, publish, renew }: ProbeOptions<E>): Probe => {
@@ -66,6 +66,6 @@ export const makeProbe = <E>({ onChange, publish, renew }: ProbeOptions<E>): Pro
     received: (message) => {
       if (message === String(lastSequence)) Deferred.doneUnsafe(returned, Effect.void)
     },
-    run: Effect.forever(Effect.andThen(Effect.sleep(PROBE_MILLIS), Effect.ignore(once))),
+    run: Effect.schedule(Effect.ignore(once), Schedule.spaced(PROBE_MILLIS)),
   }
 }

@@ -295,8 +295,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
 
       yield* Effect.suspend(() => (verified ? time.measure : Effect.void)).pipe(
         Effect.ignore,
-        Effect.delay(MEASURE_EVERY_MILLIS),
-        Effect.forever,
+        Effect.schedule(Schedule.spaced(MEASURE_EVERY_MILLIS)),
         Effect.forkScoped,
       )
 

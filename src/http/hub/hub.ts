@@ -130,7 +130,7 @@ export const makeHub = (
         // the stock client fails if it receives anything before the handshake's answer
         else if (handshakeDone) ws.send(protocol.ping)
       }
-    }).pipe(Effect.delay(PING_MILLIS), Effect.forever, Effect.forkScoped)
+    }).pipe(Effect.schedule(Schedule.spaced(PING_MILLIS)), Effect.forkScoped)
 
     /** `status` is 0 if nothing was answered. */
     const logRefusal = ({ address }: Peer, method: string, status: number, outcome: string): void =>

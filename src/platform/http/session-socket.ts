@@ -5,7 +5,7 @@
  *
  * `agent.ts` interprets the frames and limits how many bytes are buffered.
  */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { type ServerOptions, WebSocket } from "ws"
 
 /** Limit of frames per second: twenty times those of audio in frames of 20 ms. */
@@ -32,7 +32,7 @@ const COUNTED_EVENTS: ReadonlySet<string | symbol> = new Set(["message", "ping",
 /** Options of the platform's WebSocket server, and the effect that resets the frame counts once per window. */
 export const makeSessionSockets = (): {
   readonly options: ServerOptions
-  readonly resetWindows: Effect.Effect<never>
+  readonly resetWindows: Effect.Effect<unknown>
 } => {
   const activeSockets = new Set<SessionSocket>()
 
@@ -89,7 +89,7 @@ export const makeSessionSockets = (): {
   const resetWindows = Effect.sync(() => {
     for (const socket of activeSockets) socket.beginWindow()
     activeSockets.clear()
-  }).pipe(Effect.delay(WINDOW_SECONDS * 1000), Effect.forever)
+  }).pipe(Effect.schedule(Schedule.spaced(WINDOW_SECONDS * 1000)))
 
   return { options, resetWindows }
 }
