@@ -8,6 +8,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpClient } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
+import { platformRequests, recorded } from "./durations.ts"
 import { type CallKind, malformed } from "./platform-api/answer.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
@@ -118,6 +119,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       group?: string,
     ): Effect.Effect<A, PlatformError> => {
       const once = exchange(client, campaign, request).pipe(
+        recorded(platformRequests[request.kind]),
         Effect.flatMap((answer) => decode(request.kind, data, answer)),
       )
       const attempts = request.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once

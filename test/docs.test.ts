@@ -1,5 +1,5 @@
 /** README and documents say what is: every setting with its default, every code of the wire, and no link that leads nowhere. */
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
@@ -37,6 +37,27 @@ const defaults: ReadonlyMap<string, string> = new Map(
     value.replaceAll("`", ""),
   ]),
 )
+
+/** The names of metrics that the source declares. */
+const declaredMetrics = (): ReadonlyArray<string> =>
+  readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .flatMap((file) => [
+      ...readFileSync(join(root, "src", file), "utf8").matchAll(/(?:Metric\.\w+|gauge)\(\s*"(voicegate_\w+)"/g),
+    ])
+    .flatMap(([, name]) => name ?? [])
+
+describe("the metrics in operating.md", () => {
+  it("are all that there are", () => {
+    const named = section(readDocument("operating"), "Metrics")
+      .split("\n")
+      .filter((line) => line.startsWith("| `voicegate_"))
+      .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(voicegate_\w+)`/g)])
+      .flatMap(([, name]) => name ?? [])
+    assert.isAbove(named.length, 15)
+    assert.sameMembers(named, [...new Set(declaredMetrics())])
+  })
+})
 
 describe("the settings in configuration.md", () => {
   it("are the tables that `node scripts/settings-table.ts` writes", () => {

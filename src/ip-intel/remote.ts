@@ -12,6 +12,7 @@ import { Clock, Effect, Fiber, Option, Schema, type Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { boundedCache } from "../bounded-cache.ts"
 import type { CallerNames } from "../CallerNames.ts"
+import { addressLookup, recorded } from "../durations.ts"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { type Address, parseAddress } from "./address.ts"
@@ -83,7 +84,7 @@ export const makeRemote = Effect.fnUntraced(function* (
     Effect.timeoutOrElse(provider.lookup(address), {
       duration: settings.TimeoutMillis,
       orElse: () => fail("timeout", `did not answer within ${settings.TimeoutMillis} ms`),
-    })
+    }).pipe(recorded(addressLookup))
 
   const withinBudget = (address: Address): Effect.Effect<IpFacts, IpIntelFailed> => {
     switch (take(address, clock.currentTimeMillisUnsafe())) {
