@@ -201,13 +201,14 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
     // rules never count a hash
     const db = port as MemoryDb
     const key = (n: number): string => keys[n - 1] ?? ""
-    const hash = (n: number, fields: ReadonlyArray<string>): Hash<string> => ({
-      found: fields.flatMap((field) => {
+    const hash = (n: number, fields: ReadonlyArray<string>): Hash<string> => {
+      const found: Array<readonly [string, string]> = []
+      for (const field of fields) {
         const value = db.hget(key(n), field)
-        return value === undefined ? [] : [[field, value] as const]
-      }),
-      size: db.hlen(key(n)),
-    })
+        if (value !== undefined) found.push([field, value])
+      }
+      return { found, size: db.hlen(key(n)) }
+    }
     return calls.map((call) => {
       const stored = hash(2, call.tickets)
       const tickets = stored.found.map(([id, record]): [string, Ticket] => [id, ticketIn(record)])

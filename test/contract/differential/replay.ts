@@ -50,9 +50,10 @@ const isPlainlySame = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
-  const [ofA, ofB] = [Object.entries(a), new Map(Object.entries(b))]
+  const fields = Object.keys(a)
   return (
-    ofA.length === ofB.size && ofA.every(([field, value]) => ofB.has(field) && isPlainlySame(value, ofB.get(field)))
+    fields.length === Object.keys(b).length &&
+    fields.every((field) => Object.hasOwn(b, field) && isPlainlySame(Reflect.get(a, field), Reflect.get(b, field)))
   )
 }
 
