@@ -75,8 +75,8 @@ export const planted: ReadonlyArray<Planted> = [
     name: "silent-gate-is-dead",
     scenario: "swallowed-path",
     file: "src/rules/outage.ts",
-    from: "return heard === undefined || heard < s.now - DEAD_MILLIS",
-    to: "return heard !== undefined || gate !== ''",
+    from: "return heardAt === undefined || heardAt < s.now - DEAD_MILLIS",
+    to: "return heardAt !== undefined || gate !== ''",
     says: /callers ended as "abandoned"/,
   },
   {

@@ -1,5 +1,5 @@
 /** What an outage gives to whoever was called: the start window anew, within bounds. Judged by the store's state before a step. */
-import { COUNTED_MILLIS, DEAD_MILLIS, LATE_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+import { COUNTED_OUTAGE_MILLIS, DEAD_MILLIS, MAX_WINDOWS, SILENT_AFTER_MILLIS } from "../../src/rules/outage.ts"
 import type { Carried } from "./causes.ts"
 
 /** Since when a gate was silent that was not heard of since a moment, the longest silent one, or since when nobody swept. */
@@ -21,13 +21,13 @@ interface Turn {
 
 /** A turn after an outage of which nothing was forgiven since a moment. */
 const anew = ({ away, now, windowMillis }: Carried, { calledAt, ends, since }: Turn, outage: number): Turn => {
-  const lost = Math.max(0, now - outage - COUNTED_MILLIS)
+  const lost = Math.max(0, now - outage - COUNTED_OUTAGE_MILLIS)
   const called = away ? Math.min(calledAt + lost, now) : calledAt
   const lasts = lost > 0 ? Math.max(since, Math.min(since + lost, now, called + DEAD_MILLIS)) : since
   return {
     since: lasts,
     calledAt: called,
-    ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)),
+    ends: Math.max(ends, Math.min(now + windowMillis, lasts + MAX_WINDOWS * windowMillis)),
   }
 }
 
@@ -43,9 +43,9 @@ export const turnAfter = (step: Carried, id: string): Turn => {
     (step.name === "heartbeat" && step.call.ids.includes(id)) || (step.name === "attach" && step.call.id === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
   // whose next sweep is not due yet
-  if (silent !== undefined && now - silent <= LATE_MILLIS) {
-    const longest = turn.since + MOST_WINDOWS * step.windowMillis
-    return { ...turn, ends: Math.max(turn.ends, Math.min(now + COUNTED_MILLIS, longest)) }
+  if (silent !== undefined && now - silent <= SILENT_AFTER_MILLIS) {
+    const longest = turn.since + MAX_WINDOWS * step.windowMillis
+    return { ...turn, ends: Math.max(turn.ends, Math.min(now + COUNTED_OUTAGE_MILLIS, longest)) }
   }
   return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
 }

@@ -6,7 +6,7 @@ import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DEAD_MILLIS } from "../../src/rules/outage.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
-import { DISRUPTED_LONGEST_MILLIS, LIMITED_LONGEST_MILLIS } from "../../src/rules/queue/fail.ts"
+import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
 import { crowded, isAbsent, settlementText, signalText } from "../support/queue-invariants.ts"
 import type { QueueState, Record } from "../support/queue-probe.ts"
@@ -204,7 +204,7 @@ const rest = (step: Carried, wrong: Array<string>): void => {
   if (until > was) {
     const runs = [...after.tickets.values()].some(({ state }) => state === "live")
     const full = failed?.reason === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
-    const disrupted = failed?.reason === "disrupted" && until <= now + DISRUPTED_LONGEST_MILLIS
+    const disrupted = failed?.reason === "disrupted" && until <= now + MAX_DISRUPTED_MILLIS
     if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
   }
   if (limited) {

@@ -10,7 +10,7 @@ import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
-import { STOOD_STILL_MILLIS } from "../../src/queue/reach.ts"
+import { STALLED_AFTER_MILLIS } from "../../src/queue/reach.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
@@ -131,7 +131,7 @@ export class Gate {
     if (longer <= 0) return
     this.process.frozenUntil = kernel.now + millis
     // a shorter one is a gate that is slow
-    if (millis > STOOD_STILL_MILLIS) this.hindered(kernel.now, kernel.now + millis)
+    if (millis > STALLED_AFTER_MILLIS) this.hindered(kernel.now, kernel.now + millis)
     this.trouble(this.process.frozenUntil)
     if (clocks !== "none") behind.steady += longer
     if (clocks === "both") behind.wall += longer

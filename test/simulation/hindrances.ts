@@ -2,7 +2,7 @@
  * The times in which a gate could not reach the store, or stood still, as the gate itself could see them; and what is promised for
  * them: nobody misses a turn or loses a place by one.
  */
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
@@ -52,7 +52,7 @@ export class Hindrances {
     const slack = SLACK_MILLIS + 2 * plan.skewMillis
     const ends = leases.get(id) ?? 0
     // it has had all that there are
-    if (ends + slack >= (tickets.get(id)?.since ?? 0) + MOST_WINDOWS * window) return
+    if (ends + slack >= (tickets.get(id)?.since ?? 0) + MAX_WINDOWS * window) return
     for (const gate of gates) {
       if (gate?.up !== true || wasDead(gate)) continue
       for (const { from, to } of gate.hindrances) {

@@ -9,9 +9,10 @@ import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { RETURN_MILLIS } from "../../src/gatekeeper/store-outage.ts"
-import { PARK_LONGEST_MILLIS } from "../../src/rules/call-next.ts"
+import { MAX_PARK_MILLIS } from "../../src/rules/call-next.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { DEAD_MILLIS, HOLD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
@@ -88,7 +89,7 @@ export class Promises {
       }
     }
     for (const [id, until] of state.parked) {
-      if (until - now > DOUBT_MILLIS + PARK_LONGEST_MILLIS + 2 * plan.skewMillis + 2)
+      if (until - now > DOUBT_MILLIS + MAX_PARK_MILLIS + 2 * plan.skewMillis + 2)
         this.world.fail(`${id} is not called for too long`)
     }
     for (const [id, { state: is }] of state.tickets) {
@@ -113,7 +114,7 @@ export class Promises {
     }
     for (const [id, { state }] of tickets) {
       // outages of the gates that served it give a turn its window anew, a few times
-      if (state === "called" && late(since + REMOVED_MILLIS + MOST_WINDOWS * plan.windowSeconds * 1000))
+      if (state === "called" && late(since + REMOVED_MILLIS + MAX_WINDOWS * plan.windowSeconds * 1000))
         this.world.fail(`${id} is called in a campaign that nobody serves, though ${name} sees it`)
     }
     for (const [id, until] of leases) {
@@ -177,7 +178,7 @@ export class Promises {
     const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
     // calls are held for a moment after an outage; for longer than that once only
     const heldFor = now - (meta.get("heldFrom") ?? 0)
-    const held = heldFor < HOLD_MILLIS + 2 * this.world.plan.skewMillis
+    const held = heldFor < MAX_HOLD_MILLIS + 2 * this.world.plan.skewMillis
     const resting = probing || held || (meta.get("backoffUntil") ?? 0) > now
     for (const gate of this.world.gates) {
       if (gate?.slots === undefined) continue

@@ -270,7 +270,12 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
         const keys = keysOf(campaign)
-        yield* store.run(sweep, { keys, now: sent, context: { ...context, slots, instance }, call: { shown: sent } })
+        yield* store.run(sweep, {
+          keys,
+          now: sent,
+          context: { ...context, slots, instance },
+          call: { touchedAt: sent },
+        })
         state = yield* read
       }),
     /** an end of a session that comes only now */

@@ -2,8 +2,10 @@
  * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
  * return the violations as messages; empty if there are none.
  */
+
+import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
-import { DEAD_MILLIS, HOLD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { Settlement, Signal } from "../../src/rules/step.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
@@ -196,7 +198,7 @@ export const isAbsent = (
 /** Whether calls are held, because a gate has reported an outage and one that is not dead was not heard of since. */
 export const isHeld = ({ gates, meta }: QueueState, now: number): boolean => {
   const from = meta.get("heldFrom")
-  if (from === undefined || now - from >= HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
+  if (from === undefined || now - from >= MAX_HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
   return [...gates.values()].some((heardAt) => heardAt >= now - DEAD_MILLIS && heardAt < from)
 }
 

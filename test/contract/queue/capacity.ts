@@ -3,10 +3,10 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  BACKOFF_FIRST_MILLIS,
-  BACKOFF_IDLE_MILLIS,
-  BACKOFF_LONGEST_MILLIS,
+  INITIAL_BACKOFF_MILLIS,
   LIMITED_LONGEST_MILLIS,
+  MAX_BACKOFF_MILLIS,
+  MAX_IDLE_BACKOFF_MILLIS,
 } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
@@ -15,7 +15,7 @@ const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lea
 
 /** How long the campaign rests: the first whole step of time after which a sweep calls the ticket. */
 const restOf = Effect.fnUntraced(function* (q: Bench, id: string, step: number) {
-  for (let millis = 0; millis <= 2 * BACKOFF_LONGEST_MILLIS; millis += step) {
+  for (let millis = 0; millis <= 2 * MAX_BACKOFF_MILLIS; millis += step) {
     yield* q.sweep
     if (q.called().includes(id)) return millis
     assert.deepStrictEqual(q.called(), [])
@@ -36,7 +36,7 @@ export const capacity = (test: QueueTest): void => {
         const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0, disrupted: false }
         assert.deepStrictEqual(yield* q.rest("t1", leaseOf(q, "t1")), place)
         assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
-        yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
+        yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
         yield* q.sweep
         assert.deepStrictEqual(q.called(), ["t1"])
       }),
@@ -57,7 +57,7 @@ export const capacity = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.rest("t1", leaseOf(q, "t1"))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS - 1)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS - 1)
       assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
       yield* q.leave("t1")
       yield* q.sweep
@@ -89,7 +89,7 @@ export const capacity = (test: QueueTest): void => {
       assert.deepStrictEqual(rests, [1_000, 1_000, 3_000, LIMITED_LONGEST_MILLIS, 1_000])
       // it has not made the next rest of a full platform longer
       yield* q.rest("t1", leaseOf(q, "t1"))
-      assert.strictEqual(yield* restOf(q, "t1", 500), BACKOFF_FIRST_MILLIS)
+      assert.strictEqual(yield* restOf(q, "t1", 500), INITIAL_BACKOFF_MILLIS)
     }),
   )
 
@@ -116,7 +116,7 @@ export const capacity = (test: QueueTest): void => {
         rests.push(yield* restOf(q, "t1", 1_000))
         yield* q.begin("t1")
       }
-      assert.deepStrictEqual(rests, [2_000, 4_000, BACKOFF_IDLE_MILLIS, BACKOFF_IDLE_MILLIS])
+      assert.deepStrictEqual(rests, [2_000, 4_000, MAX_IDLE_BACKOFF_MILLIS, MAX_IDLE_BACKOFF_MILLIS])
     }),
   )
 
@@ -125,12 +125,12 @@ export const capacity = (test: QueueTest): void => {
       const five = ["t1", "t2", "t3", "t4", "t5"]
       for (const id of five) yield* q.admit(id)
       for (const id of five) yield* q.rest(id, leaseOf(q, id))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), five)
       for (const id of five) yield* q.begin(id)
       for (const id of five) yield* q.rest(id, leaseOf(q, id))
-      yield* TestClock.adjust(2 * BACKOFF_FIRST_MILLIS - 1)
+      yield* TestClock.adjust(2 * INITIAL_BACKOFF_MILLIS - 1)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       yield* TestClock.adjust(1)
@@ -144,7 +144,7 @@ export const capacity = (test: QueueTest): void => {
       yield* q.enter("t1")
       yield* q.admit("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
       yield* q.sweep
       yield* q.begin("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
@@ -152,7 +152,7 @@ export const capacity = (test: QueueTest): void => {
       assert.deepStrictEqual(q.called(), ["t2"])
       yield* q.begin("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
-      assert.strictEqual(yield* restOf(q, "t2", 1_000), BACKOFF_FIRST_MILLIS)
+      assert.strictEqual(yield* restOf(q, "t2", 1_000), INITIAL_BACKOFF_MILLIS)
     }),
   )
 

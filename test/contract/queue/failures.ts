@@ -2,9 +2,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
-import { PARK_FIRST_MILLIS } from "../../../src/rules/doubt.ts"
-import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/rules/queue/fail.ts"
+import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
+import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
+import { INITIAL_DISRUPTED_MILLIS, MAX_DISRUPTED_MILLIS } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
 
@@ -43,11 +43,11 @@ export const failures = (test: QueueTest): void => {
         assert.deepInclude(yield* q.admit("t10"), { _tag: "waiting", position: 10, disrupted: true })
 
         const all = ids(10)
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...all), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...all), ["t1"])
         assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS - 1, ...all), [])
         yield* q.startFails("t1", yield* q.begin("t1"), "disrupted")
         // the back-off doubles
-        assert.deepStrictEqual(yield* pass(q, 2 * DISRUPTED_FIRST_MILLIS - 1_000, ...all), [])
+        assert.deepStrictEqual(yield* pass(q, 2 * INITIAL_DISRUPTED_MILLIS - 1_000, ...all), [])
         assert.deepStrictEqual(yield* pass(q, 1_000, ...all), ["t1"])
         yield* q.run("t1")
         // it answers again: all free slots call
@@ -63,7 +63,7 @@ export const failures = (test: QueueTest): void => {
       Effect.gen(function* () {
         for (const id of ids(3)) yield* q.admit(id)
         for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3)), ["t1"])
         assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS, ...ids(3)), ["t2"])
       }),
   )
@@ -76,7 +76,7 @@ export const failures = (test: QueueTest): void => {
         yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
         yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
         yield* q.wait("t2", "t3")
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3)), ["t1"])
         yield* pass(q, WINDOW + 2_000, ...ids(3))
         assert.strictEqual(q.stateOf("t2"), "called")
         assert.deepStrictEqual(q.line(), ["t1", "t3"])
@@ -96,7 +96,7 @@ export const failures = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
-      yield* pass(q, DISRUPTED_FIRST_MILLIS, "t1")
+      yield* pass(q, INITIAL_DISRUPTED_MILLIS, "t1")
       yield* pass(q, 10_000, "t1")
       yield* q.leave("t1")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
@@ -107,7 +107,7 @@ export const failures = (test: QueueTest): void => {
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.admit(id)
       for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
-      yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3))
+      yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3))
       const told = yield* q.startFails("t1", yield* q.begin("t1"), "elsewhere", 1)
       assert.deepInclude(told, { _tag: "waiting", position: 1, disrupted: true })
       assert.deepStrictEqual(q.called(), [])
@@ -119,7 +119,7 @@ export const failures = (test: QueueTest): void => {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
       yield* q.leave("t1")
-      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      yield* TestClock.adjust(MAX_DISRUPTED_MILLIS)
       assert.strictEqual((yield* q.admit("t2"))._tag, "starting")
       assert.strictEqual((yield* q.admit("t3"))._tag, "waiting")
       yield* q.bind("t2", leaseOf(q, "t2"), ["s2"])
@@ -131,7 +131,7 @@ export const failures = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
-      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      yield* TestClock.adjust(MAX_DISRUPTED_MILLIS)
       yield* q.touch("t1")
       yield* q.sweep
       yield* q.startFails("t1", yield* q.begin("t1"), "refused")
@@ -147,7 +147,7 @@ export const failures = (test: QueueTest): void => {
       assert.deepStrictEqual(q.called(), ["t2"])
       assert.deepStrictEqual(q.line(), ["t1", "t3"])
       yield* q.run("t2")
-      yield* TestClock.adjust(PARK_FIRST_MILLIS + 1)
+      yield* TestClock.adjust(INITIAL_PARK_MILLIS + 1)
       yield* q.sweep
       yield* q.end("session of t2")
       assert.deepStrictEqual(q.called(), ["t1"])
@@ -159,7 +159,7 @@ export const failures = (test: QueueTest): void => {
       yield* q.enter("other")
       yield* q.admit("t1", { caller: "1.2.3.4" })
       const again = Effect.gen(function* () {
-        yield* pass(q, PARK_LONGEST_MILLIS + 1_000, "t1")
+        yield* pass(q, MAX_PARK_MILLIS + 1_000, "t1")
         return yield* q.startFails("t1", yield* q.begin("t1"))
       })
       yield* q.startFails("t1", leaseOf(q, "t1"))

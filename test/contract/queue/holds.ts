@@ -2,8 +2,9 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DEAD_MILLIS, HOLD_EVERY_MILLIS, HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/outage.ts"
-import { WITHDRAW_LIMIT } from "../../../src/rules/queue/withdraw.ts"
+import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/hold.ts"
+import { DEAD_MILLIS } from "../../../src/rules/outage.ts"
+import { MAX_WITHDRAWN_PER_STEP } from "../../../src/rules/queue/withdraw.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
@@ -62,7 +63,7 @@ export const holds = (test: QueueTest): void => {
       yield* beginning(q)
       yield* outage(q, q.here, q.there)
       yield* sweepOn(q, q.here)
-      yield* TestClock.adjust(HOLD_MILLIS - 1)
+      yield* TestClock.adjust(MAX_HOLD_MILLIS - 1)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       yield* TestClock.adjust(1)
@@ -112,7 +113,7 @@ export const holds = (test: QueueTest): void => {
       yield* q.wait("t4", "t5", "t6")
       assert.isTrue(yield* heldAfter("t1"))
       assert.isFalse(yield* heldAfter("t2"))
-      yield* TestClock.adjust(HOLD_EVERY_MILLIS)
+      yield* TestClock.adjust(HOLD_INTERVAL_MILLIS)
       yield* sweepOn(q, q.there)
       assert.isTrue(yield* heldAfter("t3"))
     }),
@@ -125,7 +126,7 @@ export const holds = (test: QueueTest): void => {
       // the answer is lost: the same outage is reported again when it is over for good
       q.on(q.here)
       yield* q.reportUnheard((yield* q.now) - SECOND)
-      yield* TestClock.adjust(2 * HOLD_MILLIS)
+      yield* TestClock.adjust(2 * MAX_HOLD_MILLIS)
       yield* sweepOn(q, q.here)
       assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["waiting", []])
     }),
@@ -156,7 +157,7 @@ export const holds = (test: QueueTest): void => {
 
   test("many tickets are withdrawn in several steps, and none of them is called", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      const many = Array.from({ length: 2 * WITHDRAW_LIMIT + 1 }, (_, n) => `m${n}`)
+      const many = Array.from({ length: 2 * MAX_WITHDRAWN_PER_STEP + 1 }, (_, n) => `m${n}`)
       yield* q.admit("a1")
       yield* q.wait(...many, "known")
       q.setWithdrawing(q.here, "a1", ...many)

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { keysOf } from "../../../src/queue/keys.ts"
-import { CLEAR_LIMIT } from "../../../src/rules/call-next.ts"
+import { MAX_CLEARED_PER_STEP } from "../../../src/rules/call-next.ts"
 import { RECOUNT_MILLIS } from "../../../src/rules/queue/recount.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
@@ -212,20 +212,22 @@ export const networks = (test: QueueTest): void => {
   )
 
   test(
-    `more than ${CLEAR_LIMIT} tickets of a network at its share are passed over in two steps`,
+    `more than ${MAX_CLEARED_PER_STEP} tickets of a network at its share are passed over in two steps`,
     { slots: SLOTS },
     (q) =>
       Effect.gen(function* () {
         yield* q.enter("a", { network: "a" })
         yield* q.enter("b", { network: "a" })
         for (const id of ids(SLOTS - 2)) yield* q.enter(id)
-        yield* Effect.forEach(ids(CLEAR_LIMIT + 50), (id) => q.admit(`w${id}`, { network: "a" }), { discard: true })
+        yield* Effect.forEach(ids(MAX_CLEARED_PER_STEP + 50), (id) => q.admit(`w${id}`, { network: "a" }), {
+          discard: true,
+        })
         yield* q.wait("n1")
         yield* q.end("session of t1")
         assert.deepStrictEqual(q.called(), [])
         assert.strictEqual((yield* q.sweep).more, false)
         assert.deepStrictEqual(q.called(), ["n1"])
-        assert.strictEqual(q.state().passed.size, CLEAR_LIMIT + 50)
+        assert.strictEqual(q.state().passed.size, MAX_CLEARED_PER_STEP + 50)
         yield* q.wait("n2")
         yield* q.end("session of t2")
         assert.deepStrictEqual(q.called(), ["n2"])

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../../src/rules/outage.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
@@ -182,8 +182,8 @@ export const outages = (test: QueueTest): void => {
         yield* q.sweep
       }
       const lasted = (yield* q.now) - called
-      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
-      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW + 12 * SECOND)
+      assert.isAtLeast(lasted, MAX_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MAX_WINDOWS * WINDOW + 12 * SECOND)
     }),
   )
 
@@ -210,8 +210,8 @@ export const outages = (test: QueueTest): void => {
         q.on(q.here)
       }
       const lasted = (yield* q.now) - called
-      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
-      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW * (6 / 4) + 7 * SECOND)
+      assert.isAtLeast(lasted, MAX_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MAX_WINDOWS * WINDOW * (6 / 4) + 7 * SECOND)
     }),
   )
 
@@ -242,13 +242,13 @@ export const outages = (test: QueueTest): void => {
       yield* calling(q)
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
-        assert.isBelow((yield* q.now) - called, 10 * MOST_WINDOWS * WINDOW)
+        assert.isBelow((yield* q.now) - called, 10 * MAX_WINDOWS * WINDOW)
         yield* sweeping(q, 40 * SECOND, [q.here], () => q.touch("t3"))
         q.on(q.there)
         yield* q.sweep
         q.on(q.here)
       }
-      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + DEAD_MILLIS + 42 * SECOND)
+      assert.isAtMost((yield* q.now) - called, MAX_WINDOWS * WINDOW + DEAD_MILLIS + 42 * SECOND)
     }),
   )
 
@@ -257,13 +257,13 @@ export const outages = (test: QueueTest): void => {
       yield* calling(q)
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
-        assert.isBelow((yield* q.now) - called, 2 * MOST_WINDOWS * WINDOW)
+        assert.isBelow((yield* q.now) - called, 2 * MAX_WINDOWS * WINDOW)
         yield* sweeping(q, SECOND, [q.here], () => q.touch("t2", "t3"))
         q.on(q.there)
         yield* q.sweepSentBefore(10 * SECOND)
         q.on(q.here)
       }
-      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + 12 * SECOND)
+      assert.isAtMost((yield* q.now) - called, MAX_WINDOWS * WINDOW + 12 * SECOND)
     }),
   )
 

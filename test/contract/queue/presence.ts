@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { CLEAR_LIMIT } from "../../../src/rules/call-next.ts"
+import { MAX_CLEARED_PER_STEP } from "../../../src/rules/call-next.ts"
 import { GRACE, ids, type QueueTest } from "./harness.ts"
 
 export const presence = (test: QueueTest): void => {
@@ -132,7 +132,7 @@ export const presence = (test: QueueTest): void => {
 
   test("many absent tickets are cleared a share at a time, and the next sweep goes on", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      const many = ids(2 * CLEAR_LIMIT + 50)
+      const many = ids(2 * MAX_CLEARED_PER_STEP + 50)
       yield* q.enter("t0")
       yield* q.wait(...many)
       yield* TestClock.adjust(GRACE)
@@ -141,7 +141,7 @@ export const presence = (test: QueueTest): void => {
       yield* TestClock.adjust(1)
       // the slot that opens clears as many as one step may, and calls nobody yet: order before speed
       yield* q.end("session of t0")
-      assert.deepStrictEqual([q.called(), q.line().length], [[], CLEAR_LIMIT + 50])
+      assert.deepStrictEqual([q.called(), q.line().length], [[], MAX_CLEARED_PER_STEP + 50])
       let sweeps = 1
       while ((yield* q.sweep).more) sweeps++
       assert.deepStrictEqual([q.stateOf(last), q.line().length], ["called", 0])
@@ -152,11 +152,11 @@ export const presence = (test: QueueTest): void => {
   test("a newcomer waits behind absent tickets that one step could not clear", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t0")
-      yield* q.wait(...ids(CLEAR_LIMIT + 1))
+      yield* q.wait(...ids(MAX_CLEARED_PER_STEP + 1))
       yield* TestClock.adjust(GRACE + 1)
       q.setSlots(2)
       assert.strictEqual((yield* q.admit("new"))._tag, "waiting")
-      assert.deepStrictEqual(q.line(), [`t${CLEAR_LIMIT + 1}`, "new"])
+      assert.deepStrictEqual(q.line(), [`t${MAX_CLEARED_PER_STEP + 1}`, "new"])
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["new"])
     }),

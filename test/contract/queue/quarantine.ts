@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { type At, FifoQueue } from "../../../src/FifoQueue.ts"
 import { keysOf } from "../../../src/queue/keys.ts"
-import { KEPT } from "../../../src/rules/load.ts"
+import { MAX_QUARANTINED } from "../../../src/rules/load.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { LONGEST_CALL, type QueueTest } from "./harness.ts"
@@ -387,10 +387,10 @@ export const quarantine = (test: QueueTest): void => {
   test("the last hundred are kept", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
-      for (let n = 0; n < KEPT + 50; n++) yield* b.put("waiting", `junk ${n}`, n)
+      for (let n = 0; n < MAX_QUARANTINED + 50; n++) yield* b.put("waiting", `junk ${n}`, n)
       yield* b.sweep
-      assert.strictEqual((yield* b.sweep).quarantined.count, KEPT + 50)
-      assert.strictEqual(yield* b.kept, KEPT)
+      assert.strictEqual((yield* b.sweep).quarantined.count, MAX_QUARANTINED + 50)
+      assert.strictEqual(yield* b.kept, MAX_QUARANTINED)
     }),
   )
 

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/FifoQueue.ts"
-import { LEAVE_FREELY_MILLIS } from "../../../src/rules/queue/leave.ts"
+import { FREE_LEAVE_MILLIS } from "../../../src/rules/queue/leave.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
 import { type QueueTest, START_LEASE } from "./harness.ts"
 
@@ -259,11 +259,11 @@ export const sessions = (test: QueueTest): void => {
       yield* q.enter("t1")
       for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: true })
       yield* q.end("session of t1")
-      yield* TestClock.adjust(LEAVE_FREELY_MILLIS)
+      yield* TestClock.adjust(FREE_LEAVE_MILLIS)
       yield* q.sweep
       yield* q.leave("t2")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
-      for (let waited = 0; waited < LEAVE_FREELY_MILLIS; waited += 1_000) {
+      for (let waited = 0; waited < FREE_LEAVE_MILLIS; waited += 1_000) {
         yield* TestClock.adjust(1_000)
         yield* q.sweep
       }
@@ -272,7 +272,7 @@ export const sessions = (test: QueueTest): void => {
       assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "t3" }])
       assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "over", state: "left" })
       // nobody swept for longer than that: the store was away, and t4 may not have heard the call
-      yield* TestClock.adjust(LEAVE_FREELY_MILLIS + 2_000)
+      yield* TestClock.adjust(FREE_LEAVE_MILLIS + 2_000)
       yield* q.leave("t4")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t4", caller: "t4" }])
     }),
