@@ -1,10 +1,9 @@
 /**
- * Memory and Redis answer alike: random histories are made by the rules as they are, over the memory store's data, which are
- * checked after every step, and played on a real Redis by the Lua that is made of them, where every answer, every message and the data at
- * the end must be the same.
+ * Memory and Redis answer alike: random histories run on the memory store, whose data are checked after every step, and
+ * are replayed on a real Redis by the compiled Lua. Every answer, every message and the final data must be equal.
  *
- * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` begins elsewhere and `DIFFERENTIAL_HISTORIES` says how many: a failure is
- * repeated with its seed and 1.
+ * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` sets the first and `DIFFERENTIAL_HISTORIES` the number: a failure is repeated
+ * with its seed and 1.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { takeSlot } from "../../src/rules/line.ts"
@@ -24,7 +23,7 @@ const BATCH = 200
 const failed = (seed: number, what: string): Error =>
   new Error(`seed ${seed} (repeat with DIFFERENTIAL_SEED=${seed} DIFFERENTIAL_HISTORIES=1)\n${what}`)
 
-/** The word that says what an answer of the queue is. */
+/** The word that classifies an answer of the queue. */
 const kindOf = (answer: unknown): string => {
   let said: unknown = answer
   while (typeof said === "object" && said !== null && "result" in said) said = said.result
@@ -47,7 +46,7 @@ describe("the rules, as they are and as Lua,", () => {
     await server?.dispose()
   })
 
-  /** Plays histories until one is wrong. */
+  /** Runs histories until one fails. */
   const play = async (count: number, history: (seed: number) => History): Promise<ReadonlyMap<string, number>> => {
     const kinds = new Map<string, number>()
     for (let from = FIRST; from < FIRST + count; from += BATCH) {
@@ -75,7 +74,7 @@ describe("the rules, as they are and as Lua,", () => {
     assert.isAtLeast(after.answers - before.answers, 25 * count)
     if (count < 1_000) return
     assert.isAbove(after.messages - before.messages, count / 2)
-    // the histories go everywhere
+    // the histories reach every kind of answer
     for (const [name, results] of Object.entries({
       "queue.admit": ["starting", "waiting", "full", "draining"],
       "queue.start": ["starting", "waiting", "busy", "live", "over", "unknown"],
@@ -101,9 +100,9 @@ describe("the rules, as they are and as Lua,", () => {
   })
 
   describe("are found to differ when one of them is wrong:", () => {
-    /** A history ends where an invariant is broken, so that Redis may not see the consequences. */
+    /** A history ends at the first broken invariant, so Redis may not see the consequences. */
     type Finder = "invariants" | "Redis"
-    /** A rule that in memory sees something else, or does something more. */
+    /** A rule that sees something else in memory, or does something more. */
     const wrongly = <C extends object, K extends object, A>(
       right: Rule<C, K, A>,
       run: Rule<C, K, A>["run"],
@@ -131,7 +130,7 @@ describe("the rules, as they are and as Lua,", () => {
         return answerOf(s, { _tag: "starting", lease })
       })
     })
-    finds("an admission that passes those who wait", (seed) => queueHistory(seed, { ...queue, admit: impatient }), [
+    finds("an admission that overtakes waiting tickets", (seed) => queueHistory(seed, { ...queue, admit: impatient }), [
       "invariants",
       "Redis",
     ])
@@ -140,9 +139,7 @@ describe("the rules, as they are and as Lua,", () => {
       const anyLease = calls.map((call) => ({ ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", call.id)) }))
       return queue.bind.run(db, keys, now, context, anyLease)
     })
-    finds("a binding that does not look at its lease", (seed) => queueHistory(seed, { ...queue, bind: unfenced }), [
-      "Redis",
-    ])
+    finds("a bind that does not check its lease", (seed) => queueHistory(seed, { ...queue, bind: unfenced }), ["Redis"])
 
     const forgetful = wrongly(queue.end, (db, keys, now, context, calls) => {
       const answers = queue.end.run(db, keys, now, context, calls)
@@ -160,7 +157,7 @@ describe("the rules, as they are and as Lua,", () => {
     const heedless = wrongly(queue.callOne, (db, keys, now, context, calls) =>
       queue.callOne.run(db, keys, now, { ...context, slots: context.slots + 1 }, calls),
     )
-    finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
+    finds("an operator's call that exceeds the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
       "invariants",
       "Redis",
     ])
@@ -178,13 +175,15 @@ describe("the rules, as they are and as Lua,", () => {
     })
     finds("a start in doubt that gives up its slot", (seed) => queueHistory(seed, { ...queue, fail: rash }), ["Redis"])
 
-    finds("a call that knows no share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
+    finds("a call that ignores the share of a network", (seed) => queueHistory(seed, blinded), ["invariants", "Redis"])
 
     const lavish = wrongly(queue.admit, (db, keys, now, context, calls) => {
       const ofNone = calls.map(({ network: _, ...newcomer }) => newcomer)
       return queue.admit.run(db, keys, now, context, ofNone)
     })
-    finds("an admission that counts no network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), ["Redis"])
+    finds("an admission that does not count its network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), [
+      "Redis",
+    ])
 
     const blunt = wrongly(queue.endLease, (db, keys, now, context, calls) => {
       const anyLease = calls.map((call) => {
@@ -193,7 +192,9 @@ describe("the rules, as they are and as Lua,", () => {
       })
       return queue.endLease.run(db, keys, now, context, anyLease)
     })
-    finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
+    finds("an operator's end of the wrong lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), [
+      "Redis",
+    ])
 
     const eager = wrongly(queue.clear, (db, keys, now, context, calls) =>
       queue.clear.run(
@@ -204,16 +205,16 @@ describe("the rules, as they are and as Lua,", () => {
         calls.map(() => ({ unservedMillis: 0 })),
       ),
     )
-    finds("a clearing of who came or was called since", (seed) => queueHistory(seed, { ...queue, clear: eager }), [
+    finds("a clearing of tickets accepted or called since", (seed) => queueHistory(seed, { ...queue, clear: eager }), [
       "Redis",
     ])
 
-    finds("a leaving that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
+    finds("a leave that keeps its slot", (seed) => queueHistory(seed, { ...queue, leave: leaking }), ["invariants"])
 
     const hasty = wrongly(queue.start, (db, keys, now, context, calls) =>
       queue.start.run(db, keys, now + 1, context, calls),
     )
-    finds("a start window that is a millisecond short", (seed) => queueHistory(seed, { ...queue, start: hasty }), [
+    finds("a start window that is a millisecond too short", (seed) => queueHistory(seed, { ...queue, start: hasty }), [
       "invariants",
       "Redis",
     ])
@@ -221,7 +222,7 @@ describe("the rules, as they are and as Lua,", () => {
     const generous = wrongly(limiter.take, (db, keys, now, context, calls) =>
       limiter.take.run(db, keys, now + 1, context, calls),
     )
-    finds("an hour that is a millisecond short", (seed) => limiterHistory(seed, { ...limiter, take: generous }), [
+    finds("an hour that is a millisecond too short", (seed) => limiterHistory(seed, { ...limiter, take: generous }), [
       "invariants",
       "Redis",
     ])
