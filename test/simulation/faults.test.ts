@@ -1,4 +1,4 @@
-/** The test of the test: every planted fault is seen, and its history becomes short. */
+/** Tests the simulation itself: it finds every planted fault and shrinks its history. */
 import { assert, describe, it } from "@effect/vitest"
 import { faults } from "./faults.ts"
 import { planOf } from "./plan.ts"
@@ -6,9 +6,9 @@ import { type Played, play } from "./play.ts"
 import { shortest } from "./report.ts"
 import type { Planted } from "./world.ts"
 
-/** A fault is seen within so many histories. */
+/** A fault must be found within this many histories. */
 const MOST_SEEDS = 200
-/** What a fault needs, in the end, is few callers and few troubles. */
+/** The shrunk history needs only a few callers and few troubles. */
 const MOST_ACTIONS = 12
 const SHRINK_BUDGET = 120
 
@@ -20,11 +20,11 @@ const caught = (planted: Planted): Played | undefined => {
   return undefined
 }
 
-describe("the simulation sees that", () => {
+describe("the simulation detects that", () => {
   for (const planted of faults) {
     it(planted.name, { timeout: 120_000 }, () => {
       const played = caught(planted)
-      if (played === undefined) return assert.fail(`not seen in ${MOST_SEEDS} histories`)
+      if (played === undefined) return assert.fail(`not found in ${MOST_SEEDS} histories`)
       const { actions } = shortest(played, planted, SHRINK_BUDGET)
       console.log(
         `seed ${played.plan.seed}, ${played.plan.actions.length} → ${actions.length} actions: ${played.violation}`,

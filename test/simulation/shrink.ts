@@ -1,7 +1,7 @@
-/** Makes a failing history short: leaves out what it fails without, first in big pieces, then one by one. */
+/** Shrinks a failing history: removes what is not needed for the failure, first in large pieces, then one by one. */
 import type { Action, Arrive, Plan, PlatformScript } from "./plan.ts"
 
-/** A start like most. */
+/** A typical start. */
 const SIMPLE: PlatformScript = {
   delay: 10,
   outcome: "started",
@@ -35,7 +35,7 @@ const simpler = (caller: Arrive): ReadonlyArray<Arrive> => {
 
 const withActions = (plan: Plan, actions: ReadonlyArray<Action>): Plan => ({ ...plan, actions })
 
-/** `fails` plays a plan and says whether it is still wrong. It is asked at most `budget` times. */
+/** `fails` runs a plan and returns whether it still fails. It is called at most `budget` times. */
 export const shrink = (plan: Plan, fails: (plan: Plan) => boolean, budget = 400): Plan => {
   let best = plan
   let left = budget
@@ -47,7 +47,7 @@ export const shrink = (plan: Plan, fails: (plan: Plan) => boolean, budget = 400)
 
   for (let size = Math.ceil(best.actions.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < best.actions.length; ) {
-      // what is left out makes the next piece take its place
+      // after a removal the next piece is at the same index
       if (!attempt(withActions(best, best.actions.toSpliced(from, size)))) from += size
     }
   }
