@@ -1,11 +1,11 @@
 /**
- * Quota and place of one request: both are taken, or neither.
+ * Takes the quota and the place of one request: both, or neither.
  *
- * `layerAtomic` takes them in one step of the store, so that nothing can come between. `layerSeparate` asks the rate limiter and then the
- * queue, whatever these are; what the first took is given back by the caller of `admit` when the second fails.
+ * `layerAtomic` takes both in one step of the store. `layerSeparate` asks the rate limiter and then the queue, whatever
+ * their layers. If the queue fails, the caller of `admit` gives back what the rate limiter took.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import { type Admitted, type At, admittingOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
+import { type Admitted, type At, admissionPortOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
 import { takeAndAdmit } from "./queue/rules.ts"
 import { steppedOf } from "./queue/step.ts"
 import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"
@@ -21,25 +21,26 @@ export class Admission extends Context.Service<
   Admission,
   {
     /**
-     * Takes a unit of each budget of the newcomer's caller and admits the ticket: to a slot, to the queue, or not at all. `RateLimited`
-     * says that nothing was taken; after `StoreUnavailable` it is not known what was, unless the store was not asked (`unasked`).
+     * Takes a unit of each budget of the newcomer's caller and admits the ticket: to a slot, to the queue, or not at
+     * all. After `RateLimited` nothing was taken. After `StoreUnavailable` it is unknown what was taken, unless the
+     * store was not asked (`unasked`).
      */
     readonly admit: Admit
   }
 >()("voicegate/Admission") {}
 
-/** The store was asked: for the units, which are taken. */
-const whenTaken = ({ message }: StoreUnavailable): StoreUnavailable =>
+/** The units are already taken, so the store was asked. */
+const afterTaking = ({ message }: StoreUnavailable): StoreUnavailable =>
   stackless(() => new StoreUnavailable({ message }))
 
 const separate =
   (limiter: RateLimiter["Service"], queue: FifoQueue["Service"]): Admit =>
   (at, newcomer) =>
     Effect.flatMap(limiter.take(newcomer.caller, newcomer.id), () =>
-      Effect.mapError(queue.admit(at, newcomer), whenTaken),
+      Effect.mapError(queue.admit(at, newcomer), afterTaking),
     )
 
-/** Any rate limiter, and then any queue. */
+/** Any rate limiter, then any queue. */
 export const layerSeparate: Layer.Layer<Admission, never, RateLimiter | FifoQueue> = Layer.effect(
   Admission,
   Effect.gen(function* () {
@@ -48,8 +49,9 @@ export const layerSeparate: Layer.Layer<Admission, never, RateLimiter | FifoQueu
 )
 
 /**
- * Both in one step of the store, where `RateLimiter` and `FifoQueue` are this package's own over the same `Store`, and a step of it may span
- * their keys (a Redis Cluster's may not); else as `layerSeparate`. So a host's own rate limiter or queue is always the one that is asked.
+ * Both in one step of the store when `RateLimiter` and `FifoQueue` are this package's own, share the same `Store`, and
+ * one step may span their keys (not on a Redis Cluster). Otherwise like `layerSeparate`, so a host's own rate limiter
+ * or queue is always used.
  */
 export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | FifoQueue> = Layer.effect(
   Admission,
@@ -57,13 +59,13 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
     const store = yield* Store
     const limiter = yield* RateLimiter
     const queue = yield* FifoQueue
-    const limits = takeRequestsOf(limiter, store)
-    const line = admittingOf(queue, store)
-    if (!store.crossSlot || limits === undefined || line === undefined) {
+    const takingFor = takeRequestsOf(limiter, store)
+    const admission = admissionPortOf(queue, store)
+    if (!store.crossSlot || takingFor === undefined || admission === undefined) {
       return Admission.of({ admit: separate(limiter, queue) })
     }
 
-    /** by the queue's, which is made anew when its slots change */
+    /** by the queue's context, which is replaced when its slots change */
     const contexts = new WeakMap<QueueContext, TakeAndAdmitContext>()
     const contextOf = (budgets: Budgets, queue: QueueContext): TakeAndAdmitContext => {
       const known = contexts.get(queue) ?? { budgets, queue }
@@ -72,17 +74,17 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
     }
     return Admission.of({
       admit: (at, newcomer) =>
-        line.reached(at, (now): ReturnType<Admit> => {
-          const asked = limits(newcomer.caller, newcomer.id, now)
-          if (Result.isFailure(asked)) return Effect.fail(asked.failure)
-          if (asked.success === undefined) return queue.admit(at, newcomer)
-          const { budgets, log, refusal, take } = asked.success
+        admission.reportFirst(at, (now): ReturnType<Admit> => {
+          const taking = takingFor(newcomer.caller, newcomer.id, now)
+          if (Result.isFailure(taking)) return Effect.fail(taking.failure)
+          if (taking.success === undefined) return queue.admit(at, newcomer)
+          const { budgets, log, refusal, take } = taking.success
           const ask = {
-            keys: line.keys(at),
+            keys: admission.keys(at),
             ownKeys: [log],
             now,
-            context: contextOf(budgets, line.context(at)),
-            call: { take, newcomer: line.newcomer(newcomer) },
+            context: contextOf(budgets, admission.context(at)),
+            call: { take, newcomer: admission.newcomer(newcomer) },
           }
           return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, ...left } = steppedOf(answer)

@@ -1,16 +1,20 @@
 /**
  * Slots and waiting tickets of a campaign, over the store.
  *
- * Guarantees, on every store and with any number of instances: leases never exceed the slots; tickets are called in the
- * order of acceptance, except that a network at its share of the slots is passed over while another one waits, and no newcomer
- * passes one who waits; one opened slot calls one ticket, once; ends of sessions are
- * idempotent; an answer for an old lease touches nothing; what a dead process held is freed by its deadline, by anybody's
- * sweep. Every operation is one atomic step of the store.
+ * Guarantees, on every store and with any number of instances:
+ * - Leases never exceed the slots.
+ * - Tickets are called in the order of acceptance, except that a network at its share of the slots is passed over while another one
+ *   waits. No newcomer overtakes a waiting ticket.
+ * - One opened slot calls one ticket, once.
+ * - Ends of sessions are idempotent, and an answer for an old lease changes nothing.
+ * - What a dead process held is freed by its deadline, by any instance's sweep.
+ *
+ * Every operation is one atomic step of the store.
  */
 import { Context, Effect, Layer } from "effect"
 import { keysOf } from "./queue/keys.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/operator.ts"
-import { makeReaching } from "./queue/reach.ts"
+import { makeOutageReporting } from "./queue/reach.ts"
 import * as rules from "./queue/rules.ts"
 import { type At, type Stepped, steppedOf, type Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
@@ -19,10 +23,10 @@ import type { Standing } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed, FailedStart } from "./rules/queue/fail.ts"
-import type { Beat } from "./rules/queue/heartbeat.ts"
+import type { TicketHeartbeat } from "./rules/queue/heartbeat.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
-import { WITHDRAW_LIMIT } from "./rules/queue/withdraw.ts"
+import { MAX_WITHDRAWN_PER_STEP } from "./rules/queue/withdraw.ts"
 import type { QueueContext, Settlement, SettlementKind, Signal, SignalKind, StepAnswer } from "./rules/step.ts"
 import type { StoreUnavailable, TicketState } from "./Session.ts"
 import { Settings } from "./Settings.ts"
@@ -44,7 +48,7 @@ export type {
   Withdrawals,
 }
 
-/** One ticket of a touch; `state` is undefined when the ticket is not known. */
+/** One ticket of a touch; `state` is undefined when the ticket is unknown. */
 export interface Touched {
   readonly ticket: string
   readonly state: TicketState | undefined
@@ -54,20 +58,22 @@ export interface Touched {
 }
 
 /**
- * Why a start failed, as `rules/queue/fail.ts` tells it: `capacity`, `limited` and `elsewhere` (for `millis`) leave the ticket at its place and let the
- * campaign rest; `disrupted` too (for `millis`, where known), since the platform cannot be reached; `answered` and `doubt` leave the
- * ticket at its place, and after `doubt` the slot is held; `failed` and `refused` end the ticket, and `refused` gives no quota back.
+ * Why a start failed (`rules/queue/fail.ts`). After `capacity`, `limited`, `elsewhere` and `disrupted` the ticket keeps its place and the
+ * campaign backs off, for `millis` where given. After `answered` and `doubt` the ticket keeps its place, and after `doubt` the slot stays
+ * held. `failed` and `refused` end the ticket; `refused` gives no quota back.
  */
 export type StartFailure =
   | { readonly _tag: "capacity" | "answered" | "doubt" | "failed" | "refused" }
   | { readonly _tag: "limited" | "elsewhere"; readonly millis: number }
   | { readonly _tag: "disrupted"; readonly millis?: number | undefined }
 
-/** What a sweep found and left. */
+/** The result of a sweep. */
 export interface Swept extends Omit<RuleSwept, "junk" | "owed" | "quarantined"> {
   /** settlements that the process which caused them did not carry out */
   readonly owed: ReadonlyArray<Settlement>
-  /** how many records were ever found that were none (`rules/load.ts`), when the last was (ms since 1970), and in which key */
+  /**
+   * how many invalid records were ever found (`rules/load.ts`), when the last was found (ms since 1970), and in which key
+   */
   readonly quarantined: { readonly count: number; readonly at: number; readonly key: string }
 }
 
@@ -86,11 +92,11 @@ export interface Newcomer {
   readonly id: string
   /** the rate limiter's key */
   readonly caller: string
-  /** whose share of slots and places the ticket counts to; empty for none. Without blanks */
+  /** the network whose share of slots and places the ticket counts toward, without spaces; empty for none */
   readonly network: string
-  /** the caller holds a concurrent unit until the ticket is over */
+  /** the caller holds a concurrent unit until the ticket ends */
   readonly holds: boolean
-  /** comes back at its start */
+  /** stored with the ticket and returned by its start */
   readonly data: string
 }
 
@@ -101,7 +107,9 @@ export class FifoQueue extends Context.Service<
     readonly admit: (at: At, newcomer: Newcomer) => Step<Admitted>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
     readonly start: (at: At, id: string) => Step<Start>
-    /** The session runs: `stale` when the lease is no longer this ticket's, `ended` when its end was heard already. */
+    /**
+     * Binds the running session: `stale` when the lease is no longer this ticket's, `ended` when the session's end was already reported.
+     */
     readonly bind: (
       at: At,
       id: string,
@@ -109,58 +117,60 @@ export class FifoQueue extends Context.Service<
       session: { readonly ids: ReadonlyArray<string>; readonly data: Readonly<Record<string, string>> },
     ) => Step<"live" | "ended" | "stale">
     /**
-     * A running session has these ids too: its end may be told by any of them. `ended` when it was told already, and the
-     * session ends now; `stale` when the known session does not run.
+     * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
+     * one of them, and the session ends now; `stale` when the known session is not running.
      */
     readonly alias: (at: At, knownId: string, furtherIds: ReadonlyArray<string>) => Step<"kept" | "ended" | "stale">
-    /** The platform has not started the session: what becomes of the ticket, its slot and the campaign depends on why. */
+    /**
+     * The platform has not started the session: the reason decides what becomes of the ticket, its slot and the campaign.
+     */
     readonly fail: (at: At, id: string, lease: string, why: StartFailure) => Step<Failed>
-    /** The starts in doubt that are older than `ageMillis`, claimed by this instance for `claimMillis`. */
+    /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly doubts: (
       at: At,
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
     /**
-     * What the platform says of a start in doubt: the sessions that may be its own, each by its ids. One that belongs to no ticket
-     * holds the slot until it ends; without one, said twice, the slot is free.
+     * Resolves a start in doubt by the sessions that the platform reports for it, each by its ids. A session that belongs to no ticket
+     * holds the slot until it ends. When none was reported twice, the slot is freed.
      */
     readonly resolve: (
       at: At,
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
     ) => Step<"running" | "open" | "free" | "stale">
-    /** A session ended, by any of its ids. */
+    /** A session ended; any of its ids. */
     readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
     readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
     /**
-     * Takes back tickets of which nobody was told, `WITHDRAW_LIMIT` at most, and gives their quota back: places and slots, except
-     * of a session that runs. None of them is called any more, not even one whose admission is carried out only later. Answers
-     * how many ended. Idempotent.
+     * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
+     * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many
+     * ended. Idempotent.
      */
     readonly withdraw: (at: At, ids: ReadonlyArray<string>) => Step<number>
-    /** Asks for one ticket, keeps it present, and notes where its connection is. */
+    /** Returns a ticket's state, keeps it present, and records where its connection is. */
     readonly attach: (at: At, id: string, connected: boolean) => Step<Standing>
-    /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and says where they stand. */
+    /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
     readonly touch: (
       at: At,
       ids: ReadonlyArray<string>,
     ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<Touched> }>
     /**
-     * Upholds what time decides, once a second. `shown` is when this gate's tickets with a connection were touched last (ms), now by
-     * default: none of them is absent that was present until later.
+     * Enforces deadlines, once a second. `touchedAt` is when this gate's connected tickets were last touched (ms), now by default: none
+     * of them counts as absent if it was present until later.
      */
-    readonly sweep: (at: At, shown?: number) => Step<Swept>
-    /** This gate goes: nothing of its own waits for it any more. */
+    readonly sweep: (at: At, touchedAt?: number) => Step<Swept>
+    /** This gate stops: no rule waits for it any more. */
     readonly gone: (at: At) => Step<void>
     /**
-     * Brings a campaign nearer to its end that no gate has swept for `unservedMillis`, instead of a sweep: sends away who waited or
-     * was called before, and gives their quota back; upholds the deadlines of starts under way and running sessions; forgets what
-     * is over. Nobody is called. Idempotent.
+     * Clears a campaign that no gate has swept for `unservedMillis`, in place of a sweep: removes tickets that waited or were called
+     * before, with a refund; enforces the deadlines of starts in flight and running sessions; forgets ended tickets. Nobody is called.
+     * Idempotent.
      */
     readonly clear: (at: At, unservedMillis: number) => Step<Cleared>
     readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
-    /** Session ids of live leases older than `ageMillis`, claimed by this instance for `claimMillis`. */
+    /** Session ids of live leases older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly audit: (
       at: At,
       ageMillis: number,
@@ -171,40 +181,40 @@ export class FifoQueue extends Context.Service<
   }
 >()("voicegate/FifoQueue") {}
 
-/** How an admission is asked of the store, for a step that does more with it (`Admission.ts`). */
-export interface Admitting {
+/** The queue's part of a store step that also does something else (`Admission.ts`). */
+export interface AdmissionPort {
   readonly keys: (at: At) => ReadonlyArray<string>
-  /** The same object where it is the same. */
+  /** The same object while nothing changes. */
   readonly context: (at: At) => QueueContext
   readonly newcomer: (newcomer: Newcomer) => Admission
   /**
-   * Takes a step of the campaign. The store is told first when this gate could not reach it, and when the step fails it is noted that it
-   * cannot. The step is given the store's time.
+   * Runs a step of the campaign. An outage of this gate is reported to the store first, and a failure of the step is recorded as an
+   * outage. The step gets the store's time.
    */
-  readonly reached: <A, E extends { readonly _tag: string }>(
+  readonly reportFirst: <A, E extends { readonly _tag: string }>(
     at: At,
     step: (now: number) => Effect.Effect<Stepped<A>, E>,
   ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
 }
 
-const admittings = new WeakMap<FifoQueue["Service"], Admitting & { readonly store: Store["Service"] }>()
+const admissionPorts = new WeakMap<FifoQueue["Service"], AdmissionPort & { readonly store: Store["Service"] }>()
 
-/** How the queue asks this store for an admission; undefined for a queue that is not this package's, or over another store. */
-export const admittingOf = (queue: FifoQueue["Service"], store: Store["Service"]): Admitting | undefined => {
-  const found = admittings.get(queue)
+/** The queue's part for this store; undefined for a queue that is not this package's, or is over another store. */
+export const admissionPortOf = (queue: FifoQueue["Service"], store: Store["Service"]): AdmissionPort | undefined => {
+  const found = admissionPorts.get(queue)
   return found?.store === store ? found : undefined
 }
 
 /** How often an instance touches its tickets. */
 export const TICK_MILLIS = 2_000
-/** Instances are reached on this channel, followed by their id. */
+/** Prefix of the channel of an instance, followed by its id. */
 export const INSTANCE_CHANNEL = "vg:i:"
 
-const same = <A>(result: A): A => result
+const identity = <A>(result: A): A => result
 
-const touchedOf = (ticket: string, { lease = "", position = 0, startBefore = 0, state }: Beat): Touched => ({
+const touchedOf = (ticket: string, { lease = "", position = 0, startBefore = 0, state }: TicketHeartbeat): Touched => ({
   ticket,
-  // of a start in doubt nobody holds the id
+  // a start in doubt is not a ticket that a caller can hold
   state: state === "doubt" ? undefined : state,
   position,
   startBefore,
@@ -216,7 +226,7 @@ const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
     ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
     : { id, lease, reason: why._tag }
 
-/** The queue over whatever store there is; reads `Queue.*`. */
+/** The queue over any store; reads `Queue.*`. */
 export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effect(
   FifoQueue,
   Effect.gen(function* () {
@@ -224,11 +234,11 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     const settings = (yield* Settings).Queue
     const graceMillis = settings.DisconnectGraceSeconds * 1000
 
-    /** what is asked with every step of a campaign; made anew when its slots change */
+    /** the input of every step of a campaign; replaced when its slots change */
     const known = new Map<string, { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }>()
-    const asking = ({ campaign, instance, slots: said }: At) => {
-      // JSON knows no infinity
-      const slots = said > 0 ? Math.min(said, Number.MAX_SAFE_INTEGER) : 0
+    const stepInput = ({ campaign, instance, slots: requestedSlots }: At) => {
+      // JSON has no infinity
+      const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
       if (last?.context.slots === slots && last.context.instance === instance) return last
       const context: QueueContext = {
@@ -239,13 +249,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         channel: INSTANCE_CHANNEL,
         windowMillis: settings.StartWindowSeconds * 1000,
         graceMillis,
-        // whoever is connected is seen again by the next tick, and only then can begin to be absent
+        // a connected ticket is touched again by the next tick, and only after that can it become absent
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
       }
-      const made = { keys: last?.keys ?? keysOf(campaign), context }
-      known.set(campaign, made)
-      return made
+      const created = { keys: last?.keys ?? keysOf(campaign), context }
+      known.set(campaign, created)
+      return created
     }
 
     const run = <Call extends object, R, A>(
@@ -255,7 +265,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       call: Call,
       read: (result: R) => A,
     ): Step<A> => {
-      const { context, keys } = asking(at)
+      const { context, keys } = stepInput(at)
       const ask: Ask<QueueContext, Call> = { keys, now, context, call }
       return Effect.map(store.run(rule, ask), (answer) => {
         const { result, ...left } = steppedOf(answer)
@@ -263,37 +273,37 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       })
     }
 
-    /** Reports an outage, with the tickets to withdraw: in several steps where they are many, the youngest tickets first. */
+    /** Reports an outage with the tickets to withdraw: in several steps when there are many, newest tickets first. */
     const report = Effect.fnUntraced(function* (at: At, since: number) {
       const ids = at.withdrawals?.ids() ?? []
       const signals: Array<Signal> = []
       const settlements: Array<Settlement> = []
-      for (let to = ids.length; to >= 0; to -= WITHDRAW_LIMIT) {
-        const some = ids.slice(Math.max(0, to - WITHDRAW_LIMIT), to)
+      for (let end = ids.length; end >= 0; end -= MAX_WITHDRAWN_PER_STEP) {
+        const batch = ids.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
         const call = {
           since,
-          ...(some.length === 0 ? {} : { ids: some }),
-          ...(to > WITHDRAW_LIMIT ? { more: true as const } : {}),
+          ...(batch.length === 0 ? {} : { ids: batch }),
+          ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
         }
-        const reported = yield* run(rules.reportOutage, at, yield* store.now, call, same)
+        const reported = yield* run(rules.reportOutage, at, yield* store.now, call, identity)
         signals.push(...reported.signals)
         settlements.push(...reported.settlements)
-        if (some.length > 0 && at.withdrawals !== undefined) yield* at.withdrawals.done(some, reported.result)
-        if (to <= WITHDRAW_LIMIT) break
+        if (batch.length > 0 && at.withdrawals !== undefined) yield* at.withdrawals.done(batch, reported.result)
+        if (end <= MAX_WITHDRAWN_PER_STEP) break
       }
       return { signals, settlements }
     })
 
-    const reaching = yield* makeReaching(store.now)
-    const reached: Admitting["reached"] = (at, taken) =>
-      reaching.reached(at.campaign, (since) => report(at, since), taken)
+    const outages = yield* makeOutageReporting(store.now)
+    const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
+      outages.reportFirst(at.campaign, (since) => report(at, since), step)
 
     const step = <Call extends object, R, A>(
       rule: Rule<QueueContext, Call, StepAnswer<R>>,
       at: At,
       call: Call,
       read: (result: R) => A,
-    ): Step<A> => reached(at, (now) => run(rule, at, now, call, read))
+    ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
 
     const newcomerOf = ({ caller, data, holds, id, network }: Newcomer): Admission => ({
       id,
@@ -304,23 +314,23 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
     })
 
     const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerOf(newcomer), same),
-      start: (at, id) => step(rules.start, at, { id }, same),
+      admit: (at, newcomer) => step(rules.admit, at, newcomerOf(newcomer), identity),
+      start: (at, id) => step(rules.start, at, { id }, identity),
       bind: (at, id, lease, { data, ids }) =>
-        step(rules.bind, at, { id, lease, data: JSON.stringify({ ...data, s: ids }), sessions: ids }, same),
-      alias: (at, known, further) => step(rules.alias, at, { known, further }, same),
-      fail: (at, id, lease, why) => step(rules.fail, at, failureOf(id, lease, why), same),
+        step(rules.bind, at, { id, lease, data: JSON.stringify({ ...data, s: ids }), sessions: ids }, identity),
+      alias: (at, known, further) => step(rules.alias, at, { known, further }, identity),
+      fail: (at, id, lease, why) => step(rules.fail, at, failureOf(id, lease, why), identity),
       doubts: (at, ageMillis, claimMillis) =>
         Effect.map(
           step(rules.doubts, at, { ageMillis, claimMillis }, ({ doubts = [] }) => doubts),
           ({ result }) => result,
         ),
       resolve: (at, id, candidates) =>
-        step(rules.resolve, at, candidates.length === 0 ? { id } : { id, candidates }, same),
-      end: (at, sessions) => step(rules.end, at, { sessions }, same),
-      leave: (at, id) => step(rules.leave, at, { id }, same),
-      withdraw: (at, ids) => step(rules.withdraw, at, { ids }, same),
-      attach: (at, id, connected) => step(rules.attach, at, { id, connected }, same),
+        step(rules.resolve, at, candidates.length === 0 ? { id } : { id, candidates }, identity),
+      end: (at, sessions) => step(rules.end, at, { sessions }, identity),
+      leave: (at, id) => step(rules.leave, at, { id }, identity),
+      withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
+      attach: (at, id, connected) => step(rules.attach, at, { id, connected }, identity),
       touch: (at, ids) =>
         step(rules.heartbeat, at, { ids }, ({ averageMillis, disrupted, length, tickets = [] }) => ({
           length,
@@ -328,25 +338,25 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           disrupted,
           tickets: ids.map((id, i) => touchedOf(id, tickets[i] ?? {})),
         })),
-      sweep: (at, shown) =>
-        reached(at, (now) =>
+      sweep: (at, touchedAt) =>
+        reportFirst(at, (now) =>
           Effect.tap(
             run(
               rules.sweep,
               at,
               now,
-              shown === undefined ? {} : { shown },
+              touchedAt === undefined ? {} : { touchedAt },
               ({ junk, owed = [], quarantined, ...swept }) => ({
                 ...swept,
                 owed,
                 quarantined: { count: quarantined, at: junk?.at ?? 0, key: junk?.key ?? "" },
               }),
             ),
-            () => Effect.sync(() => reaching.swept(at.campaign, now)),
+            () => Effect.sync(() => outages.swept(at.campaign, now)),
           ),
         ),
       gone: (at) => step(rules.gateGone, at, {}, () => undefined),
-      // of a campaign that this gate does not serve: what it could not reach is nobody's outage there
+      // this gate does not serve the campaign, so its own outages are not reported there
       clear: (at, unservedMillis) =>
         Effect.flatMap(store.now, (now) =>
           run(
@@ -357,7 +367,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             (cleared): Cleared => (cleared._tag === "served" ? cleared : { ...cleared, owed: cleared.owed ?? [] }),
           ),
         ),
-      settled: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, same)),
+      settled: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, identity)),
       audit: (at, ageMillis, claimMillis) =>
         Effect.map(
           step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),
@@ -365,13 +375,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         ),
       operator: makeOperatorQueue(step),
     })
-    const admitting: Admitting = {
-      keys: (at) => asking(at).keys,
-      context: (at) => asking(at).context,
+    const port: AdmissionPort = {
+      keys: (at) => stepInput(at).keys,
+      context: (at) => stepInput(at).context,
       newcomer: newcomerOf,
-      reached,
+      reportFirst,
     }
-    admittings.set(queue, { ...admitting, store })
+    admissionPorts.set(queue, { ...port, store })
     return queue
   }),
 )

@@ -1,25 +1,26 @@
 /**
- * Gives back what a request has taken when nothing comes of it: its quota and, where its caller was answered 503, the ticket. What the
- * store cannot take back now is remembered (`withdrawals.ts`) and tried again until it can, at least once, so all of it is idempotent.
+ * Gives back what a request has taken when it leads to nothing: its quota and, if its caller was answered with 503, its
+ * ticket. What the store cannot take back now is remembered (`withdrawals.ts`) and retried until it succeeds. At least
+ * once, so every operation is idempotent.
  */
 import { Cause, Effect, type Scope } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import { RateLimiter } from "../RateLimiter.ts"
-import { WITHDRAW_LIMIT } from "../rules/queue/withdraw.ts"
+import { MAX_WITHDRAWN_PER_STEP } from "../rules/queue/withdraw.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Steps } from "./steps.ts"
-import type { Kept, Memory, Taken } from "./withdrawals.ts"
+import type { Memory, Remembered, Taken } from "./withdrawals.ts"
 
-/** How often it is tried again. */
+/** The interval between retries. */
 export const RETRY_MILLIS = 250
-/** So many callers' quota is given back at the same time. */
-const AT_ONCE = 16
+/** Maximum refunds in flight at the same time. */
+const MAX_CONCURRENT_REFUNDS = 16
 
 export interface GiveBack {
-  /** Gives the quota back, later if the store is away. */
+  /** Gives the quota back, later if the store is unavailable. */
   readonly quota: (taken: Taken) => Effect.Effect<void>
-  /** Gives the ticket back too, of which nobody was told. Waits for nothing. */
+  /** Also gives back the ticket, which its caller does not know of. Does not wait. */
   readonly all: (taken: Taken) => Effect.Effect<void>
 }
 
@@ -31,27 +32,26 @@ export const makeGiveBack = (
     const queue = yield* FifoQueue
     const limiter = yield* RateLimiter
     const scope = yield* Effect.scope
-    let trying = false
-    let forgotten = 0
+    let isRetrying = false
+    let dropped = 0
 
     /**
-     * The youngest first: the oldest may hold slots, and when those are free nobody should be called who is to be withdrawn by
-     * the next step.
+     * Newest first: the oldest may hold slots, and a freed slot must not call a ticket that the next step withdraws.
      */
-    const withdraw = Effect.fnUntraced(function* (campaign: Campaign, theirs: ReadonlyArray<Kept>) {
+    const withdraw = Effect.fnUntraced(function* (campaign: Campaign, entries: ReadonlyArray<Remembered>) {
       const where = at(campaign)
-      for (let to = theirs.length; to > 0; to -= WITHDRAW_LIMIT) {
-        const some = theirs.slice(Math.max(0, to - WITHDRAW_LIMIT), to)
-        const tickets = some.map(({ taken }) => taken.ticket)
+      for (let end = entries.length; end > 0; end -= MAX_WITHDRAWN_PER_STEP) {
+        const batch = entries.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
+        const tickets = batch.map(({ taken }) => taken.ticket)
         yield* memory.of(campaign).done(tickets, yield* step(where, queue.withdraw(where, tickets)))
       }
     })
-    const refund = (each: Kept): Effect.Effect<void, StoreUnavailable> => {
-      const { taken } = each
+    const refund = (entry: Remembered): Effect.Effect<void, StoreUnavailable> => {
+      const { taken } = entry
       return limiter.refund(taken.caller, taken.ticket).pipe(
-        Effect.tap(() => Effect.sync(() => void (each.ticket || memory.forget(taken)))),
+        Effect.tap(() => Effect.sync(() => void (entry.ticket || memory.forget(taken)))),
         Effect.tapError(() =>
-          // of a cluster one node may be away: others have their turn first
+          // one node of a cluster may be down: try the others first
           Effect.sync(() => memory.postpone(taken)),
         ),
       )
@@ -61,42 +61,44 @@ export const makeGiveBack = (
         memory.all().filter(({ ticket }) => ticket),
         ({ taken }) => taken.campaign,
       )
-      yield* Effect.forEach(tickets, ([campaign, theirs]) => Effect.ignore(withdraw(campaign, theirs)), {
+      yield* Effect.forEach(tickets, ([campaign, entries]) => Effect.ignore(withdraw(campaign, entries)), {
         concurrency: "unbounded",
         discard: true,
       })
-      const free = memory.all().filter(({ ticket }) => !ticket)
-      yield* Effect.ignore(Effect.forEach(free, refund, { concurrency: AT_ONCE, discard: true }))
+      const withoutTicket = memory.all().filter(({ ticket }) => !ticket)
+      yield* Effect.ignore(
+        Effect.forEach(withoutTicket, refund, { concurrency: MAX_CONCURRENT_REFUNDS, discard: true }),
+      )
     }).pipe(
       Effect.catchDefect((defect) => {
-        // a bug, which trying again would repeat
+        // a bug, which a retry would repeat
         for (const { taken } of memory.all()) memory.forget(taken)
         return Effect.logError("What requests had taken could not be given back", Cause.die(defect))
       }),
     )
-    const again = Effect.gen(function* () {
+    const retryLoop = Effect.gen(function* () {
       while (memory.size() > 0) {
         yield* Effect.sleep(RETRY_MILLIS)
         yield* attempt
       }
-      trying = false
-      if (forgotten === 0) return
-      const count = forgotten
-      forgotten = 0
+      isRetrying = false
+      if (dropped === 0) return
+      const count = dropped
+      dropped = 0
       yield* Effect.logWarning(
         `${count} requests failed with the store beyond those that are remembered; what they hold is freed by its deadlines.`,
       )
     })
-    const later = (taken: Taken, ticket: boolean): Effect.Effect<void> =>
+    const retryLater = (taken: Taken, ticket: boolean): Effect.Effect<void> =>
       Effect.suspend(() => {
-        if (!memory.keep(taken, ticket)) forgotten++
-        if (trying) return Effect.void
-        trying = true
-        return Effect.asVoid(Effect.forkIn(again, scope))
+        if (!memory.keep(taken, ticket)) dropped++
+        if (isRetrying) return Effect.void
+        isRetrying = true
+        return Effect.asVoid(Effect.forkIn(retryLoop, scope))
       })
 
     return {
-      quota: (taken) => Effect.catch(limiter.refund(taken.caller, taken.ticket), () => later(taken, false)),
-      all: (taken) => later(taken, true),
+      quota: (taken) => Effect.catch(limiter.refund(taken.caller, taken.ticket), () => retryLater(taken, false)),
+      all: (taken) => retryLater(taken, true),
     }
   })

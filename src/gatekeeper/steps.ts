@@ -1,4 +1,4 @@
-/** How a step of the queue is carried out: what it signals is pushed, what it owes is settled. */
+/** Carries out a step of the queue: pushes its signals and settles what it owes. */
 import { Effect, Metric } from "effect"
 import type { At, Settlement, Signal, Stepped } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"
@@ -12,9 +12,9 @@ import type { Memory } from "./withdrawals.ts"
 
 export interface Steps {
   readonly at: (campaign: Campaign) => At
-  /** Takes a step and does what it leaves to do. */
+  /** Runs a step and carries out its effects. */
   readonly step: <A, E>(at: At, taken: Effect.Effect<Stepped<A>, E>) => Effect.Effect<A, E>
-  /** Pays what the rate limiter owes; what cannot be paid now stays owed in the store. */
+  /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
   readonly settle: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
 }
 
@@ -29,8 +29,8 @@ export const makeSteps = (
     const queue = yield* FifoQueue
 
     const settle: Steps["settle"] = (at, settlements) =>
-      // each on its own: on a Cluster another caller's keys may be on a node that is away
-      // and all at once, so that a sweep waits for one command that times out, not for each
+      // separately: on a Cluster another caller's keys may be on a node that is down;
+      // and concurrently, so that a sweep waits for one timeout, not for several
       Effect.filter(
         settlements,
         ({ caller, kind, ticket }) =>
@@ -41,15 +41,15 @@ export const makeSteps = (
         Effect.catch(() => Effect.void),
       )
 
-    const signal = (each: Signal): Effect.Effect<void> =>
+    const send = (signal: Signal): Effect.Effect<void> =>
       Effect.andThen(
-        Metric.update(each.kind._tag === "called" ? metrics.called : metrics.over(each.kind.state), 1),
-        push.send(each.ticket, eventOf(each)),
+        Metric.update(signal.kind._tag === "called" ? metrics.called : metrics.over(signal.kind.state), 1),
+        push.send(signal.ticket, eventOf(signal)),
       )
 
     const carryOut = <A>(at: At, { result, settlements, signals }: Stepped<A>): Effect.Effect<A> => {
       if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
-      return Effect.forEach(signals, signal, { discard: true }).pipe(
+      return Effect.forEach(signals, send, { discard: true }).pipe(
         Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),
         Effect.as(result),
       )
@@ -62,7 +62,7 @@ export const makeSteps = (
         instance: push.address,
         withdrawals: memory.of(campaign),
       }),
-      // whoever is called in a step whose asker hangs up is told all the same
+      // a caller who hangs up must not prevent the notification of a ticket called in the same step
       step: (at, taken) => Effect.uninterruptible(Effect.flatMap(taken, (stepped) => carryOut(at, stepped))),
       settle,
     }

@@ -1,4 +1,4 @@
-/** What the rules of the queue answer, as it comes from Redis. */
+/** Schemas of what the rules of the queue answer, as decoded from Redis. */
 import { Schema } from "effect"
 import type { Usage } from "../rules/limits/take.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
@@ -33,7 +33,7 @@ const settlement: Schema.Codec<Settlement> = Struct({
   caller: Text,
 })
 
-/** The answer of a step, with what it left to be told and settled. */
+/** The answer of a step, with its signals and settlements. */
 export const stepAnswer = <A>(result: Schema.Codec<A>): Schema.Codec<StepAnswer<A>> =>
   Struct({ result, signals: optionalKey(List(signal)), settlements: optionalKey(List(settlement)) })
 
@@ -148,8 +148,8 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
   typeof value === "object" && value !== null
 
 /**
- * Whether it is what nearly every admission of a busy gate is answered: a place in line, and nothing else. The schema says the same, at
- * twenty times the cost (2 µs of some 60 that a request costs).
+ * Whether an answer is a place in the queue and nothing else: what nearly every admission of a busy gate returns. The
+ * schema checks the same at twenty times the cost (2 µs of about 60 per request).
  */
 export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
   if (!isObject(answer) || "signals" in answer || "settlements" in answer || !isObject(answer.result)) return false
@@ -171,7 +171,7 @@ export const look: Schema.Codec<Look> = Struct({
   linePage: optionalKey(List(waitingTicket)),
 })
 
-/** What came of an operator's action, and the short hash of the ticket concerned. */
+/** The result of an operator's action, and the short hash of the ticket concerned. */
 export const done = <const R extends string>(results: ReadonlyArray<R>) =>
   Struct({ result: Literals(results), ticket: Text })
 

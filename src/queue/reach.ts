@@ -1,100 +1,108 @@
 /**
- * Notes when this gate could not reach the store, campaign by campaign, and reports it before the next step (`reportOutage` in
- * `../rules/queue/gates.ts`): no step may judge callers whom the outage hindered before the store knows of the outage.
+ * Detects when this gate could not reach the store, per campaign, and reports it before the next step (`reportOutage`
+ * in `../rules/queue/gates.ts`): no step may judge callers whom an outage prevented from acting before the store knows
+ * of the outage.
  */
 import { Clock, Deferred, Effect } from "effect"
-import { LATE_MILLIS } from "../rules/outage.ts"
+import { SILENT_AFTER_MILLIS } from "../rules/outage.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Stepped } from "./step.ts"
 
 /**
- * A gate sweeps every second. One whose last sweep is longer ago (ms) could not: its process or its machine stood still, or its
- * clock did.
+ * A gate sweeps every second. If the last sweep is longer ago than this (ms), the gate was stalled: its process or its
+ * machine stood still, or its clock did.
  */
-export const STOOD_STILL_MILLIS = LATE_MILLIS
+export const STALLED_AFTER_MILLIS = SILENT_AFTER_MILLIS
 
-interface Reach {
-  /** when the step failed that failed first since the store was told, by this process's steady clock */
+interface OutageState {
+  /** when the first failed step since the last report was sent, by this process's monotonic clock */
   failedAt: number | undefined
-  /** when the last sweep that succeeded was sent, by the store's clock */
+  /** when the last successful sweep was sent, by the store's clock */
   sweptAt: number | undefined
-  /** the report that is under way */
-  reporting: Deferred.Deferred<Left, StoreUnavailable> | undefined
+  /** the report in flight */
+  reporting: Deferred.Deferred<SideEffects, StoreUnavailable> | undefined
 }
 
-/** What a report leaves to this process. */
-type Left = Pick<Stepped<unknown>, "signals" | "settlements">
+/** What a report leaves for this process to carry out. */
+type SideEffects = Pick<Stepped<unknown>, "signals" | "settlements">
 /** Reports to the store that this gate could not reach it since then. */
-export type Report = (since: number) => Effect.Effect<Left, StoreUnavailable>
+export type ReportOutage = (since: number) => Effect.Effect<SideEffects, StoreUnavailable>
 
-export interface Reaching {
+export interface OutageReporting {
   /**
-   * Takes a step of a campaign, after an outage was reported if there was one. The step is given the store's time; its answer includes what the
-   * report left.
+   * Runs a step of a campaign, after reporting an outage if there was one. The step gets the store's time. Its answer
+   * includes the signals and settlements of the report.
    */
-  readonly reached: <A, E extends { readonly _tag: string }>(
+  readonly reportFirst: <A, E extends { readonly _tag: string }>(
     campaign: string,
-    report: Report,
+    report: ReportOutage,
     step: (now: number) => Effect.Effect<Stepped<A>, E>,
   ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
-  /** A sweep has succeeded that was sent then. */
+  /** Records that a sweep sent at `now` has succeeded. */
   readonly swept: (campaign: string, now: number) => void
 }
 
-const NOTHING_LEFT: Left = { signals: [], settlements: [] }
+const NO_SIDE_EFFECTS: SideEffects = { signals: [], settlements: [] }
 
-const withLeft = <A>(left: Left, { result, settlements, signals }: Stepped<A>): Stepped<A> => ({
+const withSideEffects = <A>(sideEffects: SideEffects, { result, settlements, signals }: Stepped<A>): Stepped<A> => ({
   result,
-  signals: [...left.signals, ...signals],
-  settlements: [...left.settlements, ...settlements],
+  signals: [...sideEffects.signals, ...signals],
+  settlements: [...sideEffects.settlements, ...settlements],
 })
 
 /** @param storeNow the store's time */
-export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Reaching> =>
+export const makeOutageReporting = (storeNow: Effect.Effect<number>): Effect.Effect<OutageReporting> =>
   Effect.map(Clock.Clock, (clock) => {
     const steady = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-    const reaches = new Map<string, Reach>()
-    const reachOf = (campaign: string): Reach => {
-      const known = reaches.get(campaign) ?? { failedAt: undefined, sweptAt: undefined, reporting: undefined }
-      reaches.set(campaign, known)
+    const states = new Map<string, OutageState>()
+    const stateOf = (campaign: string): OutageState => {
+      const known = states.get(campaign) ?? { failedAt: undefined, sweptAt: undefined, reporting: undefined }
+      states.set(campaign, known)
       return known
     }
 
-    /** Since when the store could not be reached, by its own clock; undefined when it can. */
-    const outageOf = ({ failedAt, sweptAt }: Reach, now: number): number | undefined => {
-      const stood = sweptAt !== undefined && now - sweptAt > STOOD_STILL_MILLIS ? sweptAt : undefined
-      if (failedAt === undefined) return stood
-      return Math.min(now - (steady() - failedAt), stood ?? now)
+    /** Since when the store could not be reached, by the store's clock; undefined when it can be reached. */
+    const outageOf = ({ failedAt, sweptAt }: OutageState, now: number): number | undefined => {
+      const stalledSince = sweptAt !== undefined && now - sweptAt > STALLED_AFTER_MILLIS ? sweptAt : undefined
+      if (failedAt === undefined) return stalledSince
+      return Math.min(now - (steady() - failedAt), stalledSince ?? now)
     }
 
     const attempt = <A, E extends { readonly _tag: string }>(
-      reach: Reach,
+      state: OutageState,
       step: Effect.Effect<A, E>,
     ): Effect.Effect<A, E> => {
-      const began = steady()
+      const startedAt = steady()
       return Effect.tapError(step, (error) =>
         Effect.sync(() => {
-          if (error._tag === "StoreUnavailable") reach.failedAt = Math.min(reach.failedAt ?? began, began)
+          if (error._tag === "StoreUnavailable") state.failedAt = Math.min(state.failedAt ?? startedAt, startedAt)
         }),
       )
     }
 
-    /** Only one reports at a time, and steps that come meanwhile wait for it. What it leaves is carried out by the one. */
-    const reported = (reach: Reach, report: Report, since: number): Effect.Effect<Left, StoreUnavailable> =>
+    /**
+     * One report at a time; steps that arrive meanwhile wait for it. Only the step that reported carries out its
+     * signals and settlements.
+     */
+    const reportOnce = (
+      state: OutageState,
+      report: ReportOutage,
+      since: number,
+    ): Effect.Effect<SideEffects, StoreUnavailable> =>
       Effect.suspend(() => {
-        if (reach.reporting !== undefined) return Effect.as(Deferred.await(reach.reporting), NOTHING_LEFT)
-        const reporting = Deferred.makeUnsafe<Left, StoreUnavailable>()
-        reach.reporting = reporting
+        if (state.reporting !== undefined) return Effect.as(Deferred.await(state.reporting), NO_SIDE_EFFECTS)
+        const reporting = Deferred.makeUnsafe<SideEffects, StoreUnavailable>()
+        state.reporting = reporting
         return report(since).pipe(
           Effect.tap(() =>
             Effect.map(storeNow, (now) => {
-              reach.failedAt = undefined
-              if (reach.sweptAt !== undefined) reach.sweptAt = Math.max(reach.sweptAt, now)
+              state.failedAt = undefined
+              if (state.sweptAt !== undefined) state.sweptAt = Math.max(state.sweptAt, now)
             }),
           ),
           Effect.onExit((exit) =>
             Effect.sync(() => {
-              reach.reporting = undefined
+              state.reporting = undefined
               Deferred.doneUnsafe(reporting, exit)
             }),
           ),
@@ -103,21 +111,21 @@ export const makeReaching = (storeNow: Effect.Effect<number>): Effect.Effect<Rea
       })
 
     return {
-      reached: (campaign, report, step) => {
-        const reach = reachOf(campaign)
+      reportFirst: (campaign, report, step) => {
+        const state = stateOf(campaign)
         return Effect.flatMap(storeNow, (now) => {
-          const since = outageOf(reach, now)
-          if (since === undefined) return attempt(reach, step(now))
-          return Effect.flatMap(attempt(reach, reported(reach, report, since)), (left) =>
+          const since = outageOf(state, now)
+          if (since === undefined) return attempt(state, step(now))
+          return Effect.flatMap(attempt(state, reportOnce(state, report, since)), (sideEffects) =>
             Effect.map(
-              Effect.flatMap(storeNow, (later) => attempt(reach, step(later))),
-              (stepped) => withLeft(left, stepped),
+              Effect.flatMap(storeNow, (later) => attempt(state, step(later))),
+              (stepped) => withSideEffects(sideEffects, stepped),
             ),
           )
         })
       },
       swept: (campaign, now) => {
-        reachOf(campaign).sweptAt = now
+        stateOf(campaign).sweptAt = now
       },
     }
   })

@@ -1,4 +1,4 @@
-/** The rules of the queue, as the store is asked for them. */
+/** The rules of the queue, as requests to the store. */
 import { Schema } from "effect"
 import { runs } from "../rules/rules.ts"
 import { ruleOf } from "../store/rule.ts"

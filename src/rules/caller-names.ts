@@ -1,14 +1,17 @@
-/** The secret with which instances make names of callers' addresses. Keys: a week's secret (text, kept as long as its first offer says) */
+/**
+ * The secret that instances use to hash callers' addresses. Keys: the secret of one week (text; the first offer sets
+ * its lifetime).
+ */
 import type { Db } from "./db.ts"
 
 export interface SecretOffer {
-  /** a new secret, should there be none */
+  /** stored if there is no secret yet */
   readonly secret: string
-  /** for how long it is then kept (ms) */
+  /** lifetime of the secret if it is stored (ms) */
   readonly lifetime: number
 }
 
-/** Answers the secret that there is, or keeps the one that is offered. */
+/** Returns the stored secret, or stores the offered one and returns it. */
 export const agreeOnSecret = (
   db: Db,
   keys: ReadonlyArray<string>,

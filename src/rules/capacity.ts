@@ -1,36 +1,38 @@
 /**
- * What instances share of the platform's concurrency: the slots that one of them found, and whose turn it is to ask. Whoever dies
- * after it was told to ask holds the others up for one period.
+ * What instances share about the platform's concurrency: the number of slots, and which instance asks the platform
+ * next. An instance that dies after it claimed the request delays the others by one period.
  *
- * Keys: a campaign's figures (hash: `slots`, `at` when they were asked for, `claim` until when somebody asks, `problem` why the last one
- * who asked found nothing). Times in ms since 1970. Slots that are no number are none.
+ * Keys: a campaign's capacity (hash: `slots`; `at`, when they were requested; `claim`, until when an instance is
+ * asking; `problem`, why the last request returned nothing). Times in ms since 1970. A `slots` value that is not a
+ * number counts as absent.
  */
 import type { Db } from "./db.ts"
 import { numberOf, textOf } from "./native.ts"
 
-/** Slots that nobody has confirmed for so long are forgotten (ms). */
-const KEEP_SLOTS_MILLIS = 10 * 60_000
+/** Slots that are not confirmed within this time are forgotten (ms). */
+const SLOTS_LIFETIME_MILLIS = 10 * 60_000
 
 export interface CapacityLook {
-  /** how old the slots may be (ms) */
+  /** maximum age of the slots (ms) */
   readonly period: number
   /**
-   * an instance starts: without slots it does not wait for another that asks, because it must find out whether its key may ask
+   * The instance is starting up. Without slots it asks the platform even if another instance is asking, because it must
+   * find out whether its own key may ask.
    */
   readonly starts: boolean
 }
 
 export interface CapacityKnown {
-  /** whether the one who looked has to ask the platform */
+  /** whether this instance must ask the platform */
   readonly mayAsk: boolean
-  /** absent where they are not known */
+  /** absent when unknown */
   readonly slots?: number
-  /** empty where there is none */
+  /** empty when there is none */
   readonly problem: string
 }
 
-/** What is known, and whether it is this instance's turn to ask. */
-export const lookAtCapacity = (
+/** Returns what is known, and claims the request to the platform when it is due. */
+export const readCapacity = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
@@ -44,22 +46,22 @@ export const lookAtCapacity = (
   const mayAsk = isDue && (starts || numberOf(db.hget(figures, "claim")) <= now)
   if (mayAsk) {
     db.hset(figures, "claim", textOf(now + period))
-    db.pexpire(figures, KEEP_SLOTS_MILLIS)
+    db.pexpire(figures, SLOTS_LIFETIME_MILLIS)
   }
   const problem = db.hget(figures, "problem") ?? ""
   return isKnown ? { mayAsk, slots, problem } : { mayAsk, problem }
 }
 
-/** What was found. */
+/** What the platform answered. */
 export interface CapacityFound {
-  /** absent where the platform did not say */
+  /** absent when the platform returned none */
   readonly slots?: number | undefined
-  /** why it did not; else empty */
+  /** why there are no slots; else empty */
   readonly problem: string
 }
 
-/** Tells the others what was found; `now` is when the platform was asked. */
-export const tellCapacity = (
+/** Stores the result for the other instances. `now` is when the platform was asked. */
+export const saveCapacity = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
@@ -68,7 +70,7 @@ export const tellCapacity = (
   const figures = keys[0] ?? ""
   if (slots !== undefined) {
     db.hsetMany(figures, ["slots", textOf(slots), "at", textOf(now)])
-    db.pexpire(figures, KEEP_SLOTS_MILLIS)
+    db.pexpire(figures, SLOTS_LIFETIME_MILLIS)
   }
   db.hset(figures, "problem", problem)
   return true

@@ -1,4 +1,7 @@
-/** What time decides of a campaign, whether a gate serves it (`queue/sweep.ts`) or none does any more (`queue/clear.ts`). */
+/**
+ * Handles deadlines of a campaign, both while a gate serves it (`queue/sweep.ts`) and after its removal
+ * (`queue/clear.ts`).
+ */
 import { dropDoubt, holdInDoubt } from "./doubt.ts"
 import { endSession, park, requeue } from "./line.ts"
 import { quarantine } from "./load.ts"
@@ -6,28 +9,31 @@ import { LOWEST, wordsOf } from "./native.ts"
 import type { Settlement, Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
-/** At most so many of each kind are handled in one step. */
-export const LIMIT = 200
-/** A settlement this old was not carried out by the process that owed it. */
+/** Maximum entries of each kind that one step handles. */
+export const MAX_PER_STEP = 200
+/** After this time the process that owed a settlement is assumed to have died (ms). */
 export const SETTLE_AFTER_MILLIS = 5_000
 
-/** A slot that is not called is past its deadline: a session that runs too long, a doubt, or a start whose gate died. */
+/**
+ * Handles a lease past its deadline, except a called one: a session that exceeded the longest call, a doubt, or a start
+ * whose gate died.
+ */
 export const expire = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   if (ticket.state === "live") {
     endSession(s, id, ticket, "reclaimed")
   } else if (ticket.state === "doubt") {
     dropDoubt(s, id, ticket)
   } else if (ticket.state === "starting") {
-    // it may have happened
+    // the session may have started
     const parkedUntil = holdInDoubt(s, id, ticket)
     requeue(s, id, ticket, presentUntil)
     park(s, id, parkedUntil)
   }
 }
 
-/** Forgets tickets that were over for long enough; says how many. */
+/** Forgets ended tickets whose retention is over; returns how many. */
 export const forgetOld = (s: Step): number => {
-  const forgotten = s.db.zrangebyscore(s.keys.forget, LOWEST, s.now - 1, LIMIT)
+  const forgotten = s.db.zrangebyscore(s.keys.forget, LOWEST, s.now - 1, MAX_PER_STEP)
   for (const id of forgotten) {
     s.db.hdel(s.keys.tickets, id)
     s.db.zrem(s.keys.forget, id)
@@ -35,10 +41,10 @@ export const forgetOld = (s: Step): number => {
   return forgotten.length
 }
 
-/** Settlements left behind by a process that died. */
-export const leftOwed = (s: Step): ReadonlyArray<Settlement> => {
+/** Settlements that the process which owed them did not carry out. */
+export const overdueSettlements = (s: Step): ReadonlyArray<Settlement> => {
   const owed: Array<Settlement> = []
-  for (const entry of s.db.zrangebyscore(s.keys.settlements, LOWEST, s.now - SETTLE_AFTER_MILLIS, LIMIT)) {
+  for (const entry of s.db.zrangebyscore(s.keys.settlements, LOWEST, s.now - SETTLE_AFTER_MILLIS, MAX_PER_STEP)) {
     const words = wordsOf(entry)
     const [kind, ticket, caller] = [words[0], words[1], words[2]]
     const known = kind === "refund" || kind === "release" || kind === "missed"

@@ -1,51 +1,52 @@
 /**
- * What gates on one store tell each other: that they are there, what their settings are, and which campaigns they serve. A gate
- * beats every few seconds. A campaign is remembered with what it takes to end its tickets and take its webhooks, until nothing of it
- * is left, so that it can be brought to its end when no gate has it in its settings any more.
+ * What gates on one store share: that they are alive, their settings, and the campaigns they serve. A gate sends a
+ * heartbeat every few seconds. A campaign is remembered with what is needed to end its tickets and accept its webhooks
+ * until nothing of it is left, so that it can be cleared after every gate has removed it from its settings.
  *
- * Keys: alive (zset: gate by its last beat) · about (hash: gate → `AboutGate`, JSON) · settings (hash: gate → its settings, JSON) ·
- * seen (zset: campaign's key by the last beat of a gate that serves it) · campaigns (hash: campaign's key → about it, JSON) · store (hash:
- * `id` of this database, which another database has not). Times in ms since 1970.
+ * Keys: alive (zset: gate by its last heartbeat) · about (hash: gate → `AboutGate`, JSON) · settings (hash: gate → its
+ * settings, JSON) · seen (zset: campaign key by the last heartbeat of a gate that serves it) · campaigns (hash:
+ * campaign key → description, JSON) · store (hash: `id`, unique to this database). Times in ms since 1970.
  *
- * A gate about which no `AboutGate` stands there, as one of an older version, counts as alive, and nothing is told of its settings.
+ * A gate without an `AboutGate`, such as one of an older version, counts as alive, but its settings are not reported.
  */
 import type { Db } from "./db.ts"
 import { ALL, decode, encode, isObject, isText, LOWEST } from "./native.ts"
 
-/** A gate that has not beaten for so long is gone (ms). */
+/** A gate without a heartbeat for this long is gone (ms). */
 export const GATE_GONE_MILLIS = 30_000
-/** At most so many gone gates are forgotten in one beat. */
-const FORGET_GATES_MOST = 200
-/** At most so many gates with other settings are told of in one beat. */
-const OTHER_GATES_MAX = 20
+/** Maximum gone gates that one heartbeat removes. */
+const MAX_FORGOTTEN_GATES = 200
+/** Maximum gates with other settings that one heartbeat returns. */
+const MAX_OTHER_GATES = 20
 /**
- * At most so many campaigns that the asking gate does not serve are told of in one beat, those first that nobody has served for
- * longest; others follow as these come to their end. Each costs a webhook of an unknown session one step of the store.
+ * Maximum campaigns that one heartbeat returns which the asking gate does not serve. Those unserved for longest come
+ * first; the others follow as these are cleared. For each of them, a webhook of an unknown session costs one step of
+ * the store.
  */
 export const REMOVED_MAX = 32
 
-/** What is published on every database of a server is heard on all of them. */
+/** Redis delivers a message to subscribers on every database of the server. */
 export const ANNOUNCE_CHANNEL = "vg:gates"
 
 interface AboutGate {
   readonly host: string
-  /** of its settings: gates with the same digest have the same */
+  /** of its settings: gates with the same digest have the same settings */
   readonly digest: string
 }
 
-/** A gate, as it tells of itself. */
+/** A gate's description of itself. */
 export interface GateSays extends AboutGate {
   readonly id: string
   /** JSON */
   readonly settings: string
-  /** those that it serves; `about` is JSON */
+  /** the campaigns that it serves; `about` is JSON */
   readonly campaigns: ReadonlyArray<{ readonly key: string; readonly about: string }>
-  /** behind the database's id and a blank on `ANNOUNCE_CHANNEL`; empty for nothing */
+  /** published on `ANNOUNCE_CHANNEL` after the database's id and a space; empty for none */
   readonly announcement: string
 }
 
-export interface GateBeat extends GateSays {
-  /** becomes the database's id if it has none */
+export interface GateHeartbeat extends GateSays {
+  /** becomes the database's id if it has none yet */
   readonly offered: string
 }
 
@@ -66,16 +67,16 @@ export interface OtherGate {
 export interface GateHears {
   /** the id of the database */
   readonly store: string
-  /** gates, this one included */
+  /** the number of gates, including this one */
   readonly alive: number
-  /** campaigns that it does not serve, at most `REMOVED_MAX`; absent where there are none */
+  /** campaigns that it does not serve, at most `REMOVED_MAX`; absent when there are none */
   readonly removed?: ReadonlyArray<RemovedCampaign>
-  /** gates with other settings, at most `OTHER_GATES_MAX`; absent where there are none */
+  /** gates with other settings, at most `MAX_OTHER_GATES`; absent when there are none */
   readonly others?: ReadonlyArray<OtherGate>
 }
 
-/** What is as it was is not written again: it would be copied to replicas and disk every time. */
-const hsetChanged = (db: Db, key: string, field: string, value: string): void => {
+/** Writes only changes: every write is copied to replicas and to disk. */
+const hsetIfChanged = (db: Db, key: string, field: string, value: string): void => {
   if (db.hget(key, field) !== value) db.hset(key, field, value)
 }
 
@@ -89,23 +90,23 @@ const databaseId = (db: Db, store: string, offered: string): string => {
   return offered
 }
 
-/** A gate is there, with these settings and campaigns, and learns of the others. */
-export const beatGate = (db: Db, keys: ReadonlyArray<string>, now: number, gate: GateBeat): GateHears => {
+/** Records that a gate is alive with these settings and campaigns, and returns what it must know of the others. */
+export const gateHeartbeat = (db: Db, keys: ReadonlyArray<string>, now: number, gate: GateHeartbeat): GateHears => {
   const [alive, abouts, settings] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? ""]
   const [seen, campaigns, stored] = [keys[3] ?? "", keys[4] ?? "", keys[5] ?? ""]
   db.zadd(alive, now, gate.id)
-  hsetChanged(db, abouts, gate.id, encode({ host: gate.host, digest: gate.digest }))
-  hsetChanged(db, settings, gate.id, gate.settings)
-  for (const gone of db.zrangebyscore(alive, LOWEST, now - GATE_GONE_MILLIS, FORGET_GATES_MOST)) {
-    db.zrem(alive, gone)
-    db.hdel(abouts, gone)
-    db.hdel(settings, gone)
+  hsetIfChanged(db, abouts, gate.id, encode({ host: gate.host, digest: gate.digest }))
+  hsetIfChanged(db, settings, gate.id, gate.settings)
+  for (const goneGate of db.zrangebyscore(alive, LOWEST, now - GATE_GONE_MILLIS, MAX_FORGOTTEN_GATES)) {
+    db.zrem(alive, goneGate)
+    db.hdel(abouts, goneGate)
+    db.hdel(settings, goneGate)
   }
   const served: { [key: string]: true } = {}
   for (const { about, key } of gate.campaigns) {
     served[`=${key}`] = true
     db.zadd(seen, now, key)
-    hsetChanged(db, campaigns, key, about)
+    hsetIfChanged(db, campaigns, key, about)
   }
   const removed: Array<RemovedCampaign> = []
   for (const key of db.zrange(seen, 0, gate.campaigns.length + REMOVED_MAX)) {
@@ -116,7 +117,7 @@ export const beatGate = (db: Db, keys: ReadonlyArray<string>, now: number, gate:
   const others: Array<OtherGate> = []
   for (const id of db.zrange(alive, 0, ALL)) {
     const about = decode(db.hget(abouts, id) ?? "")
-    if (isAboutGate(about) && about.digest !== gate.digest && others.length < OTHER_GATES_MAX) {
+    if (isAboutGate(about) && about.digest !== gate.digest && others.length < MAX_OTHER_GATES) {
       others.push({ id, host: about.host, settings: db.hget(settings, id) ?? "{}" })
     }
   }
@@ -132,11 +133,14 @@ export const beatGate = (db: Db, keys: ReadonlyArray<string>, now: number, gate:
 
 export interface CampaignToForget {
   readonly key: string
-  /** when it was seen last, as the beat said */
+  /** the `seenAt` that the heartbeat returned */
   readonly seenAt: number
 }
 
-/** Forgets a campaign of which nothing is left, unless a gate has served it again; says whether it did. Keys as for `beatGate`. */
+/**
+ * Forgets a cleared campaign, unless a gate has served it since. True when it was forgotten. Keys as for
+ * `gateHeartbeat`.
+ */
 export const forgetCampaign = (
   db: Db,
   keys: ReadonlyArray<string>,

@@ -1,19 +1,19 @@
 /**
- * What a hub remembers beyond a connection. A negotiated token is a text: the id of the browser that it was negotiated for, later
- * `used`, which is no browser's id. A browser's tickets are a zset by the time of their registration.
+ * What the hub stores beyond a connection. A negotiated token is a text: the id of the browser it was issued to, then
+ * `used`, which is not a valid browser id. A browser's tickets are a zset by registration time.
  */
 import type { Db } from "./db.ts"
 import { LOWEST } from "./native.ts"
 
 const USED = "used"
 
-/** What became of a negotiated token; `browser` is there with `ok`. */
+/** The state of a negotiated token; `browser` is present with `ok`. */
 export interface ClaimedToken {
   readonly state: "ok" | "used" | "unknown"
   readonly browser?: string
 }
 
-/** Uses a token, once; that it is used is known for its `lifetime` (ms). Keys: the token */
+/** Claims a token; only the first claim succeeds. Later ones see `used` for `lifetime` (ms). Keys: the token */
 export const claimToken = (
   db: Db,
   keys: ReadonlyArray<string>,
@@ -30,7 +30,7 @@ export const claimToken = (
 
 export interface RememberedTicket {
   readonly ticket: string
-  /** for how long tickets are remembered (ms) */
+  /** how long tickets are remembered (ms) */
   readonly lifetime: number
 }
 
@@ -48,12 +48,12 @@ export const rememberTicket = (
   return true
 }
 
-/** Absent where there are none. */
+/** Absent when there are none. */
 export interface RecalledTickets {
   readonly tickets?: ReadonlyArray<string>
 }
 
-/** The last tickets of a browser, the newest first, at most `most`. Keys: the browser's tickets */
+/** The latest tickets of a browser, newest first, at most `most`. Keys: the browser's tickets */
 export const recallTickets = (
   db: Db,
   keys: ReadonlyArray<string>,

@@ -1,31 +1,32 @@
 /**
  * The keys of a campaign, all under one hash tag.
  *
- *   meta           hash    `seq` and `lease`, counters; `live`, how many sessions run; `started`, how many ever began; `doubts`, how many
- *                          starts are in doubt; `averageMillis`, the measured length of a call; `backoffUntil` and `backoffs`, the
- *                          back-off of a full platform and how often in a row; `disrupted`, 1 while the platform cannot be reached,
- *                          and `probeUntil`, until when nobody else is called to find out; `sweptAt`, when a gate swept last;
- *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when an outage was forgiven last;
- *                          `auditUntil` and `askedUntil`, until when somebody asks after old sessions and doubts; `paused` and
- *                          `draining`, 1 while an operator has them on; `passedSeq`, the place up to which waiting tickets were
- *                          looked at; `withdrawnUntil`, the time up to which `forget` has ids of tickets yet to come; `auditLog`, a
- *                          counter; `quarantined`, `junk` and `recount` (`load.ts`)
+ *   meta           hash    `seq` and `lease`, counters; `live`, running sessions; `started`, sessions ever started; `doubts`, starts
+ *                          in doubt; `averageMillis`, the measured length of a call; `backoffUntil` and `backoffs`, the backoff of
+ *                          a platform at capacity and how often in a row; `disrupted`, 1 while the platform cannot be reached,
+ *                          and `probeUntil`, until when nobody else is called to probe it; `sweptAt`, when a gate last swept;
+ *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
+ *                          outage; `heldFrom`, since when calls are held; `auditUntil` and `askedUntil`, until when a gate has
+ *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
+ *                          `passedSeq`, the place up to which waiting tickets have been examined; `withdrawnUntil`, until when
+ *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
+ *                          `recount` (`load.ts`)
  *   tickets        hash    id → record, JSON (`Ticket`)
- *   data           hash    id → what the gate keeps with the ticket: its configuration, then its session
- *   waiting        zset    id by `seq`, which is the order of acceptance and never depends on time
+ *   data           hash    id → what the gate stores with the ticket: its configuration, then its session
+ *   waiting        zset    id by `seq`, the order of acceptance, which never depends on time
  *   presence       zset    waiting id by the time until which it counts as present
  *   leases         zset    id by deadline: one held slot each
  *   sessions       hash    session id → ticket id, while live
- *   endedSessions  zset    session ids that have ended, by time: what tells a repeat or an early webhook
- *   forget         zset    terminal ids by the time when they are forgotten, and ids that were withdrawn before their admission came,
- *                          which have no record
- *   settlements    zset    `refund|release|missed id caller` that the rate limiter has still to carry out, by time
- *   passed         zset    `network seq id` of waiting tickets that were looked at, all with score 0; seq has 16 digits
- *   networks       hash    how many tickets of a network wait (`w` and network) and hold a slot (`h` and network); never 0
+ *   endedSessions  zset    ids of ended sessions, by time: recognizes repeated and early webhooks
+ *   forget         zset    ids of ended tickets by the time when they are forgotten, and ids withdrawn before their admission
+ *                          arrived, which have no record
+ *   settlements    zset    `refund|release|missed id caller` that the rate limiter still has to carry out, by time
+ *   passed         zset    `network seq id` of examined waiting tickets, all with score 0; seq has 16 digits
+ *   networks       hash    tickets of a network that wait (`w` + network) and that hold a slot (`h` + network); never 0
  *   parked         zset    waiting ids that are not called now, by the time until when
- *   gates          zset    gates by the time when each was heard of last (`outage.ts`)
- *   quarantine     zset    records that were none, by their number (`load.ts`)
- *   auditLog       zset    what operators did, by a counter: JSON
+ *   gates          zset    gates by the time of their last sweep or report (`outage.ts`)
+ *   quarantine     zset    invalid records, by number (`load.ts`)
+ *   auditLog       zset    actions of operators, by a counter: JSON
  */
 export interface QueueKeys {
   readonly meta: string
@@ -46,10 +47,10 @@ export interface QueueKeys {
   readonly auditLog: string
 }
 
-/** How many keys a campaign has, for rules on all of them. */
+/** The number of keys of a campaign. */
 export const QUEUE_KEY_COUNT = 16
 
-/** The keys by name, from the order in which a rule is given them. */
+/** Names the keys, which a rule is given as a list in this order. */
 export const queueKeys = (keys: ReadonlyArray<string>): QueueKeys => ({
   meta: keys[0] as string,
   tickets: keys[1] as string,

@@ -1,22 +1,20 @@
-/**
- * Places in line and slots: how a ticket gets and loses them, what is counted of its network meanwhile, and how it ends.
- */
+/** Places in the queue and slots: how a ticket gets and loses them, the counts per network, and how a ticket ends. */
 
 import { load, save } from "./load.ts"
 import { numberOf, padded } from "./native.ts"
 import { meta, notify, type SettlementKind, type Step, settle } from "./step.ts"
 import { doubtId, type EndState, type State, shareOf, type Ticket } from "./ticket.ts"
 
-/** How long a terminal ticket is remembered, so that its holder learns how it ended. */
+/** How long an ended ticket is remembered, so that its holder can learn how it ended. */
 export const RETENTION_MILLIS: number = 10 * 60_000
 
-/** Where a ticket stands in line. */
+/** A ticket's place in the queue. */
 export interface Place {
   readonly position: number
   readonly length: number
-  /** the measured length of a call; 0 while none was measured */
+  /** the measured length of a call; 0 while unmeasured */
   readonly averageMillis: number
-  /** the platform cannot be reached: one ticket at a time is called to find out */
+  /** the platform cannot be reached: one ticket at a time is called to probe it */
   readonly disrupted: boolean
 }
 
@@ -28,15 +26,15 @@ const countNetwork = (s: Step, field: string, by: number): void => {
   if (s.db.hincrby(s.keys.networks, field, by) < 1) s.db.hdel(s.keys.networks, field)
 }
 
-/** `network seq id`: in the order of networks, and then of acceptance. */
+/** `network seq id`: sorted by network, then by acceptance. */
 export const passedEntry = (id: string, ticket: Ticket): string => `${networkOf(ticket)} ${padded(ticket.seq)} ${id}`
 
-/** Counts a ticket to its network once more: one that waits (`w`) or holds a slot (`h`). */
+/** Changes the count of a network's tickets that wait (`w`) or hold a slot (`h`). */
 export const countTicket = (s: Step, kind: "w" | "h", ticket: Ticket, by: number): void => {
   if (ticket.network !== undefined) countNetwork(s, kind + ticket.network, by)
 }
 
-/** The ticket stands in line, at the place that its `seq` names. */
+/** Puts the ticket in the queue, at the place given by its `seq`. */
 export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   s.db.zadd(s.keys.waiting, ticket.seq, id)
   s.db.zadd(s.keys.presence, presentUntil, id)
@@ -44,7 +42,7 @@ export const enqueue = (s: Step, id: string, ticket: Ticket, presentUntil: numbe
   if (ticket.seq <= meta(s, "passedSeq")) s.db.zadd(s.keys.passed, 0, passedEntry(id, ticket))
 }
 
-/** The ticket stands in line no more. */
+/** Takes the ticket out of the queue. */
 export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   s.db.zrem(s.keys.waiting, id)
   s.db.zrem(s.keys.presence, id)
@@ -53,19 +51,19 @@ export const dequeue = (s: Step, id: string, ticket: Ticket): void => {
   countTicket(s, "w", ticket, -1)
 }
 
-/** The ticket goes back to its own place. */
+/** Puts the ticket back at its own place. */
 export const requeue = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   ticket.state = "waiting"
   save(s, id, ticket)
   enqueue(s, id, ticket, presentUntil)
 }
 
-/** The ticket keeps its place and is not called until then; those behind it are. */
+/** The ticket keeps its place but is not called until then; those behind it are. */
 export const park = (s: Step, id: string, until: number): void => s.db.zadd(s.keys.parked, until, id)
 
 export const isParked = (s: Step, id: string): boolean => s.db.zscore(s.keys.parked, id) !== undefined
 
-/** The ticket takes a slot under a new lease. */
+/** Gives the ticket a slot under a new lease. */
 export const takeSlot = (s: Step, id: string, ticket: Ticket, state: State, deadline: number): string => {
   const lease = `${s.db.hincrby(s.keys.meta, "lease", 1)}`
   ticket.state = state
@@ -101,22 +99,22 @@ export const place = (s: Step, id: string): Waiting => ({
 })
 
 /**
- * A ticket ends whose start is in doubt: its slot stays held, and so do its caller's units, until that is decided. Nothing is given
- * back: else one caller could hold any number of slots at no cost.
+ * A ticket ends while its start is in doubt: the slot and the caller's units stay taken until the doubt is resolved.
+ * Nothing is given back before, or one caller could hold any number of slots at no cost.
  */
-const leaveToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
+const handOverToDoubt = (s: Step, id: string, ticket: Ticket): boolean => {
   if (ticket.lease === undefined) return false
-  const held = doubtId(ticket.lease)
-  if (held === id) return false
-  const doubt = load(s, held)
+  const slotId = doubtId(ticket.lease)
+  if (slotId === id) return false
+  const doubt = load(s, slotId)
   if (doubt === undefined || doubt.state !== "doubt" || doubt.ticket !== id) return false
   if (ticket.caller !== undefined) doubt.caller = ticket.caller
   if (ticket.holds === true) doubt.holds = true
-  save(s, held, doubt)
+  save(s, slotId, doubt)
   return true
 }
 
-/** Ends a ticket. `kind` is what that means to its caller's units: open no more, unless told otherwise. */
+/** Ends a ticket. `kind` is the settlement of its caller's units: no longer open, unless stated otherwise. */
 export const endTicket = (
   s: Step,
   id: string,
@@ -128,12 +126,12 @@ export const endTicket = (
   save(s, id, ticket)
   s.db.hdel(s.keys.data, id)
   s.db.zadd(s.keys.forget, s.now + RETENTION_MILLIS, id)
-  if (!leaveToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
-  // nobody waits for a doubt
+  if (!handOverToDoubt(s, id, ticket)) settle(s, kind, id, ticket)
+  // a doubt has no connection to notify
   if (state !== "left" && ticket.seq !== 0) notify(s, ticket, { ticket: id, kind: { _tag: "ended", state } })
 }
 
-/** The session of a live ticket has ended: its slot is free, its length counts, and its ids are remembered. */
+/** Ends the session of a live ticket: frees its slot, measures its length, and remembers its ids. */
 export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState): void => {
   freeSlot(s, id, ticket)
   s.db.hincrby(s.keys.meta, "live", -1)
@@ -143,10 +141,10 @@ export const endSession = (s: Step, id: string, ticket: Ticket, state: EndState)
   }
   if (state === "ended" && ticket.seq !== 0) {
     const average = meta(s, "averageMillis")
-    // two instances' clocks may disagree by more than a short call lasts
+    // the clocks of two instances may differ by more than the length of a short call
     const length = Math.max(0, s.now - (ticket.since ?? s.now))
-    const next = average === 0 ? length : average + Math.floor((length - average) / 8)
-    s.db.hset(s.keys.meta, "averageMillis", `${next}`)
+    const updated = average === 0 ? length : average + Math.floor((length - average) / 8)
+    s.db.hset(s.keys.meta, "averageMillis", `${updated}`)
   }
   ticket.sessions = undefined
   endTicket(s, id, ticket, state, state === "failed" ? "refund" : "release")

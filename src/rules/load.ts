@@ -1,36 +1,41 @@
 /**
- * Reads and writes tickets, and takes out records that are none: written by hand, by a faulty program, or cut off. One of them must
- * not stop the campaign: every rule checks what it reads, takes such a record out of where it stands, and goes on.
+ * Reads and writes tickets, and removes invalid records: written by hand, by a faulty program, or truncated. One
+ * invalid record must not stop the campaign, so every rule checks what it reads, removes an invalid record and goes on.
  *
- * - A ticket's record that is no ticket ends that ticket: its holder is told that it is unknown, and its slot is free.
- * - An id in a sorted set, or of a session, that names no ticket of a fitting state is removed from there.
- * - What was taken out is kept in `quarantine`, the last `KEPT`; each is counted, and a sweep says how many there were and which was
- *   the last, for the log. Counts that it belonged to are made anew by the next sweep.
+ * - A ticket whose record is invalid ends: its holder is told that it is unknown, and its slot is freed.
+ * - An id in a sorted set or of a session is removed if it names no ticket in a matching state.
+ * - The last `MAX_QUARANTINED` removed records are kept in `quarantine`. All are counted; a sweep returns the count and
+ *   the last one, for the log. The next sweep recounts what the record may have been counted in.
  *
- * A key of another type than it should have is not repaired: every command on it is refused and logged (`store/redis-faults.ts`).
+ * A key of the wrong type is not repaired: Redis rejects every command on it, and that is logged
+ * (`store/redis-faults.ts`).
  */
 import { beginning, decode, encode } from "./native.ts"
 import type { Step } from "./step.ts"
 import { holdsSlot, isTicket, type Ticket } from "./ticket.ts"
 
-/** So many records are kept, and of each the id and so much of what stood there (characters). */
-export const KEPT = 100
-const KEPT_ID = 200
-const KEPT_RECORD = 1_000
+/** Maximum quarantined records, and the maximum characters kept of an id and of a record. */
+export const MAX_QUARANTINED = 100
+const MAX_ID_LENGTH = 200
+const MAX_RECORD_LENGTH = 1_000
 
-/** Keeps and counts what was taken out of a key. */
+/** Keeps and counts a removed record. */
 export const quarantine = (s: Step, key: string, id: string, record: string): void => {
   const n = s.db.hincrby(s.keys.meta, "quarantined", 1)
-  const short = beginning(id, KEPT_ID)
-  s.db.hset(s.keys.meta, "junk", encode({ at: s.now, key, id: short }))
+  const shortId = beginning(id, MAX_ID_LENGTH)
+  s.db.hset(s.keys.meta, "junk", encode({ at: s.now, key, id: shortId }))
   s.db.hset(s.keys.meta, "recount", "1")
-  s.db.zadd(s.keys.quarantine, n, encode({ n, at: s.now, key, id: short, record: beginning(record, KEPT_RECORD) }))
-  s.db.zkeepLast(s.keys.quarantine, KEPT)
+  s.db.zadd(
+    s.keys.quarantine,
+    n,
+    encode({ n, at: s.now, key, id: shortId, record: beginning(record, MAX_RECORD_LENGTH) }),
+  )
+  s.db.zkeepLast(s.keys.quarantine, MAX_QUARANTINED)
 }
 
 export const save = (s: Step, id: string, ticket: Ticket): void => s.db.hset(s.keys.tickets, id, encode(ticket))
 
-/** A ticket's record; undefined where there is none, or none that is a ticket. */
+/** A ticket's record; undefined when there is none or it is invalid. */
 export const load = (s: Step, id: string): Ticket | undefined => {
   const record = s.db.hget(s.keys.tickets, id)
   if (record === undefined) return undefined
@@ -42,7 +47,7 @@ export const load = (s: Step, id: string): Ticket | undefined => {
   return undefined
 }
 
-/** The record of an id out of `waiting` or `presence`; undefined where it does not belong there, and stands there no more. */
+/** The record of an id in `waiting` or `presence`; undefined when the id does not belong there, and is then removed. */
 export const loadWaiting = (s: Step, id: string): Ticket | undefined => {
   const ticket = load(s, id)
   if (ticket !== undefined && ticket.state === "waiting") return ticket
@@ -53,7 +58,7 @@ export const loadWaiting = (s: Step, id: string): Ticket | undefined => {
   return undefined
 }
 
-/** The record of an id out of `leases`; undefined where it holds no slot, and stands there no more. */
+/** The record of an id in `leases`; undefined when it holds no slot, and is then removed. */
 export const loadHolder = (s: Step, id: string): Ticket | undefined => {
   const ticket = load(s, id)
   if (ticket !== undefined && holdsSlot(ticket.state)) return ticket
@@ -62,7 +67,7 @@ export const loadHolder = (s: Step, id: string): Ticket | undefined => {
   return undefined
 }
 
-/** The live ticket of a session; undefined where none is known by this id. */
+/** The live ticket of a session; undefined when the id is unknown. */
 export const loadBySession = (
   s: Step,
   session: string,

@@ -1,7 +1,7 @@
-/** All rules, by the names under which the store knows them. */
+/** All rules, by the names that the store uses. */
 import { agreeOnSecret } from "./caller-names.ts"
-import { lookAtCapacity, tellCapacity } from "./capacity.ts"
-import { beatGate, forgetCampaign } from "./gates-shared.ts"
+import { readCapacity, saveCapacity } from "./capacity.ts"
+import { forgetCampaign, gateHeartbeat } from "./gates-shared.ts"
 import { claimToken, recallTickets, rememberTicket } from "./hub-memory.ts"
 import { callOne, endLease, remove, turnSwitch } from "./operator/actions.ts"
 import { auditLog } from "./operator/audit-log.ts"
@@ -58,9 +58,9 @@ export const runs = {
   "hub.claim": runPlain(claimToken),
   "hub.remember": runPlain(rememberTicket),
   "hub.recall": runPlain(recallTickets),
-  "capacity.look": runPlain(lookAtCapacity),
-  "capacity.tell": runPlain(tellCapacity),
-  "gates.beat": runPlain(beatGate),
+  "capacity.look": runPlain(readCapacity),
+  "capacity.tell": runPlain(saveCapacity),
+  "gates.beat": runPlain(gateHeartbeat),
   "gates.forget": runPlain(forgetCampaign),
 } as const
 

@@ -1,6 +1,6 @@
 /**
- * How a rule is run: what it is given, and what it answers, the same in this process and in Redis. A run takes a list of calls, which
- * are decided one after the other in one step; it answers each.
+ * How a rule runs: its input and its answers, the same in this process and in Redis. A run takes a list of calls,
+ * decides them one after the other in one step, and answers each.
  */
 import type { Db } from "./db.ts"
 import { QUEUE_KEY_COUNT } from "./keys.ts"
@@ -20,7 +20,7 @@ export type Run<Context, Call, Answer> = (
   calls: ReadonlyArray<Call>,
 ) => ReadonlyArray<Answer>
 
-/** What the whole step signals and owes is said with the first answer. */
+/** The signals and settlements of the whole step go with the first answer. */
 const answersOf = <A>(s: Step, results: ReadonlyArray<A>): ReadonlyArray<StepAnswer<A>> => {
   const answers: Array<StepAnswer<A>> = []
   for (const result of results) answers.push(answers.length === 0 ? answerOf(s, result) : { result })

@@ -1,27 +1,27 @@
-/** One step of a campaign's queue: what every rule of it is given, and what it leaves behind besides its answer. */
+/** One step of a campaign's queue: the input of every queue rule, and its effects besides the answer. */
 import type { Db } from "./db.ts"
 import { type QueueKeys, queueKeys } from "./keys.ts"
 import { encode, numberOf } from "./native.ts"
 import type { EndState, Ticket } from "./ticket.ts"
 
-/** What a gate's settings make of the campaign, and who asks. Lengths in ms. */
+/** The campaign as a gate's settings define it, and the gate that asks. Durations in ms. */
 export interface QueueContext {
   readonly slots: number
   /** a network's share of slots and of scarce places; 1 is no limit */
   readonly share: number
   readonly maxLength: number
-  /** the gate that asks; empty where it reaches every connection itself */
+  /** the gate that asks; empty when it reaches every connection itself */
   readonly instance: string
-  /** in front of a gate's name, the channel on which it is told */
+  /** prefix of the channel on which a gate receives signals, followed by its name */
   readonly channel: string
   readonly windowMillis: number
   readonly graceMillis: number
-  /** the grace of whoever is connected: shown again by the next tick, and absent only after that */
+  /** grace of a connected ticket: the next tick renews it, and only then can absence begin */
   readonly seenMillis: number
   readonly callMillis: number
 }
 
-/** Something that a ticket's connection has to know. */
+/** A message for a ticket's connection. */
 export interface Signal {
   readonly ticket: string
   readonly kind: SignalKind
@@ -30,7 +30,10 @@ export type SignalKind =
   | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
   | { readonly _tag: "ended"; readonly state: EndState }
 
-/** What the rate limiter has to do: give back what the ticket took; count it as open no more; charge a missed turn. */
+/**
+ * What the rate limiter must do: refund the ticket's units, count the ticket as no longer open, or charge a missed
+ * turn.
+ */
 export type SettlementKind = "refund" | "release" | "missed"
 
 export interface Settlement {
@@ -48,15 +51,15 @@ export interface Step {
   readonly settlements: Array<Settlement>
   /** the ticket that this step called last */
   lastCalled?: string
-  /** how many tickets that were passed over it has looked at */
-  looks: number
-  /** until when this gate has shown who is connected to it; known to a sweep alone */
-  shown?: number
+  /** entries of `passed` that this step has scanned */
+  scanned: number
+  /** until when this gate has touched its connected tickets (ms); set by a sweep only */
+  touchedAt?: number
 }
 
 /**
- * What a step answers. The signals are those for connections of the gate that asked; other gates' are published. Absent where there
- * are none.
+ * The answer of a step. Its signals are for connections of the asking gate; those for other gates are published. Absent
+ * when there are none.
  */
 export interface StepAnswer<A> {
   readonly result: A
@@ -71,7 +74,7 @@ export const stepOf = (db: Db, keys: ReadonlyArray<string>, now: number, context
   context,
   signals: [],
   settlements: [],
-  looks: 0,
+  scanned: 0,
 })
 
 export const answerOf = <A>({ settlements, signals }: Step, result: A): StepAnswer<A> => {
@@ -79,17 +82,17 @@ export const answerOf = <A>({ settlements, signals }: Step, result: A): StepAnsw
   return settlements.length === 0 ? { result, signals } : { result, signals, settlements }
 }
 
-/** A number of the campaign; 0 where there is none. */
+/** A numeric field of the campaign; 0 when absent. */
 export const meta = (s: Step, field: string): number => numberOf(s.db.hget(s.keys.meta, field))
 
-/** Several of them, in their order. */
+/** Several numeric fields, in order. */
 export const metaMany = (s: Step, fields: ReadonlyArray<string>): ReadonlyArray<number> => {
   const numbers: Array<number> = []
   for (const text of s.db.hgetMany(s.keys.meta, fields)) numbers.push(numberOf(text))
   return numbers
 }
 
-/** Tells the gate that holds the ticket's connection: this one, or another over its channel. */
+/** Notifies the gate that holds the ticket's connection: this one, or another over its channel. */
 export const notify = (s: Step, ticket: Ticket, signal: Signal): void => {
   if (ticket.instance !== undefined && ticket.instance !== s.context.instance) {
     s.db.publish(s.context.channel + ticket.instance, encode(signal))
@@ -98,7 +101,7 @@ export const notify = (s: Step, ticket: Ticket, signal: Signal): void => {
   }
 }
 
-/** What the rate limiter has to do for the caller of a ticket, or of a start in doubt. */
+/** Records what the rate limiter must do for the caller of a ticket or of a start in doubt. */
 export const settle = (s: Step, kind: SettlementKind, id: string, { caller, holds }: Ticket): void => {
   if (caller === undefined || (kind === "release" && holds !== true)) return
   s.db.zadd(s.keys.settlements, s.now, `${kind} ${id} ${caller}`)

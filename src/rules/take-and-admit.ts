@@ -1,4 +1,4 @@
-/** Quota and place of newcomers in one step: who gets no unit is not admitted. */
+/** Takes quota and admits newcomers in one step: a newcomer without quota is not admitted. */
 import { type Take, type Taken, take, type Usage } from "./limits/take.ts"
 import type { Budgets } from "./limits/units.ts"
 import { type Admitted, admit, type Newcomer } from "./queue/admit.ts"
@@ -14,14 +14,14 @@ export interface Applicant {
   readonly newcomer: Newcomer
 }
 
-/** One of the two. */
+/** Exactly one of the two. */
 export interface TakenAndAdmitted {
-  /** nothing was taken: where the budgets stand */
+  /** nothing was taken; the usage of the budgets */
   readonly refused?: Usage
   readonly admitted?: Admitted
 }
 
-/** @param logs where the units of each applicant are */
+/** @param logs the log key of each applicant */
 export const takeAndAdmit = (
   s: Step,
   budgets: Budgets,

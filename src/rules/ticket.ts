@@ -1,39 +1,42 @@
-/** A ticket's record, as it is stored: JSON under its id. */
+/** A ticket's record as it is stored: JSON under its id. */
 import { beginning, isNumber, isObject, isText, sha1, textsIn } from "./native.ts"
 
 /** A terminal state: how a ticket has ended. */
 export type EndState = "ended" | "left" | "abandoned" | "missed" | "failed" | "reclaimed" | "removed"
-/** `doubt` is no state of a ticket, but of a start that may have happened (`doubt.ts`). */
+/** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */
 export type State = "waiting" | "called" | "starting" | "live" | "doubt" | EndState
 
-/** Times in ms since 1970. Absent where a ticket has none. */
+/** Times in ms since 1970. Fields that do not apply are absent. */
 export interface Ticket {
   state: State
   /** the order of acceptance, a counter of the campaign; 0 for a start in doubt */
   seq: number
-  /** the fence of the slot that is held, or was held last: a counter of the campaign */
+  /** the fence of the slot that is held or was held last: a counter of the campaign */
   lease?: string
-  /** where the ticket's connection is */
+  /** the gate that holds the ticket's connection */
   instance?: string
   /** the rate limiter's key */
   caller?: string | undefined
-  /** the rate limiter counts the caller's open tickets */
+  /** the rate limiter counts this ticket as open */
   holds?: true | undefined
-  /** when the slot was taken, later by the outages of the turn */
+  /** when the slot was taken, moved forward by the outages of the turn */
   since?: number
-  /** when the ticket came */
+  /** when the ticket was accepted */
   accepted: number
   /** the caller's network (IPv6 /48, IPv4 /24) */
   network?: string
-  /** how often a start failed after others had begun their calls, the campaign's `started` at the last of these, and how often at all */
+  /**
+   * how many starts failed with other calls started in between, the campaign's `started` at the last of them, and how
+   * many failed in all
+   */
   strikes?: number
   strikeMark?: number
   failures?: number
-  /** when it was called, later by the outages of all gates; absent unless an outage gave it time */
+  /** when it was called, moved forward by outages of all gates; absent unless an outage extended the turn */
   calledAt?: number | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
-  /** of a start in doubt: whose it is, and how often the platform said that it has no such session */
+  /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
 }
@@ -56,7 +59,7 @@ const isState = (state: unknown): boolean =>
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)
 
-/** Whether it is a list of texts, and of at least one. */
+/** Whether it is a non-empty list of texts. */
 const areTexts = (value: unknown): boolean => {
   const texts = textsIn(value)
   return texts.length > 0 && texts.length === (value as ReadonlyArray<unknown>).length
@@ -82,14 +85,14 @@ export const isTicket = (value: unknown): value is Ticket =>
   (value.state !== "live" || areTexts(value.sessions)) &&
   (!holdsSlot(value.state as string) || (isText(value.lease) && isNumber(value.since)))
 
-/** Under which a start in doubt has its record and its slot. */
+/** The id under which a start in doubt has its record and its slot. */
 export const doubtId = (lease: string): string => `?${lease}`
 
-/** Hexadecimal digits of a ticket's hash: enough to tell tickets apart, far too few to be one. */
+/** Hexadecimal digits of a ticket's hash: enough to tell tickets apart, far too few to guess the id. */
 const HASH_LENGTH = 10
 
-/** The short hash under which an operator sees a ticket: its id is its bearer's credential. */
+/** The short hash that operators see: the id itself is its bearer's credential. */
 export const shortHash = (id: string): string => beginning(sha1(id), HASH_LENGTH)
 
-/** A network's share of slots or free places: at least one, and all of them with a share of 1. */
+/** A network's share of slots or free places: at least one; all of them when the share is 1. */
 export const shareOf = (share: number, of: number): number => (share >= 1 ? of : Math.max(1, Math.floor(share * of)))

@@ -1,12 +1,13 @@
 /**
- * Chaos at a size for every day: real gates on a real Redis, a fault in the middle, and the invariants seen from outside and in
- * the store afterwards. All of it, larger: `node scripts/chaos.ts`. `CHAOS_SEED` replays what a seed decides.
+ * Chaos tests at a size for every run: real gates on a real Redis, a fault in the middle, and the invariants checked
+ * from outside and in the store afterwards. All scenarios, larger: `node scripts/chaos.ts`. `CHAOS_SEED` repeats what a
+ * seed decides.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { scenarios } from "./index.ts"
 import { carryOut } from "./support/scenario.ts"
 
-/** Those whose order is back within seconds; they mostly wait, so they do it together. */
+/** Scenarios that recover within seconds; they mostly wait, so they run concurrently. */
 const SMALL = [
   "gate-killed",
   "gate-stopped",
@@ -25,7 +26,7 @@ const SMALL = [
 
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000)
 
-describe("order comes back, and no promise was broken", () => {
+describe("order is restored, and no promise was broken", () => {
   for (const name of SMALL) {
     it.concurrent(`after ${name} (seed ${seed})`, async () => {
       const scenario = scenarios.find((each) => each.name === name)

@@ -1,23 +1,23 @@
 /**
- * Faults planted on purpose in the program that gates run from: each is a mistake that somebody could make, and its scenario must find
- * it (`node scripts/chaos.ts --planted`). The Lua of a changed rule is made anew when the copy is built.
+ * Faults planted on purpose in the program that gates run from: each is a plausible mistake, and its scenario must find
+ * it (`node scripts/chaos.ts --planted`). The Lua of a changed rule is recompiled when the copy is built.
  */
 
 export interface Planted {
   readonly name: string
   /** the scenario that must find it */
   readonly scenario: string
-  /** the source file, and the text in it, there once, that is replaced */
+  /** the source file, and the text in it (exactly once) that is replaced */
   readonly file: string
   readonly from: string
   readonly to: string
-  /** what the scenario says of it; another violation alone does not count as this fault */
+  /** what the scenario must report; another violation alone does not count as this fault */
   readonly says: RegExp
 }
 
 export const planted: ReadonlyArray<Planted> = [
   {
-    // a gate goes on writing to the old master until that is told to be a replica
+    // a gate keeps writing to the old master until that is told to be a replica
     name: "failover-unheard",
     scenario: "sentinel-planned",
     file: "src/store/redis-failover.ts",
@@ -26,7 +26,7 @@ export const planted: ReadonlyArray<Planted> = [
     says: /tickets of \d+ ms were lost/,
   },
   {
-    // an id without a ticket stays in line, and those behind it are never called
+    // an id without a ticket stays in the queue, and those behind it are never called
     name: "junk-stays-in-line",
     scenario: "junk-records",
     file: "src/rules/load.ts",
@@ -35,7 +35,7 @@ export const planted: ReadonlyArray<Planted> = [
     says: /callers had no outcome|the queue drains: .*\b[1-9]\d* wait/,
   },
   {
-    // a script stops at a record that it cannot read
+    // a script fails on a record that it cannot parse
     name: "record-unchecked",
     scenario: "junk-records",
     file: "src/rules/redis/native.ts",
@@ -44,7 +44,7 @@ export const planted: ReadonlyArray<Planted> = [
     says: /no new request was answered|callers had no outcome|the queue drains: /,
   },
   {
-    // that a message was published is taken for its arrival
+    // a published message is taken for a received one
     name: "silence-unnoticed",
     scenario: "silent-subscription",
     file: "src/store/probe.ts",
@@ -53,7 +53,7 @@ export const planted: ReadonlyArray<Planted> = [
     says: /start calls after the fault took/,
   },
   {
-    // a gate that could not reach the store goes on as if nothing had been
+    // a gate that could not reach the store continues without a report
     name: "outage-untold",
     scenario: "swallowed-path",
     file: "src/queue/reach.ts",
@@ -62,7 +62,7 @@ export const planted: ReadonlyArray<Planted> = [
     says: /callers ended as "(missed|abandoned)"/,
   },
   {
-    // a turn is missed though its gate could not say that its caller starts
+    // a turn is missed although its gate could not pass on the caller's start
     name: "silent-gate-not-waited-for",
     scenario: "swallowed-path",
     file: "src/rules/outage.ts",
@@ -71,16 +71,16 @@ export const planted: ReadonlyArray<Planted> = [
     says: /callers ended as "missed"/,
   },
   {
-    // callers are absent though their gate could not say that they are there
+    // callers are absent although their gate could not report them present
     name: "silent-gate-is-dead",
     scenario: "swallowed-path",
     file: "src/rules/outage.ts",
-    from: "return heard === undefined || heard < s.now - DEAD_MILLIS",
-    to: "return heard !== undefined || gate !== ''",
+    from: "return heardAt === undefined || heardAt < s.now - DEAD_MILLIS",
+    to: "return heardAt !== undefined || gate !== ''",
     says: /callers ended as "abandoned"/,
   },
   {
-    // a machine that stood still keeps the time against Redis that it measured on connecting
+    // a machine that was suspended keeps the clock difference to Redis that it measured on connecting
     name: "time-measured-once",
     scenario: "gate-suspended",
     file: "src/store/redis.ts",

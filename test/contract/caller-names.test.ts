@@ -1,4 +1,4 @@
-/** What callers are called: plain, or by a hash whose key all instances share and that changes every week. */
+/** The names of callers: plain addresses, or hashes whose key all instances share and that changes every week. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -29,7 +29,7 @@ describe("a caller's name", () => {
       }).pipe(Effect.provide(store)),
     )
 
-    it.effect("is the same hash on every instance, of the /64 of IPv6, and says nothing of the address", () =>
+    it.effect("is the same hash on every instance, per /64 of IPv6, and does not reveal the address", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* instance("hashed"), yield* instance("hashed")]
         const name = yield* nameAt(one, "203.0.113.9")
@@ -43,7 +43,7 @@ describe("a caller's name", () => {
       }).pipe(Effect.provide(store)),
     )
 
-    it.effect("is another one every week, from Monday on, on all instances at once", () =>
+    it.effect("changes every week, on Monday, on all instances at once", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* instance("hashed"), yield* instance("hashed")]
         const seen = new Set<string>()
@@ -57,7 +57,7 @@ describe("a caller's name", () => {
           assert.strictEqual(yield* nameAt(other, "203.0.113.9"), name)
           seen.add(name)
         }
-        // the first two are of the same week
+        // the first two are in the same week
         assert.strictEqual(seen.size, 3)
       }).pipe(Effect.provide(store)),
     )

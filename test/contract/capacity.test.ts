@@ -1,4 +1,4 @@
-/** What instances share of the platform's concurrency, alike on every store. */
+/** What instances share about the platform's concurrency, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { type CapacityShared, makeCapacityShared } from "../../src/gatekeeper/capacity-shared.ts"
@@ -10,7 +10,7 @@ const NOW = 1_800_000_000_000
 let campaigns = 0
 
 const suite = (store: Layer.Layer<Store>): void => {
-  /** Each test has a campaign of its own. */
+  /** Each test has its own campaign. */
   const test = (
     name: string,
     body: (campaign: ReturnType<typeof campaignOf>) => Effect.Effect<void, unknown>,
@@ -27,7 +27,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       shared.publish(campaign, askedAt, { slots, problem }),
   })
 
-  test("one of those who look asks, and again when its turn has passed", ({ looks }) =>
+  test("one instance asks the platform, and another one when its claim has expired", ({ looks }) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* looks(NOW), { mayAsk: true, problem: "" })
       assert.isFalse((yield* looks(NOW + 1)).mayAsk)
@@ -35,7 +35,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.isTrue((yield* looks(NOW + PERIOD)).mayAsk)
     }))
 
-  test("what it found is everybody's for one period", ({ looks, told }) =>
+  test("the result of one instance is shared for one period", ({ looks, told }) =>
     Effect.gen(function* () {
       yield* looks(NOW)
       yield* told(NOW, 3)
@@ -46,7 +46,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(yield* looks(NOW + PERIOD + 1), { mayAsk: false, slots: 0, problem: "" })
     }))
 
-  test("why it found nothing is everybody's too, and keeps what was known", ({ looks, told }) =>
+  test("a failure is shared too, and known slots are kept", ({ looks, told }) =>
     Effect.gen(function* () {
       yield* told(NOW, undefined, "timeout")
       assert.deepStrictEqual(yield* looks(NOW), { mayAsk: true, problem: "timeout" })
@@ -55,7 +55,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(yield* looks(NOW + 2), { mayAsk: false, slots: 2, problem: "server error" })
     }))
 
-  test("an instance that starts without slots asks though another does", ({ looks, told }) =>
+  test("an instance that starts without slots asks even if another one is asking", ({ looks, told }) =>
     Effect.gen(function* () {
       yield* looks(NOW)
       assert.isTrue((yield* looks(NOW + 1, true)).mayAsk)

@@ -1,10 +1,9 @@
 /**
- * Memory and Redis answer alike: random histories are made by the rules as they are, over the memory store's data, which are
- * checked after every step, and played on a real Redis by the Lua that is made of them, where every answer, every message and the data at
- * the end must be the same.
+ * Memory and Redis answer alike: random histories run on the memory store, whose data are checked after every step, and
+ * are replayed on a real Redis by the compiled Lua. Every answer, every message and the final data must be equal.
  *
- * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` begins elsewhere and `DIFFERENTIAL_HISTORIES` says how many: a failure is
- * repeated with its seed and 1.
+ * Seeds are 1, 2, 3…; `DIFFERENTIAL_SEED` sets the first and `DIFFERENTIAL_HISTORIES` the number: a failure is repeated
+ * with its seed and 1.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { describeStep, type History } from "./differential/history.ts"
@@ -19,7 +18,7 @@ const BATCH = 200
 const failed = (seed: number, what: string): Error =>
   new Error(`seed ${seed} (repeat with DIFFERENTIAL_SEED=${seed} DIFFERENTIAL_HISTORIES=1)\n${what}`)
 
-/** The word that says what an answer of the queue is. */
+/** The word that classifies an answer of the queue. */
 const kindOf = (answer: unknown): string => {
   let said: unknown = answer
   while (typeof said === "object" && said !== null && "result" in said) said = said.result
@@ -29,7 +28,7 @@ const kindOf = (answer: unknown): string => {
 describe("the rules, as they are and as Lua,", () => {
   const opened = replayerOfSuite()
 
-  /** Plays histories until one is wrong. */
+  /** Runs histories until one fails. */
   const play = async (count: number, history: (seed: number) => History): Promise<ReadonlyMap<string, number>> => {
     const kinds = new Map<string, number>()
     for (let from = FIRST; from < FIRST + count; from += BATCH) {
@@ -57,7 +56,7 @@ describe("the rules, as they are and as Lua,", () => {
     assert.isAtLeast(after.answers - before.answers, 25 * count)
     if (count < 1_000) return
     assert.isAbove(after.messages - before.messages, count / 2)
-    // the histories go everywhere
+    // the histories reach every kind of answer
     for (const [name, results] of Object.entries({
       "queue.admit": ["starting", "waiting", "full", "draining"],
       "queue.start": ["starting", "waiting", "busy", "live", "over", "unknown"],

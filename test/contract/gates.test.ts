@@ -1,4 +1,4 @@
-/** What gates on one store tell each other, alike on every store. */
+/** What gates on one store share, the same on every store. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer, Schema } from "effect"
 import {
@@ -26,7 +26,7 @@ const says = (id: string, more: Partial<GateSays> = {}): GateSays => ({
   announcement: "",
   ...more,
 })
-/** Writes what stands about the gate `old`. */
+/** Writes the registry's entry of the gate `old`. */
 const put: Rule<object, { readonly about: string }, boolean> = {
   name: "test.put",
   run: (db, [key = ""], _now, _context, calls) =>
@@ -41,7 +41,7 @@ const put: Rule<object, { readonly about: string }, boolean> = {
 const campaign = (key: string) => ({ key, about: `{"name":"${key}"}` })
 
 const suite = (store: Layer.Layer<Store>): void => {
-  /** The registry is one a store; each test has keys of its own. */
+  /** There is one registry per store; each test has its own keys. */
   const test = (
     name: string,
     body: (gates: GatesShared, store: Store["Service"]) => Effect.Effect<void, unknown>,
@@ -60,7 +60,7 @@ const suite = (store: Layer.Layer<Store>): void => {
     )
   }
 
-  test("a gate is alive from its first beat until it has been silent too long", (gates) =>
+  test("a gate is alive from its first heartbeat until it has been silent for too long", (gates) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* gates.heartbeat(says("a"), "", NOW)).alive, 1)
       assert.strictEqual((yield* gates.heartbeat(says("b"), "", NOW + GONE_MILLIS - 1)).alive, 2)
@@ -68,7 +68,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.strictEqual((yield* gates.heartbeat(says("a"), "", NOW + GONE_MILLIS)).alive, 2)
     }))
 
-  test("gates with other settings are told of with their settings, those with the same are not", (gates) =>
+  test("gates with other settings are returned with their settings, those with the same are not", (gates) =>
     Effect.gen(function* () {
       const other = { id: "b", host: "host of b", settings: '{"a":"2"}' }
       yield* gates.heartbeat(says("a"), "", NOW)
@@ -79,13 +79,13 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* gates.heartbeat(says("a"), "", NOW + GONE_MILLIS)).others, [])
     }))
 
-  test("of many gates with other settings twenty are told of", (gates) =>
+  test("of many gates with other settings twenty are returned", (gates) =>
     Effect.gen(function* () {
       for (let n = 0; n < 25; n++) yield* gates.heartbeat(says(`g${n}`, { digest: `d${n}` }), "", NOW)
       assert.lengthOf((yield* gates.heartbeat(says("a"), "", NOW)).others, 20)
     }))
 
-  test("a campaign is known to those who do not serve it, with when it was served last", (gates) =>
+  test("a campaign is returned to gates that do not serve it, with the time it was last served", (gates) =>
     Effect.gen(function* () {
       yield* gates.heartbeat(says("a", { campaigns: [campaign("x"), campaign("y")] }), "", NOW)
       yield* gates.heartbeat(says("a", { campaigns: [campaign("x")] }), "", NOW + 5)
@@ -103,7 +103,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       )
     }))
 
-  test(`of many campaigns the ${REMOVED_MAX} are told of that nobody has served for longest`, (gates) =>
+  test(`of many campaigns the ${REMOVED_MAX} unserved for longest are returned`, (gates) =>
     Effect.gen(function* () {
       const keys = Array.from({ length: REMOVED_MAX + 5 }, (_, n) => `c${String(n).padStart(3, "0")}`)
       for (const [n, key] of keys.entries())
@@ -132,13 +132,13 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* gates.heartbeat(asker, "", NOW + 2)).removed, [])
     }))
 
-  test("a database has the id that it was given first", (gates) =>
+  test("a database keeps the id that it was first given", (gates) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* gates.heartbeat(says("a"), "first", NOW)).store, "first")
       assert.strictEqual((yield* gates.heartbeat(says("b"), "second", NOW)).store, "first")
     }))
 
-  test("what is announced is published with the database's id", (gates, store) =>
+  test("an announcement is published with the database's id", (gates, store) =>
     Effect.gen(function* () {
       const heard: Array<string> = []
       yield* store.subscribe(ANNOUNCE_CHANNEL, (message) => heard.push(message))
@@ -148,7 +148,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(heard, ["db hello there"])
     }).pipe(Effect.scoped))
 
-  test("what a gate says comes back as it was said", (gates) =>
+  test("a gate's description is returned as it was sent", (gates) =>
     Effect.gen(function* () {
       const written = '{"é":"a b \\" / \\u0000"}'
       const other = { id: "a", host: "a host / of its own", settings: written }
@@ -162,7 +162,7 @@ const suite = (store: Layer.Layer<Store>): void => {
       })
     }))
 
-  test("a gate of an older version is alive, and nothing is told of its settings", (gates, store) =>
+  test("a gate of an older version is alive, and its settings are not returned", (gates, store) =>
     Effect.gen(function* () {
       yield* gates.heartbeat(says("old", { digest: "other" }), "", NOW)
       for (const about of ["other host", "", "[]", "null", "1", '{"digest":1,"host":"h"}', '{"digest":"other"}']) {

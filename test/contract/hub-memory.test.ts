@@ -1,4 +1,4 @@
-/** What a hub remembers beyond a connection: tokens that are used once, and the tickets of one browser at one origin. */
+/** What the hub stores beyond a connection: tokens that are used once, and the tickets of one browser at one origin. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ const SHOP = "https://shop.example"
 
 describe("a hub's memory", () => {
   onEveryStore((store) => {
-    it.effect("gives a token to one connection, and says for which browser it was negotiated", () =>
+    it.effect("gives a token to one connection, and returns the browser it was issued to", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* makeHubMemory, yield* makeHubMemory]
         yield* one.negotiated("token-1", VISITOR)
@@ -20,7 +20,7 @@ describe("a hub's memory", () => {
       }).pipe(Effect.provide(store)),
     )
 
-    it.effect("takes a token of an instance that negotiated for no browser", () =>
+    it.effect("accepts a token of an instance that issued it to no browser", () =>
       Effect.gen(function* () {
         const hub = yield* makeHubMemory
         yield* hub.negotiated("token-3", "fresh")
@@ -28,7 +28,7 @@ describe("a hub's memory", () => {
       }).pipe(Effect.provide(store)),
     )
 
-    it.effect("tells a browser's tickets, the newest first, to the origin that registered them alone", () =>
+    it.effect("returns a browser's tickets, newest first, only to the origin that registered them", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* makeHubMemory, yield* makeHubMemory]
         for (let n = 1; n <= 12; n++) {

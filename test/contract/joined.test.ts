@@ -1,6 +1,6 @@
 /**
- * What the Redis store sends as one command does what its calls do one after the other: calls of one turn on Redis, and the
- * same calls in a row on the memory store, must answer alike and leave the same.
+ * A batch on the Redis store has the same effect as its calls one after the other: calls of one turn on Redis and the
+ * same calls in sequence on the memory store must give the same answers and leave the same data.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
@@ -27,7 +27,7 @@ interface Put {
   readonly value: number
 }
 
-/** Puts a field of the campaign's record, as an operator or a full platform would. Keys: a campaign's */
+/** Sets a field of the campaign's `meta`, as an operator or a platform at capacity would. Keys: a campaign's */
 const put: Rule<object, Put, true> = {
   name: "test.put",
   lua: `local call = cjson.decode(ARGV[3])
@@ -54,14 +54,14 @@ const contextOf = (random: Random, slots: number, maxLength: number): QueueConte
   callMillis: 7_200_000,
 })
 
-/** What is signalled and owed, in the order of the calls. */
+/** Signals and settlements in the order of the calls. */
 const said = <A>(answers: ReadonlyArray<StepAnswer<A>>) => ({
   signals: answers.flatMap(({ signals = [] }) => signals),
   settlements: answers.flatMap(({ settlements = [] }) => settlements),
 })
 const results = <A>(answers: ReadonlyArray<StepAnswer<A>>): ReadonlyArray<A> => answers.map(({ result }) => result)
 
-describe("calls that travel together", () => {
+describe("batched calls", () => {
   let server: RedisServer | undefined
   beforeAll(async () => {
     server = await startRedis()
@@ -80,7 +80,7 @@ describe("calls that travel together", () => {
     return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
   })
 
-  /** Asks one store one call after the other, and the other one all at once. */
+  /** Runs the calls one after the other on one store, and all at once on the other. */
   const ask = <Context extends object, Call extends object, A>(
     [memory, redis]: readonly [Store["Service"], Store["Service"]],
     rule: Rule<Context, Call, A>,
@@ -104,7 +104,7 @@ describe("calls that travel together", () => {
       assert.deepStrictEqual(yield* stores[1].run(rule, look), yield* stores[0].run(rule, look), what)
     })
 
-  it.live("admits as one by one, to slots, to the queue and not at all", () =>
+  it.live("admit as one by one: to slots, to the queue and not at all", () =>
     Effect.gen(function* () {
       const stores = yield* both
       let calls = 0
@@ -118,7 +118,7 @@ describe("calls that travel together", () => {
           const now = NOW + round
           const field = random.pick(["paused", "draining", "backoffUntil", "averageMillis"])
           const value = field === "backoffUntil" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
-          // some that are yet to come were withdrawn
+          // some were withdrawn before their admission
           const gone = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
           const nobody = contextOf(random, 0, 0)
           for (const store of stores) {
@@ -155,7 +155,7 @@ describe("calls that travel together", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("takes units of many callers, or of one many times", () =>
+  it.live("take units of many callers, or of one many times", () =>
     Effect.gen(function* () {
       const stores = yield* both
       let calls = 0
@@ -189,7 +189,7 @@ describe("calls that travel together", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("takes and admits in one step: whoever is refused by the limit is in no queue", () =>
+  it.live("take and admit in one step: a newcomer refused by the limit is in no queue", () =>
     Effect.gen(function* () {
       const stores = yield* both
       let calls = 0

@@ -1,4 +1,6 @@
-/** What the rate limiter promises over every store, with time in the test's hand. Each test has callers of its own. */
+/**
+ * The contract of the rate limiter on every store, with time under the test's control. Each test has its own callers.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
@@ -24,10 +26,10 @@ const limits = ({ concurrent, daily, hourly, missed, refunds }: Limits) =>
     },
   })
 
-/** A caller whom no other test knows. */
+/** A caller that no other test uses. */
 const someone = (): string => `caller-${randomUUID()}`
 
-/** Takes in the name of a token; tells whether it was taken, and the budgets by name. */
+/** Takes under a token; returns whether it was taken, and the budgets by name. */
 const take = Effect.fnUntraced(function* (caller: string, token: string) {
   const limiter = yield* RateLimiter
   const taken = yield* Effect.result(Effect.catchTag(limiter.take(caller, token), "StoreUnavailable", Effect.die))
@@ -39,7 +41,7 @@ const take = Effect.fnUntraced(function* (caller: string, token: string) {
   }
 })
 
-/** Takes so many units and answers how many of them there were. */
+/** Takes this many units and returns how many were taken. */
 const takes = (caller: string, count: number, prefix = "t"): Effect.Effect<number, never, RateLimiter> =>
   Effect.map(
     Effect.forEach(
@@ -88,22 +90,25 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
     }),
   )
 
-  test("the hour slides: each request comes free at its own moment", { hourly: 2, daily: 0, concurrent: 0 }, (caller) =>
-    Effect.gen(function* () {
-      yield* take(caller, "a")
-      yield* TestClock.adjust(HOUR / 2)
-      yield* take(caller, "b")
-      yield* TestClock.adjust(HOUR / 2)
-      // the first is an hour old, the second half an hour
-      assert.deepStrictEqual([(yield* take(caller, "c")).taken, (yield* take(caller, "d")).taken], [true, false])
-      yield* TestClock.adjust(HOUR / 2 - 1)
-      assert.isFalse((yield* take(caller, "e")).taken)
-      yield* TestClock.adjust(1)
-      assert.isTrue((yield* take(caller, "f")).taken)
-    }),
+  test(
+    "the hour slides: each request expires an hour after it was made",
+    { hourly: 2, daily: 0, concurrent: 0 },
+    (caller) =>
+      Effect.gen(function* () {
+        yield* take(caller, "a")
+        yield* TestClock.adjust(HOUR / 2)
+        yield* take(caller, "b")
+        yield* TestClock.adjust(HOUR / 2)
+        // the first is an hour old, the second half an hour
+        assert.deepStrictEqual([(yield* take(caller, "c")).taken, (yield* take(caller, "d")).taken], [true, false])
+        yield* TestClock.adjust(HOUR / 2 - 1)
+        assert.isFalse((yield* take(caller, "e")).taken)
+        yield* TestClock.adjust(1)
+        assert.isTrue((yield* take(caller, "f")).taken)
+      }),
   )
 
-  test("a refused request takes nothing of any budget", { hourly: 5, daily: 5, concurrent: 1 }, (caller) =>
+  test("a refused request takes nothing from any budget", { hourly: 5, daily: 5, concurrent: 1 }, (caller) =>
     Effect.gen(function* () {
       yield* take(caller, "a")
       for (const token of ["b", "c", "d", "e", "f", "g"]) assert.isFalse((yield* take(caller, token)).taken)
@@ -114,7 +119,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
     }),
   )
 
-  test("a full day refuses although the hour has room", { hourly: 2, daily: 3, concurrent: 0 }, (caller) =>
+  test("a used-up day refuses even if the hour has room", { hourly: 2, daily: 3, concurrent: 0 }, (caller) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* takes(caller, 3, "a"), 2)
       yield* TestClock.adjust(HOUR)
@@ -126,7 +131,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
   )
 
   test(
-    "when hour and day are both used up, the later of the two resets decides",
+    "when hour and day are both used up, the later reset applies",
     { hourly: 2, daily: 2, concurrent: 0 },
     (caller) =>
       Effect.gen(function* () {
@@ -137,7 +142,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
   )
 
   test(
-    "a refund gives all budgets back, once, and only its own token's",
+    "a refund gives all budgets back, once, and only for its own token",
     { hourly: 1, daily: 1, concurrent: 1 },
     (caller) =>
       Effect.gen(function* () {
@@ -170,7 +175,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
   )
 
   test(
-    "of what is given back in an hour only so much counts; the rest stays used, and its ticket open no more",
+    "refunds are bounded per hour; a unit beyond the bound stays used, and its ticket is no longer open",
     { hourly: 5, daily: 0, concurrent: 1, refunds: 2 },
     (caller) =>
       Effect.gen(function* () {
@@ -187,7 +192,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
       }),
   )
 
-  test("with no refunds nothing is given back", { hourly: 2, daily: 0, concurrent: 0, refunds: 0 }, (caller) =>
+  test("without refunds nothing is given back", { hourly: 2, daily: 0, concurrent: 0, refunds: 0 }, (caller) =>
     Effect.gen(function* () {
       yield* take(caller, "a")
       yield* give("refund", caller, "a")
@@ -196,7 +201,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
   )
 
   test(
-    "a missed turn costs three units of hour and day, however often it is told, and its ticket is open no more",
+    "a missed turn costs three units of hour and day, however often it is reported, and its ticket is no longer open",
     { hourly: 9, daily: 20, concurrent: 1 },
     (caller) =>
       Effect.gen(function* () {
@@ -209,27 +214,33 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
       }),
   )
 
-  test("a missed turn never takes more than a day has", { hourly: 3, daily: 4, concurrent: 0, missed: 100 }, (caller) =>
-    Effect.gen(function* () {
-      yield* take(caller, "a")
-      yield* give("missed", caller, "a")
-      const { refusal, states } = yield* take(caller, "b")
-      assert.deepStrictEqual([refusal?.limit, states.get("day")?.remaining], ["day", 0])
-      // the fifth would need two of the four to be over
-      assert.strictEqual(refusal?.retryAfterSeconds, DAY / 1000)
-    }),
-  )
-
-  test("without hour and day a missed turn takes nothing", { hourly: 0, daily: 0, concurrent: 1 }, (caller) =>
-    Effect.gen(function* () {
-      yield* take(caller, "a")
-      yield* give("missed", caller, "a")
-      assert.isTrue((yield* take(caller, "b")).taken)
-    }),
+  test(
+    "a missed turn never takes more than the daily budget",
+    { hourly: 3, daily: 4, concurrent: 0, missed: 100 },
+    (caller) =>
+      Effect.gen(function* () {
+        yield* take(caller, "a")
+        yield* give("missed", caller, "a")
+        const { refusal, states } = yield* take(caller, "b")
+        assert.deepStrictEqual([refusal?.limit, states.get("day")?.remaining], ["day", 0])
+        // the fifth would need two of the four to expire
+        assert.strictEqual(refusal?.retryAfterSeconds, DAY / 1000)
+      }),
   )
 
   test(
-    "a concurrent unit that nobody gives back is free again at its deadline",
+    "without hourly and daily limits a missed turn takes nothing",
+    { hourly: 0, daily: 0, concurrent: 1 },
+    (caller) =>
+      Effect.gen(function* () {
+        yield* take(caller, "a")
+        yield* give("missed", caller, "a")
+        assert.isTrue((yield* take(caller, "b")).taken)
+      }),
+  )
+
+  test(
+    "a concurrent unit that is never given back expires at its deadline",
     { hourly: 0, daily: 0, concurrent: 1 },
     (caller) =>
       Effect.gen(function* () {
@@ -241,7 +252,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
       }),
   )
 
-  test("a limit of 0 is no limit, and says nothing", { hourly: 0, daily: 2, concurrent: 0 }, (caller) =>
+  test("a limit of 0 is no limit, and returns no figures", { hourly: 0, daily: 2, concurrent: 0 }, (caller) =>
     Effect.gen(function* () {
       const first = yield* take(caller, "a")
       assert.deepStrictEqual([...first.states.keys()], ["day"])
@@ -257,26 +268,29 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
     }),
   )
 
-  test("the figures say what remains and when the next unit comes", { hourly: 3, daily: 10, concurrent: 2 }, (caller) =>
-    Effect.gen(function* () {
-      yield* take(caller, "a")
-      yield* TestClock.adjust(600_001)
-      const { states } = yield* take(caller, "b")
-      assert.deepStrictEqual(
-        [...states.values()],
-        [
-          // the first request is 600,001 ms old: 2,999,999 ms are left, in whole seconds never too early
-          { name: "hour", quota: 3, windowSeconds: 3600, remaining: 1, resetSeconds: 3000 },
-          { name: "day", quota: 10, windowSeconds: 86400, remaining: 8, resetSeconds: 85800 },
-          { name: "concurrent", quota: 2, windowSeconds: 0, remaining: 0, resetSeconds: 30 },
-        ],
-      )
-      assert.isTrue((yield* RateLimiter).holds)
-    }),
+  test(
+    "the figures report what remains and when the next unit is available",
+    { hourly: 3, daily: 10, concurrent: 2 },
+    (caller) =>
+      Effect.gen(function* () {
+        yield* take(caller, "a")
+        yield* TestClock.adjust(600_001)
+        const { states } = yield* take(caller, "b")
+        assert.deepStrictEqual(
+          [...states.values()],
+          [
+            // the first request is 600,001 ms old: 2,999,999 ms remain, rounded up to whole seconds
+            { name: "hour", quota: 3, windowSeconds: 3600, remaining: 1, resetSeconds: 3000 },
+            { name: "day", quota: 10, windowSeconds: 86400, remaining: 8, resetSeconds: 85800 },
+            { name: "concurrent", quota: 2, windowSeconds: 0, remaining: 0, resetSeconds: 30 },
+          ],
+        )
+        assert.isTrue((yield* RateLimiter).holds)
+      }),
   )
 
   test(
-    "whoever waits for as long as was said is let in, and not a second before the reset",
+    "a caller who waits for the reported time is admitted, and not a second before the reset",
     { hourly: 2, daily: 0, concurrent: 0 },
     (caller) =>
       Effect.gen(function* () {
@@ -294,23 +308,20 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
       }),
   )
 
-  test(
-    "of 100 requests at the same time exactly the budget passes",
-    { hourly: 20, daily: 100, concurrent: 0 },
-    (caller) =>
-      Effect.gen(function* () {
-        const all = yield* Effect.forEach(
-          Array.from({ length: 100 }, (_, i) => `t${i}`),
-          (token) => take(caller, token),
-          { concurrency: "unbounded" },
-        )
-        assert.strictEqual(all.filter(({ taken }) => taken).length, 20)
-        const remaining = all.filter(({ taken }) => taken).map(({ states }) => states.get("hour")?.remaining ?? -1)
-        assert.deepStrictEqual(
-          remaining.toSorted((a, b) => a - b),
-          Array.from({ length: 20 }, (_, i) => i),
-        )
-      }),
+  test("of 100 simultaneous requests exactly the budget passes", { hourly: 20, daily: 100, concurrent: 0 }, (caller) =>
+    Effect.gen(function* () {
+      const all = yield* Effect.forEach(
+        Array.from({ length: 100 }, (_, i) => `t${i}`),
+        (token) => take(caller, token),
+        { concurrency: "unbounded" },
+      )
+      assert.strictEqual(all.filter(({ taken }) => taken).length, 20)
+      const remaining = all.filter(({ taken }) => taken).map(({ states }) => states.get("hour")?.remaining ?? -1)
+      assert.deepStrictEqual(
+        remaining.toSorted((a, b) => a - b),
+        Array.from({ length: 20 }, (_, i) => i),
+      )
+    }),
   )
 
   test("callers do not share a budget", { hourly: 1, daily: 1, concurrent: 1 }, (caller) =>
@@ -321,7 +332,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
     }),
   )
 
-  it.effect("when a limit was lowered, the next unit comes when enough requests have come free", () =>
+  it.effect("after a limit was lowered, the next unit is available when enough requests have expired", () =>
     Effect.gen(function* () {
       const shared = Layer.succeed(Store, yield* Store)
       const caller = someone()
@@ -333,7 +344,7 @@ export const limiterContract = (store: Layer.Layer<Store>): void => {
         }
       }).pipe(Effect.provide(under({ hourly: 4, daily: 0, concurrent: 0 })))
       yield* Effect.gen(function* () {
-        // four count and two may, so that three must come free; the third was taken 120 s ago
+        // four count and two are allowed, so three must expire; the third was taken 120 s ago
         const { refusal, states } = yield* take(caller, "e")
         assert.strictEqual(refusal?.retryAfterSeconds, 3600 - 120)
         assert.strictEqual(states.get("hour")?.remaining, 0)

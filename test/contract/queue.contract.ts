@@ -1,4 +1,4 @@
-/** What the queue promises over every store: the life of a ticket, the hard cases and the invariants of the design. */
+/** The contract of the queue on every store: the life of a ticket, the hard cases and the invariants of the design. */
 import type { Layer } from "effect"
 import type { Store } from "../../src/Store.ts"
 import { admission } from "./queue/admission.ts"

@@ -1,4 +1,6 @@
-/** What every store promises. Keys and channels are of one test each, because the tests of a store share its data. */
+/**
+ * The contract of every store. Each test has its own keys and channels, because the tests of a store share its data.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, type Layer, Scope } from "effect"
@@ -9,7 +11,7 @@ import { eventually } from "../support/process.ts"
 
 const unique = (): string => `test:{${randomUUID()}}`
 
-/** Reads, waits for nobody, writes: two at once lose a count unless each runs alone. */
+/** Reads, then writes without a pause: two concurrent runs lose a count unless each runs alone. */
 const count: Rule<object, { readonly by: number }, number> = {
   name: "test.count",
   run: (db, [key = ""], _now, _context, calls) =>
@@ -36,7 +38,7 @@ interface Echo {
   readonly flags: ReadonlyArray<boolean>
 }
 
-/** Answers all that it was given, in lists and objects. */
+/** Returns everything it was given, in lists and objects. */
 const echo: Rule<object, object, Echo> = {
   name: "test.echo",
   run: (_, keys, now, context, calls) =>
@@ -64,7 +66,7 @@ const broken: Rule<object, object, number> = {
   batch: false,
 }
 
-/** Publishes from within a rule, twice. */
+/** Publishes twice from within a rule. */
 const shout: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> = {
   name: "test.shout",
   run: (db, _keys, _now, _context, calls) =>
@@ -83,7 +85,7 @@ return '[true]'
   batch: false,
 }
 
-/** What such a rule is asked on one key. */
+/** The input of such a rule on one key. */
 const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> => ({
   keys: [key],
   now: 0,
@@ -91,7 +93,7 @@ const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> 
   call,
 })
 
-/** Subscribes a list to a channel. */
+/** Collects the messages of a channel in a list. */
 const heardOn = Effect.fnUntraced(function* (channel: string) {
   const store = yield* Store
   const heard: Array<string> = []
@@ -112,7 +114,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.isUndefined(yield* store.get(unique()))
     }))
 
-  test("a value is read as it was set, empty and any Unicode included, and the last one counts", () =>
+  test("a value is read as it was set, including empty texts and any Unicode, and the last write counts", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
@@ -122,7 +124,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       }
     }))
 
-  test("a value is gone when its lifetime has passed, and each setting starts a new lifetime", () =>
+  test("a value is gone when its lifetime has passed, and each write starts a new lifetime", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const [short, long] = [unique(), unique()]
@@ -138,7 +140,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.strictEqual(yield* store.get(long), "2")
     }))
 
-  test("a rule gets its keys, the time, its context and its call, and answers what JSON can say", () =>
+  test("a rule gets its keys, the time, its context and its call, and returns JSON values", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
@@ -153,7 +155,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(shared.keys, [key])
     }))
 
-  test("rules that run at the same time do not see each other half done", () =>
+  test("concurrent rules do not see each other's partial changes", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
@@ -166,7 +168,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.strictEqual(yield* store.run(count, asked(key, { by: 0 })), 1000)
     }))
 
-  test("a rule that throws fails its own run, and the store goes on", () =>
+  test("a rule that throws fails its own run, and the store continues", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const key = unique()
@@ -175,7 +177,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.strictEqual(yield* store.run(count, asked(key, { by: 1 })), 2)
     }))
 
-  test("a subscriber hears its channel's messages in the order of their publication", () =>
+  test("a subscriber receives its channel's messages in the order of their publication", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
@@ -186,7 +188,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(heard, sent)
     }))
 
-  test("all subscribers of a channel hear a message, and those of another channel do not", () =>
+  test("all subscribers of a channel receive a message, and those of another channel do not", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const [channel, elsewhere] = [unique(), unique()]
@@ -200,7 +202,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual([first, second, other], [["a"], ["a"], ["b"]])
     }))
 
-  test("what a rule publishes is heard in its order, and publishing to nobody is no error", () =>
+  test("what a rule publishes arrives in its order, and publishing without subscribers is no error", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
@@ -211,7 +213,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual(heard, ["one", "two"])
     }))
 
-  test("a subscription ends with its scope, while another one of the same channel goes on", () =>
+  test("a subscription ends with its scope, while another one of the same channel continues", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
@@ -226,7 +228,7 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
       assert.deepStrictEqual([staying, leaving], [["a", "b"], ["a"]])
     }))
 
-  test("a channel can be subscribed again after its last subscriber has gone", () =>
+  test("a channel can be subscribed to again after its last subscriber has gone", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()

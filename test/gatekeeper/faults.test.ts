@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { MOST_KEPT, MOST_OF_CALLER } from "../../src/gatekeeper/withdrawals.ts"
+import { MAX_PER_CALLER, MAX_REMEMBERED } from "../../src/gatekeeper/withdrawals.ts"
 import { type IpFacts, noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
@@ -441,8 +441,8 @@ describe("a request that was answered 503 because the store is unavailable", () 
       (_world, faults) =>
         Effect.gen(function* () {
           faults.away = true
-          for (let n = 0; n < 2 * MOST_OF_CALLER; n++) yield* ask(caller(1))
-          for (let n = 0; n < MOST_KEPT; n++) yield* ask(`198.20.0.${n & 255}`)
+          for (let n = 0; n < 2 * MAX_PER_CALLER; n++) yield* ask(caller(1))
+          for (let n = 0; n < MAX_REMEMBERED; n++) yield* ask(`198.20.0.${n & 255}`)
           faults.away = false
           yield* unanswered(faults, 3)
           yield* TestClock.adjust("10 seconds")

@@ -7,7 +7,7 @@ import { DOUBT_AGE_MILLIS, DOUBT_CHECK_MILLIS } from "../../src/gatekeeper/doubt
 import { identifierOf } from "../../src/gatekeeper/start-session.ts"
 import { refused, unavailable } from "../../src/platform-api/errors.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { DISRUPTED_FIRST_MILLIS } from "../../src/rules/queue/fail.ts"
+import { INITIAL_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import {
   ask,
   begin,
@@ -69,7 +69,7 @@ describe("a platform that cannot be reached", () => {
         expect(yield* start(tickets[0] ?? "")).toMatchObject({ code: "agent_unavailable", queuePosition: 1 })
 
         world.initiate = (n) => Effect.succeed(session(n))
-        yield* TestClock.adjust(`${2 * DISRUPTED_FIRST_MILLIS + 1_000} millis`)
+        yield* TestClock.adjust(`${2 * INITIAL_DISRUPTED_MILLIS + 1_000} millis`)
         expect((yield* start(tickets[0] ?? ""))._tag).toBe("Started")
         expect(yield* Effect.forEach(tickets, stateOf)).toEqual(["live", "called", "called", "waiting", "waiting"])
         expect(yield* status(tickets[3] ?? "")).not.toHaveProperty("disrupted")

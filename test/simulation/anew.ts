@@ -1,8 +1,11 @@
-/** What an outage gives to whoever was called: the start window anew, within bounds. Judged by the store's state before a step. */
-import { COUNTED_MILLIS, DEAD_MILLIS, LATE_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+/**
+ * How an outage renews the start window of a called ticket, within bounds. Computed from the store's state before a
+ * step.
+ */
+import { COUNTED_OUTAGE_MILLIS, DEAD_MILLIS, MAX_WINDOWS, SILENT_AFTER_MILLIS } from "../../src/rules/outage.ts"
 import type { Carried } from "./causes.ts"
 
-/** Since when a gate was silent that was not heard of since a moment, the longest silent one, or since when nobody swept. */
+/** The last time that a gate was seen which was not seen since a moment, or the last sweep if nobody sweeps. */
 export const silentSince = ({ away, before, lastSwept, now, self }: Carried, moment: number): number | undefined => {
   if (away) return lastSwept
   const silent = [...before.gates].flatMap(([gate, at]) =>
@@ -11,23 +14,23 @@ export const silentSince = ({ away, before, lastSwept, now, self }: Carried, mom
   return silent.length === 0 ? undefined : Math.min(...silent)
 }
 
-/** A turn: when its window ends, and since when it lasts, without the time of outages. */
+/** A turn: when its window ends, and since when it lasts, not counting outages. */
 interface Turn {
   readonly ends: number
   readonly since: number
-  /** when it began, without the outages of all gates */
+  /** when it began, not counting outages of all gates */
   readonly calledAt: number
 }
 
-/** A turn after an outage of which nothing was forgiven since a moment. */
+/** A turn after an outage that was not given back yet since a moment. */
 const anew = ({ away, now, windowMillis }: Carried, { calledAt, ends, since }: Turn, outage: number): Turn => {
-  const lost = Math.max(0, now - outage - COUNTED_MILLIS)
+  const lost = Math.max(0, now - outage - COUNTED_OUTAGE_MILLIS)
   const called = away ? Math.min(calledAt + lost, now) : calledAt
   const lasts = lost > 0 ? Math.max(since, Math.min(since + lost, now, called + DEAD_MILLIS)) : since
   return {
     since: lasts,
     calledAt: called,
-    ends: Math.max(ends, Math.min(now + windowMillis, lasts + MOST_WINDOWS * windowMillis)),
+    ends: Math.max(ends, Math.min(now + windowMillis, lasts + MAX_WINDOWS * windowMillis)),
   }
 }
 
@@ -42,24 +45,24 @@ export const turnAfter = (step: Carried, id: string): Turn => {
   const looks =
     (step.name === "heartbeat" && step.call.ids.includes(id)) || (step.name === "attach" && step.call.id === id)
   const silent = looks && turn.ends < now ? silentSince(step, turn.ends) : undefined
-  // whose next sweep is not due yet
-  if (silent !== undefined && now - silent <= LATE_MILLIS) {
-    const longest = turn.since + MOST_WINDOWS * step.windowMillis
-    return { ...turn, ends: Math.max(turn.ends, Math.min(now + COUNTED_MILLIS, longest)) }
+  // the next sweep of that gate is not due yet
+  if (silent !== undefined && now - silent <= SILENT_AFTER_MILLIS) {
+    const longest = turn.since + MAX_WINDOWS * step.windowMillis
+    return { ...turn, ends: Math.max(turn.ends, Math.min(now + COUNTED_OUTAGE_MILLIS, longest)) }
   }
   return silent === undefined ? turn : anew(step, turn, Math.max(silent, turn.ends))
 }
 
-/** Whether the turn of a called ticket is over at a step that looks at it. */
+/** Whether the turn of a called ticket is over at a step that examines it. */
 export const isMissed = (step: Carried, id: string): boolean => {
   const ends = step.before.leases.get(id) ?? 0
   if (ends >= step.now) return false
   if (silentSince(step, ends) === undefined) return true
-  // a sweep after a time without any gives the window anew, and then looks at it as at any other: nobody was away now
+  // a sweep after an unattended time first renews the window, and then examines it as usual
   if (step.name === "sweep" && step.away) {
     const { ends: anew } = turnAfter(step, id)
     return anew < step.now && silentSince({ ...step, away: false }, anew) === undefined
   }
-  // a look gives the window anew, as far as there are windows left
+  // a query renews the window, as far as the bound allows
   return ["heartbeat", "attach"].includes(step.name) && turnAfter(step, id).ends < step.now
 }

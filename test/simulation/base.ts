@@ -1,11 +1,11 @@
-/** The one store below all gates of a history: the embedded one, called without waiting, or a real server. */
+/** The one store below all gates of a history: the embedded one, called synchronously, or a real server. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { type Kernel, Process } from "./kernel.ts"
 
 export interface Base {
-  /** Runs a rule; `done` is called once, with everything published by it already heard. */
+  /** Runs a rule; `done` is called once, after all its messages were delivered. */
   readonly run: <C extends object, K extends object, A>(
     rule: Rule<C, K, A>,
     ask: Ask<C, K>,
@@ -30,8 +30,8 @@ export const memoryBase = (kernel: Kernel): Base => {
 const MARK = "vg:simulation:mark"
 
 /**
- * A real server, for one history after another; simulated time stands still until it has answered and its messages have
- * arrived. What a history subscribed to ends with the scope.
+ * A real server, used for one history after another. Simulated time stands still until it has answered and its messages
+ * have arrived. A history's subscriptions end with the scope.
  */
 export const redisBase = async (store: Store["Service"], scope: Scope.Scope): Promise<(kernel: Kernel) => Base> => {
   const marks = new Map<string, () => void>()
@@ -39,7 +39,7 @@ export const redisBase = async (store: Store["Service"], scope: Scope.Scope): Pr
   const subscribe = (channel: string, onMessage: (message: string) => void): Promise<void> =>
     Effect.runPromise(Scope.provide(store.subscribe(channel, onMessage), scope))
   await subscribe(MARK, (mark) => marks.get(mark)?.())
-  /** one connection carries all that is published, in order: after its mark nothing older is under way */
+  /** one connection carries all messages, in order: after its marker no older message is in flight */
   const arrived = async (): Promise<void> => {
     const mark = String(marked++)
     const heard = new Promise<void>((resolve) => marks.set(mark, resolve))

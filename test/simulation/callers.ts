@@ -1,4 +1,4 @@
-/** Callers: each does what its action says, with nothing but what the gates tell it. */
+/** Callers: each follows its action, using only what the gates tell it. */
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { type Opened, PushChannel } from "../../src/PushChannel.ts"
@@ -9,10 +9,10 @@ import type { Arrive } from "./plan.ts"
 import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
-/** How long a caller waits before it tries again what a failing gate did not do (ms). */
+/** How long a caller waits before it retries after a gate failed (ms). */
 const RETRY_MILLIS = 700
 const MOST_CONNECTS = 6
-/** Callers come from so many networks. */
+/** The number of networks that callers come from. */
 const NETWORKS = 3
 const MOST_STARTS = 6
 
@@ -45,10 +45,10 @@ export class Caller {
     return undefined
   }
 
-  /** what this caller still has in mind */
+  /** pending actions of this caller */
   private plans = 0
 
-  /** nothing more is to be expected of this caller */
+  /** nothing more is expected of this caller */
   get done(): boolean {
     return this.plans === 0
   }
@@ -115,7 +115,7 @@ export class Caller {
   private talks(ticket: string): void {
     this.over = true
     this.ticket = ticket
-    // asking again while the call lives answers the same call
+    // asking again during the call returns the same call
     if (this.plan.rejoin >= 0) this.later(this.plan.rejoin, () => this.rejoin(ticket))
   }
 
@@ -159,7 +159,7 @@ export class Caller {
       ping: () => link.heard,
       close: () => {
         shut()
-        // the peer sees it a moment later
+        // the peer notices a moment later
         this.later(20, () => {
           if (link.heard) again()
         })
@@ -177,7 +177,7 @@ export class Caller {
           Gatekeeper.use((gatekeeper) => gatekeeper.attach(ticket)),
           () => Effect.sync(() => opened?.close()),
         )
-        // as the transports do with one that has closed meanwhile
+        // as the transports do with a connection that has closed meanwhile
         if (!link.open) return opened.close()
         link.attached = world.kernel.now
         if (event !== undefined) opened.send(event)
@@ -218,7 +218,7 @@ export class Caller {
     this.obeyed.add(event.startBefore)
     const { plan } = this
     this.later(plan.react, () => this.start(link.gate.index))
-    // changes its mind while the start is under way
+    // changes its mind while the start is in flight
     if (plan.react >= 0 && this.world.chance(`leaves ${plan.id}`, 12) === 0)
       this.later(plan.react + 60, () => this.leave(0))
     if (plan.twice >= 0 && plan.react >= 0)

@@ -1,22 +1,23 @@
 /**
- * Whether a step was allowed to do what it did: for each script, the tickets it may move, from where to where, and what must
- * have been true. It judges by what the script was asked and by what was in the store before, never by the script's code.
+ * Checks that a step was allowed to do what it did: for each rule, which tickets it may move, from which state to
+ * which, and what must have been true. It judges by the rule's input and the store's state before, never by the rule's
+ * code.
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { DEAD_MILLIS } from "../../src/rules/outage.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
-import { DISRUPTED_LONGEST_MILLIS, LIMITED_LONGEST_MILLIS } from "../../src/rules/queue/fail.ts"
+import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
 import { crowded, isAbsent, settlementText, signalText } from "../support/queue-invariants.ts"
 import type { QueueState, Record } from "../support/queue-probe.ts"
 import { isMissed, turnAfter } from "./anew.ts"
 import { type Did, type Move, type Name, said, ticketOf } from "./did.ts"
 
-/** What surrounds a step. */
+/** The context of a step. */
 export interface Circumstances {
   readonly now: number
-  /** the gate that took it, and until when that has shown who is connected, known of a sweep */
+  /** the gate that ran it, and until when it had touched its connected tickets (sweeps only) */
   readonly self: string
   readonly shown?: number
   readonly slots: number
@@ -24,14 +25,14 @@ export interface Circumstances {
   readonly after: QueueState
   /** the ticket of an admission was withdrawn before */
   readonly late: boolean
-  /** nobody has swept for long, so absence is held against nobody */
+  /** nobody has swept for long, so nobody counts as absent */
   readonly unattended: boolean
   /** nobody has swept for long, so nobody could start either */
   readonly away: boolean
   readonly lastSwept: number
-  /** the ids of sessions whose end was told before this step */
+  /** ids of sessions whose end was reported before this step */
   readonly ended: ReadonlySet<string>
-  /** no gate has swept the campaign for as long as it takes to be removed */
+  /** no gate has swept the campaign for as long as it takes to count as removed */
   readonly unserved: boolean
   readonly maxLength: number
   readonly share: number
@@ -40,10 +41,10 @@ export interface Circumstances {
   readonly callMillis: number
 }
 
-/** One rule as it was carried out. */
+/** One executed rule. */
 export type Carried<N extends Name = Name> = Circumstances & Extract<Did, { readonly name: N }>
 
-/** Back-offs of a platform at capacity never last longer (ms), and while no call runs no longer than the second. */
+/** The maximum backoff of a platform at capacity (ms), and the maximum while no call runs. */
 const MOST_REST = 60_000
 const MOST_REST_IDLE = 5_000
 
@@ -57,24 +58,26 @@ const deadline = ({ before }: Carried, id: string): number => before.leases.get(
 const endedTicket = ({ before, call: { sessions } }: Carried<"end">): string | undefined =>
   sessions.map((session) => before.sessions.get(session)).find((ticket) => ticket !== undefined)
 
-/** Whether an alias names an id that is new and whose end was told already. */
+/** Whether an alias names a new id whose end was already reported. */
 const heardEarly = ({ before, call: { further }, ended }: Carried<"alias">): boolean =>
   further.some((session) => !before.sessions.has(session) && ended.has(session))
 
 const isDisrupted = ({ before }: Carried): boolean => before.meta.get("disrupted") === 1
 
-/** The turn of a called ticket passes: it is missed, or the ticket waits again while the platform cannot be reached. */
+/**
+ * The turn of a called ticket passes: it is missed, or, while the platform cannot be reached, the ticket waits again.
+ */
 const turnPasses = (step: Carried, id: string, move: Move): boolean =>
   isMissed(step, id) && move === (isDisrupted(step) ? "called→waiting" : "called→missed")
 
-/** A ticket that was over is forgotten in its time. */
+/** An ended ticket is forgotten after its retention. */
 const forgotten = (step: Carried, id: string): boolean => (step.before.forget.get(id) ?? 0) < step.now
 
 const oneOf = (move: Move, ...moves: ReadonlyArray<Move>): boolean => moves.includes(move)
 
 type Permission<N extends Name> = (step: Carried<N>, id: string, move: Move, was: Record | undefined) => boolean
 
-/** Which moves of a ticket each rule may make; none that is not named. */
+/** Which moves of a ticket each rule may make; no others are allowed. */
 const permissions: { readonly [N in Name]?: Permission<N> } = {
   admit: (step, id, move) =>
     called(step, id, move) || (id === step.call.id && oneOf(move, "none→waiting", "none→starting")),
@@ -98,7 +101,7 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     const { id: ticket, lease, reason } = step.call
     const alone = reason === "answered" || reason === "doubt"
     const fails = reason === "failed" || reason === "refused"
-    // told only when its time was over: what was in doubt is decided
+    // reported only after its deadline: the doubt is resolved
     const decides = reason !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "doubt"
     if (decides) return called(step, id, move)
     if (id !== ticket) return (fails || alone) && called(step, id, move)
@@ -151,10 +154,11 @@ const DOUBTS: { readonly [M in Move]?: ReadonlyArray<Name> } = {
   "reclaimed→none": ["sweep", "clear"],
 }
 
-/** Presence is given to the ticket that was seen, until the grace has passed. */
+/** Presence is granted to the ticket that was seen, until the grace has passed. */
 const presence = (step: Carried, wrong: Array<string>): void => {
   const seen = new Set(step.name === "heartbeat" ? step.call.ids : [ticketOf(step)])
-  // whose start nobody can tell of waits again, and whose turn passed while the platform could not be reached
+  // a ticket whose start is in doubt waits again, and so does one whose turn passed while the platform could not be
+  // reached
   if (step.name === "sweep" || step.name === "clear") {
     seen.clear()
     for (const id of step.after.waiting.keys()) {
@@ -187,7 +191,7 @@ const leases = (step: Carried, wrong: Array<string>): void => {
     const turn = turnAfter(step, id)
     if (remains && is.since !== turn.since)
       wrong.push(`the turn of ${id} lasts since ${is.since}, not since ${turn.since}`)
-    // a start has its time from the latest sweep on, where its gate is behind
+    // if its gate's clock lags, a start gets its full time counted from the latest sweep
     const by = is?.state === "starting" ? step.lastSwept - step.now : 0
     const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
     const most = remains ? turn.ends : from + (longest[is?.state ?? ""] ?? 0)
@@ -204,20 +208,20 @@ const rest = (step: Carried, wrong: Array<string>): void => {
   if (until > was) {
     const runs = [...after.tickets.values()].some(({ state }) => state === "live")
     const full = failed?.reason === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
-    const disrupted = failed?.reason === "disrupted" && until <= now + DISRUPTED_LONGEST_MILLIS
-    if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign rest until ${until}`)
+    const disrupted = failed?.reason === "disrupted" && until <= now + MAX_DISRUPTED_MILLIS
+    if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
   }
   if (limited) {
-    // as long as the platform asks, up to a limit; a rest that there is already lasts as it is
+    // as long as the platform asks, up to a bound; a running backoff is not changed
     const asked = Math.max(1, failed?.millis ?? Number.NaN)
     const due = was > now ? was : now + Math.min(asked, LIMITED_LONGEST_MILLIS)
-    if (until !== due) wrong.push(`I7: a limit of the key lets the campaign rest until ${until}, not until ${due}`)
+    if (until !== due) wrong.push(`I7: a limit of the key lets the campaign back off until ${until}, not until ${due}`)
     if (after.meta.get("backoffs") !== before.meta.get("backoffs"))
-      wrong.push("a limit of the key counts as a full platform")
+      wrong.push("a limit of the key counts as a platform at capacity")
   }
   const ended =
     (step.name === "end" && step.result === "released") || (step.name === "alias" && step.result === "ended")
-  if (ended && until !== 0) wrong.push("I7: a session ended and the rest did not")
+  if (ended && until !== 0) wrong.push("I7: a session ended and the backoff did not")
 }
 
 /** The answer agrees with what was done. */
@@ -250,7 +254,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
       if (own === undefined) {
         expect(others >= maxLength || crowded(after, network, maxLength, share), `only ${others} wait`)
       } else if (own === "none→waiting") {
-        // as it was without the newcomer
+        // the state without the newcomer
         const tickets = new Map(after.tickets)
         const waiting = new Map(after.waiting)
         tickets.delete(ticket)
@@ -307,7 +311,7 @@ const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<st
   }
 }
 
-/** What a step did that it may not do; `seen` is told each move of a ticket, behind the rule's name. */
+/** What a step did without being allowed to; `seen` is called with each move of a ticket, after the rule's name. */
 export const trespasses = (step: Carried, seen: (move: string) => void): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const moves = new Map<string, Move>()
@@ -329,7 +333,7 @@ export const trespasses = (step: Carried, seen: (move: string) => void): Readonl
   return wrong
 }
 
-/** The settlements and signals of an answer, written as the checker expects them. */
+/** The settlements and signals of an answer, in the checker's format. */
 export const left = ({ settlements = [], signals = [] }: StepAnswer<unknown>) => ({
   signals: signals.map(signalText),
   settlements: settlements.map(settlementText),

@@ -1,6 +1,6 @@
 /**
- * Seeded chance. A stream for what is decided in order, and `keyed` for what belongs to a name: it answers the same whatever
- * else was asked, so that leaving an action out of a history changes nothing else by itself.
+ * Seeded randomness. A stream for decisions made in order, and `keyed` for decisions that belong to a name: its result
+ * does not depend on other calls, so removing an action from a history changes nothing else by itself.
  */
 
 /** 32 bits from a text and a seed (FNV-1a, then the finalizer of MurmurHash3). */
@@ -19,7 +19,7 @@ export class Chance {
     this.state = keyed(seed, "chance")
   }
 
-  /** an integer from 0 up to, not including, `limit` */
+  /** an integer from 0 up to but not including `limit` */
   below(limit: number): number {
     // mulberry32
     this.state = (this.state + 0x6d2b79f5) >>> 0

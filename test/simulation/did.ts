@@ -1,4 +1,4 @@
-/** The rules of the queue as the simulation sees them: which was asked what, and what it answered. */
+/** The rules of the queue as the simulation sees them: the input and the answer of each. */
 import { readSignal } from "../../src/queue/signals.ts"
 import type { runs } from "../../src/rules/rules.ts"
 import type { Run } from "../../src/rules/run.ts"
@@ -7,7 +7,7 @@ import type { State } from "../../src/rules/ticket.ts"
 import type { Ask, Rule } from "../../src/Store.ts"
 import { signalText } from "../support/queue-invariants.ts"
 
-/** Whatever rule, and whatever it is asked. */
+/** Any rule, and any input of it. */
 export type AnyRule = Rule<object, object, unknown>
 export type AnyAsk = Ask<object, object>
 
@@ -15,7 +15,7 @@ type Runs = typeof runs
 /** The name of a rule of the queue, without `queue.`. */
 export type Name = keyof Runs extends infer Key ? (Key extends `queue.${infer Rest}` ? Rest : never) : never
 
-/** What a rule is asked, and what it answers. */
+/** The input and the answer of a rule. */
 export type Call<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer C, infer _A> ? C : never
 export type Answer<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer _C, infer A> ? A : never
 export type Result<N extends Name> = Answer<N> extends StepAnswer<infer A> ? A : never
@@ -26,13 +26,13 @@ interface Each<N extends Name> {
   readonly result: Result<N>
 }
 
-/** One rule as it was carried out. */
+/** One executed rule. */
 export type Did = { [N in Name]: Each<N> }[Name]
 
-/** What a step did to a ticket: where it was, and where it is. */
+/** How a step moved a ticket: from which state to which. */
 export type Move = `${State | "none"}→${State | "none"}`
 
-/** What an answer says, in a word; empty where it says more than one. */
+/** The word that classifies an answer; empty when there is more than one. */
 export const said = (result: unknown): string => {
   if (typeof result === "string") return result
   return typeof result === "object" && result !== null && "_tag" in result ? String(result._tag) : ""
@@ -45,19 +45,19 @@ export const sessionsOf = ({ call, name }: Did): ReadonlyArray<string> => {
   return name === "resolve" ? (call.candidates ?? []).flat() : []
 }
 
-/** The ticket that a step is about; empty where it is about none, or several. */
+/** The ticket that a step concerns; empty when none, or several. */
 export const ticketOf = ({ call }: Did): string => {
   const asked = call as object
   return "id" in asked ? String(asked.id) : ""
 }
 
-/** A published message as one text, whichever order its fields have. */
+/** A published message as text, independent of the order of its fields. */
 export const messageText = (message: string): string => {
   const signal = readSignal(message)
   return signal === undefined ? message : signalText(signal)
 }
 
-/** JSON with the fields of every object in order: Redis writes them in any. */
+/** JSON with the fields of every object sorted: Redis writes them in any order. */
 export const json = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) =>
     typeof each === "object" && each !== null && !Array.isArray(each)

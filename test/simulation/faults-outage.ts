@@ -1,11 +1,11 @@
-/** Planted faults in what an outage is held against: each takes a turn, a place, or for ever a slot from somebody. */
+/** Planted faults in the handling of outages: each costs somebody a turn or a place, or blocks a slot forever. */
 import { load } from "../../src/rules/load.ts"
 import { asked, everywhere, queue, tampered } from "./tampering.ts"
 import type { Planted } from "./world.ts"
 
 export const outageFaults: ReadonlyArray<Planted> = [
   {
-    name: "an outage that a gate saw is not told",
+    name: "an outage that a gate noticed is not reported",
     rule: queue("reportOutage", () => ({ result: 0 })),
   },
   {
@@ -27,13 +27,13 @@ export const outageFaults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "an outage gives nobody the grace anew",
+    name: "an outage grants nobody a new grace",
     rule: tampered("reportOutage", (db) => ({
       hset: (key, field, value) => (field === "graceUntil" ? undefined : db.hset(key, field, value)),
     })),
   },
   {
-    name: "a turn is missed though a gate that could have been asked is silent",
+    name: "a turn is missed while a gate is silent that the caller could have used",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zrangebyscore: (key, min, max, limit, offset) =>
@@ -42,7 +42,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "a place is given up though its gate is silent",
+    name: "a place is given up while its gate is silent",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zscore: (key, member) => (key === s.keys.gates ? undefined : db.zscore(key, member)),
@@ -50,7 +50,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "a gate that died is waited for for ever",
+    name: "a dead gate is waited for forever",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zrangebyscore: (key, min, max, limit, offset) =>
@@ -60,7 +60,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "the callers of a gate that died are waited for for ever",
+    name: "the callers of a dead gate are waited for forever",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zscore: (key, member) =>
@@ -69,12 +69,12 @@ export const outageFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "a gate finds its own callers absent before it has shown who is connected",
-    // who says nothing has shown all of them now
+    name: "a gate finds its own callers absent before it has touched them",
+    // without a value, all of them count as touched now
     rule: asked("sweep", () => ({ call: {} })),
   },
   {
-    name: "a start window that has ended is told",
+    name: "a start window in the past is returned",
     rule: queue("attach", (s, { id }, real) => {
       const ticket = load(s, id)
       if (ticket?.state !== "called") return real()
@@ -83,7 +83,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "a turn lasts as long as outages follow each other",
+    name: "repeated outages extend a turn without bound",
     rule: tampered("reportOutage", (db, s) => ({
       hset: (key, field, value) => {
         if (key !== s.keys.tickets) return db.hset(key, field, value)
@@ -92,7 +92,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a start that a gate lets begin when it has just woken has no time left",
+    name: "a start at a gate that has just resumed has no time left",
     rule: everywhere((name) =>
       name === "admit" || name === "start"
         ? tampered(name, (db) => ({
@@ -102,7 +102,7 @@ export const outageFaults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "a gate that was suspended keeps the time from before",
+    name: "a gate that was suspended keeps the clock difference from before",
     keepsTime: true,
   },
 ]

@@ -1,16 +1,16 @@
-/** The test of the test: every planted fault is seen, and its history becomes short. */
+/** Tests the simulation itself: it finds every planted fault and shrinks its history. */
 import { assert, describe, it } from "@effect/vitest"
 import { faults } from "./faults.ts"
 import { find, MOST_SEEDS } from "./found.ts"
 
-/** What a fault needs, in the end, is few callers and few troubles. */
+/** The shrunk history needs only a few callers and few troubles. */
 const MOST_ACTIONS = 12
 
-describe("the simulation sees that", () => {
+describe("the simulation detects that", () => {
   for (const planted of faults) {
     it(planted.name, { timeout: 120_000 }, () => {
       const found = find(planted)
-      if (found === undefined) return assert.fail(`not seen in ${MOST_SEEDS} histories`)
+      if (found === undefined) return assert.fail(`not found in ${MOST_SEEDS} histories`)
       const { actions, isRecorded, seed, violation } = found
       console.log(`seed ${seed}, ${actions.length} actions: ${violation}`)
       if (!isRecorded) console.log("searched: `node scripts/simulate.ts --record` records this history")

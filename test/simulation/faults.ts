@@ -1,6 +1,6 @@
 /**
- * Faults planted on purpose: each is a mistake that somebody could make in a rule of the store, and each must be seen by
- * the simulation within a bounded number of histories. They live on the embedded store alone and exist only here.
+ * Planted faults: each is a plausible mistake in a rule of the store, and the simulation must find each within a
+ * bounded number of histories. They exist only here, on the embedded store.
  */
 
 import type { GateHears } from "../../src/rules/gates-shared.ts"
@@ -42,7 +42,7 @@ const letIn = (s: Step, newcomer: Newcomer): Answer<"admit"> => {
   return answerOf(s, { _tag: "starting", lease })
 }
 
-/** An admission that does what was decided, whatever is true by now. */
+/** An admission that carries out an earlier decision, even if it is outdated. */
 const decided = (rule: AnyRule, starts: boolean): AnyRule => ({
   ...rule,
   run: (db, keys, now, context, calls) => {
@@ -58,14 +58,14 @@ const decided = (rule: AnyRule, starts: boolean): AnyRule => ({
   },
 })
 
-/** A binding, or the telling of a start that failed, that does not look at the lease. */
+/** A bind, or a failed start, that ignores the lease. */
 const unfenced = <A>(s: Step, { id, lease }: { readonly id: string; readonly lease: string }, real: () => A): A => {
   const ticket = load(s, id)
   if (ticket !== undefined && ticket.state !== "starting") save(s, id, { ...ticket, state: "starting", lease })
   return real()
 }
 
-/** A ticket that comes back in line goes to the end of it. */
+/** A ticket that returns to the queue goes to its end. */
 const toTheEnd = (s: Step, id: string): number | undefined => {
   const ticket = load(s, id)
   if (ticket === undefined) return undefined
@@ -74,13 +74,13 @@ const toTheEnd = (s: Step, id: string): number | undefined => {
   return ticket.seq
 }
 
-/** What an answer leaves to be settled, changed. */
+/** Changes the settlements of an answer. */
 const settledAs = <A>(
   { settlements, ...rest }: StepAnswer<A>,
   change: (settlement: Settlement) => Settlement,
 ): StepAnswer<A> => (settlements === undefined ? rest : { ...rest, settlements: settlements.map(change) })
 
-/** A step that leaves no signal to its gate. */
+/** A step that drops the signals for its gate. */
 const silenced = <N extends Name>(answer: Answer<N>): Answer<N> => {
   const { signals: _, ...rest } = answer as StepAnswer<unknown>
   return rest as Answer<N>
@@ -104,16 +104,19 @@ export const faults: ReadonlyArray<Planted> = [
       return free > 0 && s.db.zcard(s.keys.waiting) > 0 ? letIn(s, newcomer) : real()
     }),
   },
-  { name: "a failed start is told without its fence", rule: queue("fail", (s, call, real) => unfenced(s, call, real)) },
+  {
+    name: "a failed start is accepted without its fence",
+    rule: queue("fail", (s, call, real) => unfenced(s, call, real)),
+  },
   { name: "a stale session is bound", rule: queue("bind", (s, call, real) => unfenced(s, call, real)) },
   {
-    name: "a session that ended before it was bound is bound all the same",
+    name: "a session that ended before it was bound is bound as live",
     rule: tampered("bind", (db, s) => ({
       zscore: (key, member) => (key === s.keys.endedSessions ? undefined : db.zscore(key, member)),
     })),
   },
   {
-    name: "no sweep wakes anybody",
+    name: "no sweep calls anybody",
     rule: tampered("sweep", (db, s) => ({
       zrange: (key, first, count) => (key === s.keys.waiting ? [] : db.zrange(key, first, count)),
       zlexAfter: () => undefined,
@@ -170,13 +173,13 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "an end forgets that it happened",
+    name: "an end is not remembered",
     rule: tampered("end", (db, s) => ({
       zadd: (key, score, member) => (key === s.keys.endedSessions ? undefined : db.zadd(key, score, member)),
     })),
   },
   {
-    name: "an end that is told again forgets the ids that it names for the first time",
+    name: "a repeated end forgets the ids that it names for the first time",
     rule: tampered("end", (db, s, { sessions }) => {
       const repeated = sessions.some((session) => db.zscore(s.keys.endedSessions, session) !== undefined)
       return {
@@ -186,14 +189,14 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "a gate takes an end that freed a slot for a repeat, as that of another campaign is",
+    name: "a gate takes an end that freed a slot for a repeat, like another campaign's",
     heard: (rule, answer) => {
       const ended = answer as Answer<"end">
       return rule === "queue.end" && ended.result === "released" ? { ...ended, result: "repeat" } : answer
     },
   },
   {
-    name: "an end leaves the session's slot taken",
+    name: "an end leaves the session's slot held",
     rule: tampered("end", (db, s) => ({
       zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
     })),
@@ -203,7 +206,7 @@ export const faults: ReadonlyArray<Planted> = [
     rule: replaced("limits.giveBack", (real) => (asked) => (asked.call.kind === "refund" ? 0 : real(asked))),
   },
   {
-    name: "a missed turn costs what a call does",
+    name: "a missed turn costs only what a call does",
     rule: replaced(
       "limits.giveBack",
       (real) => (asked) =>
@@ -211,11 +214,11 @@ export const faults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "whoever was called and leaves gets quota back",
+    name: "a called ticket that leaves gets quota back",
     rule: queue("leave", (_s, _call, real) => settledAs(real(), (each) => ({ ...each, kind: "refund" }))),
   },
   {
-    name: "whoever is called and leaves late pays as for a call",
+    name: "a called ticket that leaves late pays only for a call",
     rule: queue("leave", (_s, _call, real) =>
       settledAs(real(), (each) => (each.kind === "missed" ? { ...each, kind: "release" } : each)),
     ),
@@ -225,7 +228,7 @@ export const faults: ReadonlyArray<Planted> = [
     rule: replaced("limits.giveBack", () => () => 0),
   },
   {
-    name: "a settlement is forgotten by the queue",
+    name: "the queue forgets a settlement",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zadd: (key, score, member) => (key === s.keys.settlements ? undefined : db.zadd(key, score, member)),
@@ -239,7 +242,7 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a sweep does not look for the absent",
+    name: "a sweep does not look for absent tickets",
     rule: tampered("sweep", (db, s) => ({
       zrangebyscore: (key, min, max, limit, offset) =>
         key === s.keys.presence ? [] : db.zrangebyscore(key, min, max, limit, offset),
@@ -259,13 +262,13 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a start that comes too late is let through",
+    name: "a start that comes too late is accepted",
     rule: tampered("start", (db, s) => ({
       zscore: (key, member) => (key === s.keys.leases ? Number.MAX_SAFE_INTEGER : db.zscore(key, member)),
     })),
   },
   {
-    name: "a ticket that is starting may start again",
+    name: "a starting ticket may start again",
     rule: queue("start", (s, { id }, real) => {
       const ticket = load(s, id)
       if (ticket?.state !== "starting") return real()
@@ -276,25 +279,25 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "a rest never ends",
+    name: "a backoff never ends",
     rule: tampered("fail", (db, s) => ({
       hset: (key, field, value) => db.hset(key, field, field === "backoffUntil" ? String(s.now + 86_400_000) : value),
     })),
   },
   {
-    name: "a full platform is left alone for long, though no call runs whose end would say that there is room",
+    name: "the backoff is long although no call runs whose end would reveal a free slot",
     rule: tampered("fail", (db) => ({
       hget: (key, field) => (field === "live" ? "1" : db.hget(key, field)),
     })),
   },
   {
-    name: "an end leaves the campaign resting",
+    name: "an end leaves the campaign backing off",
     rule: tampered("end", (db) => ({
       hdel: (key, field) => (field === "backoffUntil" ? undefined : db.hdel(key, field)),
     })),
   },
   {
-    name: "a ticket that the platform had no room for goes to the end of the line",
+    name: "a ticket refused for capacity goes to the end of the queue",
     rule: tampered("fail", (db, s) => ({
       zadd: (key, score, member) => {
         if (key !== s.keys.waiting) return db.zadd(key, score, member)
@@ -304,11 +307,11 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a start that was refused for what the caller sent is refunded",
+    name: "a start refused for what the caller sent is refunded",
     rule: failedAs("refused", "failed"),
   },
   {
-    name: "a start that the platform's key is refused is not refunded",
+    name: "a start refused because of the platform key is not refunded",
     rule: failedAs("failed", "refused"),
   },
   {
@@ -316,7 +319,7 @@ export const faults: ReadonlyArray<Planted> = [
     rule: failedAs("disrupted", "failed"),
   },
   {
-    name: "a platform that cannot be reached is asked by all at once",
+    name: "all tickets probe an unreachable platform at once",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         hget: (key, field) => (key === s.keys.meta && field === "disrupted" ? undefined : db.hget(key, field)),
@@ -329,7 +332,7 @@ export const faults: ReadonlyArray<Planted> = [
       tampered(name, (db, s) => {
         let passing = false
         return {
-          // a turn passes between the end of its lease and what is asked next
+          // a turn passes between the end of its lease and the next query
           zrem: (key, member) => {
             passing = key === s.keys.leases && load(s, member)?.state === "called"
             return db.zrem(key, member)
@@ -368,7 +371,7 @@ export const faults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "the slot of a start in doubt is never free again",
+    name: "the slot of a start in doubt is never freed",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         zrem: (key, member) => (key === s.keys.leases && member.startsWith("?") ? true : db.zrem(key, member)),
@@ -383,7 +386,7 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a limit of the key's requests backs off as a full platform does",
+    name: "a limit of the key's requests backs off like a platform at capacity",
     rule: failedAs("limited", "capacity"),
   },
   {
@@ -391,7 +394,7 @@ export const faults: ReadonlyArray<Planted> = [
     rule: failedAs("limited", "refused"),
   },
   {
-    name: "a ticket that met the limit of the key's requests goes to the end of the line",
+    name: "a ticket that met the limit of the key's requests goes to the end of the queue",
     rule: tampered("fail", (db, s, { reason }) => ({
       zadd: (key, score, member) =>
         db.zadd(
@@ -402,31 +405,31 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "an alias forgets an end that was told before",
+    name: "an alias ignores an end that was reported before",
     rule: tampered("alias", (db, s) => ({
       zscore: (key, member) => (key === s.keys.endedSessions ? undefined : db.zscore(key, member)),
     })),
   },
   {
-    name: "an alias answers for a session that is over",
+    name: "an alias accepts an ended session",
     rule: queue("alias", (s, { known }, real) =>
       s.db.hget(s.keys.sessions, known) === undefined ? { result: "kept" as const } : real(),
     ),
   },
   {
-    name: "an alias keeps no id",
+    name: "an alias stores no id",
     rule: tampered("alias", (db, s) => ({
       hset: (key, field, value) => (key === s.keys.sessions ? undefined : db.hset(key, field, value)),
     })),
   },
   {
-    name: "an alias that ends a session leaves its slot taken",
+    name: "an alias that ends a session leaves its slot held",
     rule: tampered("alias", (db, s) => ({
       zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
     })),
   },
   {
-    name: "whoever leaves is forgotten at once",
+    name: "a ticket that leaves is forgotten at once",
     rule: queue("leave", (s, { id }, real) => {
       const answer = real()
       s.db.hdel(s.keys.tickets, id)
@@ -435,13 +438,13 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "leaving a called ticket keeps its slot",
+    name: "leaving keeps the slot of a called ticket",
     rule: tampered("leave", (db, s) => ({
       zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
     })),
   },
   {
-    name: "places are given by the time",
+    name: "places are assigned by time",
     rule: tampered("admit", (db, s) => ({
       hget: (key, field) => (key === s.keys.meta && field === "seq" ? String(s.now - 1) : db.hget(key, field)),
       hincrby: (key, field, by) => {
@@ -452,10 +455,10 @@ export const faults: ReadonlyArray<Planted> = [
     })),
   },
   {
-    name: "a lost start call is never told again",
+    name: "a lost start call is never repeated",
     rule: queue("heartbeat", (_s, _call, real) => {
       const { result, ...rest } = real()
-      // as one that is starting, of which there is nothing to tell
+      // as for a starting ticket, of which there is nothing to report
       const tickets = (result.tickets ?? []).map((beat) =>
         beat.state === "called" ? ({ state: "starting" } as const) : beat,
       )
@@ -463,7 +466,7 @@ export const faults: ReadonlyArray<Planted> = [
     }),
   },
   {
-    name: "a start call goes to nobody",
+    name: "a start call is sent to nobody",
     rule: everywhere((name) => queue(name, (_s, _call, real) => silenced(real()))),
   },
   {
@@ -476,17 +479,17 @@ export const faults: ReadonlyArray<Planted> = [
   {
     name: "nobody ticks",
     rule: queue("heartbeat", (_s, { ids }) => {
-      // each as one of which there is nothing to tell
+      // each as a ticket of which there is nothing to report
       const tickets = ids.map(() => ({ state: "starting" }) as const)
       return { result: { length: 0, averageMillis: 0, disrupted: false, tickets } }
     }),
   },
   {
-    name: "a session that is bound again, because the first answer was lost, is stale",
+    name: "a bind repeated after a lost answer is stale",
     rule: queue("bind", (s, { id }, real) => (load(s, id)?.state === "live" ? { result: "stale" as const } : real())),
   },
   {
-    name: "an outage is held against those who wait",
+    name: "waiting tickets count as absent during an outage",
     rule: everywhere((name) =>
       tampered(name, (db) => ({
         hget: (key, field) => (field === "sweptAt" || field === "graceUntil" ? undefined : db.hget(key, field)),
@@ -501,11 +504,11 @@ export const faults: ReadonlyArray<Planted> = [
   },
   ...outageFaults,
   {
-    name: "the longest queue is no limit",
+    name: "the maximum length of the queue is ignored",
     rule: asked("admit", ({ context }) => ({ context: { ...context, maxLength: 1_000_000 } })),
   },
   {
-    name: "a network beyond its share is called while another waits",
+    name: "a network above its share is called while another waits",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
         hget: (key, field) => (key === s.keys.networks && field.startsWith("h") ? undefined : db.hget(key, field)),
@@ -513,45 +516,45 @@ export const faults: ReadonlyArray<Planted> = [
     ),
   },
   {
-    name: "whoever was passed over is forgotten while others wait",
+    name: "a passed-over ticket is forgotten while others wait",
     rule: everywhere((name) => tampered(name, () => ({ zlexAfter: () => undefined }))),
   },
   {
-    name: "a slot stays empty because all who wait are of one network",
+    name: "a slot stays free because all waiting tickets are of one network",
     rule: everywhere((name) =>
       tampered(name, (db, s) => ({
-        // whoever is looked for without regard to networks
+        // the next ticket without regard to networks
         zrange: (key, first, count) =>
           key === s.keys.waiting && Number.isFinite(count) ? [] : db.zrange(key, first, count),
       })),
     ),
   },
   {
-    name: "a request that was answered 503 keeps its ticket",
-    // all that is withdrawn is what is yet to come
+    name: "a request that was answered with 503 keeps its ticket",
+    // removes all withdrawn ids whose admission is pending
     rule: asked("withdraw", ({ call }, s) => ({ call: { ids: call.ids.filter((id) => load(s, id) === undefined) } })),
   },
   {
-    name: "an admission that comes after its withdrawal is let in",
+    name: "an admission that arrives after its withdrawal is accepted",
     rule: tampered("admit", (db, s) => ({
       zscore: (key, member) => (key === s.keys.forget ? undefined : db.zscore(key, member)),
     })),
   },
   {
-    name: "a withdrawn ticket leaves its slot taken",
+    name: "a withdrawn ticket leaves its slot held",
     rule: each(["withdraw", "reportOutage"], (name) =>
       tampered(name, (db, s) => ({
         zrem: (key, member) => (key === s.keys.leases ? true : db.zrem(key, member)),
       })),
     ),
   },
-  { name: "a gate that is told to stop does not wait for what it is starting", hasty: true },
+  { name: "a stopping gate does not wait for its starts", hasty: true },
   {
-    name: "a removed campaign's webhooks free nothing",
+    name: "the webhooks of a removed campaign free nothing",
     rule: queue("end", (s, _call, real) => (s.context.slots === 0 ? { result: "unknown" as const } : real())),
   },
   {
-    name: "a gate knows nothing of campaigns that it does not serve",
+    name: "a gate ignores campaigns that it does not serve",
     heard: (rule, answer) => {
       if (rule !== "gates.beat") return answer
       const { removed: _, ...hears } = answer as GateHears
@@ -559,7 +562,7 @@ export const faults: ReadonlyArray<Planted> = [
     },
   },
   {
-    name: "whoever waits in a removed campaign waits for ever",
+    name: "tickets in a removed campaign wait forever",
     rule: queue("clear", () => ({ result: { _tag: "served" as const } })),
   },
   {
@@ -572,14 +575,14 @@ export const faults: ReadonlyArray<Planted> = [
     rule: asked("clear", () => ({ call: { unservedMillis: 0 } })),
   },
   {
-    name: "whoever is sent away from a removed campaign gets no quota back",
+    name: "tickets removed with their campaign get no quota back",
     rule: queue("clear", (_s, _call, real) => {
       const { settlements: _, ...rest } = real()
       return rest
     }),
   },
   {
-    name: "a called ticket that comes to a gate without its campaign ends there",
+    name: "a called ticket that starts at a gate without its campaign ends there",
     rule: asked("fail", ({ call, context }) => ({
       call: context.slots === 0 ? { ...call, reason: "failed" as const } : call,
     })),
@@ -590,14 +593,14 @@ export const faults: ReadonlyArray<Planted> = [
       const isPlaces = (key: string, field: string): boolean => key === s.keys.networks && field.startsWith("w")
       return {
         hget: (key, field) => (isPlaces(key, field) ? undefined : db.hget(key, field)),
-        // what is counted is right
+        // the count itself is right
         hset: (key, field, value) =>
           db.hset(key, field, isPlaces(key, field) ? `${Number(db.hget(key, field) ?? "0") + Number(value)}` : value),
       }
     }),
   },
   {
-    name: "a slot that was given back is still its network's",
+    name: "a freed slot still counts toward its network",
     rule: tampered("end", (db, s) => ({
       hincrby: (key, field, by) => (key === s.keys.networks && by < 0 ? 1 : db.hincrby(key, field, by)),
     })),

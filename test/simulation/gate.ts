@@ -1,6 +1,7 @@
 /**
- * One life of one gate: the real gatekeeper, queue, limiter, push channel and background loops, on a simulated process and
- * a simulated way to the store. Killed, it leaves everything as it is; a new life begins from the store alone.
+ * One life of one gate: the real gatekeeper, queue, limiter, push channel and background loops, on a simulated process
+ * and a simulated path to the store. When killed, it leaves everything as it is; a new life starts from the store
+ * alone.
  */
 import { Context, Effect, Exit, Layer, Logger, Random, Scope } from "effect"
 import { layerNoDeps } from "../../src/Gate.ts"
@@ -10,7 +11,7 @@ import { CLOSE_MILLIS, RESERVED_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { PlatformApi } from "../../src/PlatformApi.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
-import { STOOD_STILL_MILLIS } from "../../src/queue/reach.ts"
+import { STALLED_AFTER_MILLIS } from "../../src/queue/reach.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
@@ -27,13 +28,13 @@ type Freeze = Pick<Extract<Action, { kind: "freeze" }>, "millis" | "clocks">
 
 export type Services = Gatekeeper | PushChannel.PushChannel
 
-/** How long a gate that could not start waits before it tries again (ms). */
+/** How long a gate that could not start waits before it retries (ms). */
 const RESTART_MILLIS = 1_000
-/** When a gate goes that is told to stop and does not wait for what it is starting (ms). */
+/** When a stopping gate exits that does not wait for its starts (ms). */
 const HASTY_MILLIS = 1_000
 /** How long a gate waits for a start at which it is to freeze or to stop (ms). */
 export const AT_PLATFORM_WITHIN_MILLIS = 15_000
-/** The longest way between a client and a gate, there or back (ms). */
+/** The maximum latency between a client and a gate, each way (ms). */
 const CLIENT_LATENCY = 20
 
 const intel = Layer.succeed(IpIntel, {
@@ -47,19 +48,19 @@ export class Gate {
   readonly index: number
   readonly name: string
   readonly process: Process
-  /** it has the campaign in its settings */
+  /** the campaign is in its settings */
   readonly serves: boolean
-  /** since when nothing has hindered its loops; in the future while something does */
+  /** since when nothing has stalled its loops; in the future while something does */
   cleanSince = Number.POSITIVE_INFINITY
-  /** until when it may not know that it stood still, because all its clocks did */
+  /** until when it may not know that it was stalled, because all its clocks were */
   unawareUntil = 0
-  /** when it could not reach the store or stood still, in order */
+  /** when it could not reach the store or was stalled, in order */
   readonly hindrances: Array<Hindrance> = []
-  /** the slots that its last step assumed */
+  /** the slots that its last step used */
   slots: number | undefined
-  /** since when it has seen a free slot beside a waiting ticket */
+  /** since when it has seen a free slot and a waiting ticket */
   freeSince: number | undefined
-  /** from when on it waits for the platform no longer, because it was told to stop */
+  /** from when on it no longer waits for the platform, because it is stopping */
   givesUpAt = Number.POSITIVE_INFINITY
   private crash: { when: "before" | "after" | "platform"; downMillis: number } | undefined
   private atPlatform: { readonly act: () => void; readonly until: number } | undefined
@@ -118,7 +119,7 @@ export class Gate {
     return this.process.alive && this.services !== undefined
   }
 
-  /** Its loops are hindered until then. */
+  /** Its loops are stalled until then. */
   trouble(until: number): void {
     this.troubled = Math.max(this.troubled, until)
     if (this.services !== undefined) this.cleanSince = Math.max(this.cleanSince, until)
@@ -130,8 +131,8 @@ export class Gate {
     const longer = kernel.now + millis - Math.max(this.process.frozenUntil, kernel.now)
     if (longer <= 0) return
     this.process.frozenUntil = kernel.now + millis
-    // a shorter one is a gate that is slow
-    if (millis > STOOD_STILL_MILLIS) this.hindered(kernel.now, kernel.now + millis)
+    // a shorter stall is only a slow gate
+    if (millis > STALLED_AFTER_MILLIS) this.hindered(kernel.now, kernel.now + millis)
     this.trouble(this.process.frozenUntil)
     if (clocks !== "none") behind.steady += longer
     if (clocks === "both") behind.wall += longer
@@ -143,12 +144,12 @@ export class Gate {
     this.hindrances.push({ from, to })
   }
 
-  /** Freezes when it next asks the platform, if it does so within `AT_PLATFORM_WITHIN_MILLIS`. */
+  /** Freezes at its next request to the platform, if that comes within `AT_PLATFORM_WITHIN_MILLIS`. */
   freezeAtPlatform(freeze: Freeze): void {
     this.whenAsking(() => this.freeze(freeze))
   }
 
-  /** The same for its stop. */
+  /** Stops in the same way. */
   stopAtPlatform(downMillis: number): void {
     this.whenAsking(() => this.stop(downMillis))
   }
@@ -157,14 +158,14 @@ export class Gate {
     this.atPlatform = { act, until: this.world.kernel.now + AT_PLATFORM_WITHIN_MILLIS }
   }
 
-  /** The platform was asked. */
+  /** A request to the platform was sent. */
   asked(): void {
     const { atPlatform } = this
     this.atPlatform = undefined
     if (atPlatform !== undefined && this.world.kernel.now <= atPlatform.until) atPlatform.act()
   }
 
-  /** Is told to stop: sends its connections away, finishes what is being started, and goes. */
+  /** Stops: sends its connections away, finishes starts in flight, and exits. */
   stop(downMillis: number): void {
     const { kernel, planted, watch } = this.world
     const drain = PushChannel.PushChannel.use((channel) => channel.drain)
@@ -187,7 +188,7 @@ export class Gate {
     this.crash = { when, downMillis }
   }
 
-  /** Whether it dies now, because this is where it was doomed to. */
+  /** Whether it dies now, at the point chosen for it. */
   dies(where: "before" | "after" | "platform"): boolean {
     if (this.crash?.when !== where) return false
     this.kill(this.crash.downMillis)
@@ -200,19 +201,21 @@ export class Gate {
     this.world.watch.ledger.gone(this)
     this.process.kill()
     this.cleanSince = Number.POSITIVE_INFINITY
-    // whoever is connected sees a reset
+    // connected callers see a reset
     for (const reset of this.waiting) this.world.kernel.after(1, reset)
     this.waiting.clear()
     this.world.kernel.after(downMillis, () => this.world.startGate(this.index))
   }
 
-  /** Calls `reset` when the gate dies, until it is told to stop. */
+  /** Calls `reset` when the gate dies, until it is stopped. */
   watched(reset: () => void): () => void {
     this.waiting.add(reset)
     return () => this.waiting.delete(reset)
   }
 
-  /** A client asks: the effect runs on the gate, and the answer is lost when the gate dies. Returns how to hang up. */
+  /**
+   * A client's request: the effect runs on the gate, and the answer is lost when the gate dies. Returns how to hang up.
+   */
   ask<A, E>(
     key: string,
     effect: Effect.Effect<A, E, Services>,

@@ -1,13 +1,13 @@
 /**
- * The times in which a gate could not reach the store, or stood still, as the gate itself could see them; and what is promised for
- * them: nobody misses a turn or loses a place by one.
+ * The times in which a gate could not reach the store or was stalled, as the gate itself could notice them; and the
+ * promise for them: nobody misses a turn or loses a place because of one.
  */
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
 import type { QueueState } from "../support/queue-probe.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
 
-/** What is under way when an outage begins or ends (ms). */
+/** How long a step may be in flight when an outage begins or ends (ms). */
 const SLACK_MILLIS = 50
 
 export interface Hindrance {
@@ -30,7 +30,7 @@ const wasDead = ({ hindrances }: Gate): boolean => {
 
 export class Hindrances {
   private readonly world: World
-  /** gates by the names that they have in the store */
+  /** gates by their names in the store */
   private readonly named = new Map<string, Gate>()
 
   constructor(world: World) {
@@ -45,25 +45,28 @@ export class Hindrances {
     return this.named.get(name)
   }
 
-  /** A turn is missed, by the state before that: no gate was kept from the store while its window was open, nor since. */
+  /**
+   * A turn is missed, judged by the state before: no gate was cut off from the store while its window was open, or
+   * since.
+   */
   missed(id: string, { leases, tickets }: QueueState, calledAt: number): void {
     const { gates, plan } = this.world
     const window = plan.windowSeconds * 1000
     const slack = SLACK_MILLIS + 2 * plan.skewMillis
     const ends = leases.get(id) ?? 0
-    // it has had all that there are
-    if (ends + slack >= (tickets.get(id)?.since ?? 0) + MOST_WINDOWS * window) return
+    // it has used all its windows
+    if (ends + slack >= (tickets.get(id)?.since ?? 0) + MAX_WINDOWS * window) return
     for (const gate of gates) {
       if (gate?.up !== true || wasDead(gate)) continue
       for (const { from, to } of gate.hindrances) {
         if (from + slack < ends && to > calledAt + slack && ends + slack < to + window) {
-          this.world.fail(`I3: ${id} missed its turn, and ${gate.name} was hindered for ${to - from} ms of it`)
+          this.world.fail(`I3: ${id} missed its turn, and ${gate.name} was cut off for ${to - from} ms of it`)
         }
       }
     }
   }
 
-  /** A place was given up, by the state before that: its gate had nobody connected who holds it. */
+  /** A place was given up, judged by the state before: its holder was not connected to its gate. */
   abandoned(id: string, { tickets }: QueueState): void {
     const { callers, plan } = this.world
     if (2 * plan.skewMillis >= plan.graceSeconds * 1000) return

@@ -1,13 +1,13 @@
 /**
- * Simulated time and simulated processes. One heap holds all that will happen, ordered by time and then by when it was
- * decided; nothing happens but by taking its head. A process is a scheduler and a clock for the fibers of one gate: killed,
- * none of its fibers ever runs again, not even a finalizer; frozen, all that concerns it waits.
+ * Simulated time and simulated processes. One heap holds all future events, ordered by time and then by when they were
+ * scheduled; the simulation only advances by taking its head. A process is a scheduler and a clock for the fibers of
+ * one gate: after a kill none of its fibers ever runs again, not even a finalizer; while frozen, all its events wait.
  */
 import { Clock, Context, Duration, Effect, Scheduler } from "effect"
 
 /** When every history begins (ms since 1970). */
 export const BEGIN = 1_800_000_000_000
-/** The time of a history that livelocks is not endless: so many tasks may run at one moment. */
+/** Maximum tasks at one moment: detects a history that livelocks. */
 const MOST_TASKS = 100_000
 
 interface Event {
@@ -21,16 +21,16 @@ const before = (a: Event, b: Event): boolean => a.at < b.at || (a.at === b.at &&
 
 export class Kernel {
   now = BEGIN
-  /** calls to a real server that are under way; simulated time stands still until they are answered */
+  /** calls to a real server in flight; simulated time stands still until they are answered */
   inflight = 0
-  /** why such a call could not be made */
+  /** why such a call failed */
   broken: unknown
   private readonly heap: Array<Event> = []
   private readonly ready: Array<() => void> = []
   private order = 0
   private wake: (() => void) | undefined
 
-  /** Does something later; not at all when its owner is dead by then, and later still while its owner is frozen. */
+  /** Schedules an action; dropped if its owner is dead by then, delayed while its owner is frozen. */
   after(millis: number, run: () => void, owner?: Process): () => void {
     const event: Event = { at: this.now + millis, order: this.order++, owner, run }
     this.push(event)
@@ -43,7 +43,7 @@ export class Kernel {
     this.ready.push(task)
   }
 
-  /** Runs whatever can run at this moment. */
+  /** Runs everything that can run at this moment. */
   drain(): void {
     for (let n = 0; this.ready.length > 0; n++) {
       if (n > MOST_TASKS) throw new Error("time stands still: the fibers never wait")
@@ -51,7 +51,7 @@ export class Kernel {
     }
   }
 
-  /** Goes on to the next event; false when there is none. */
+  /** Advances to the next event; false when there is none. */
   next(): boolean {
     for (;;) {
       const event = this.heap[0]

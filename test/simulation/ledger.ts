@@ -1,6 +1,6 @@
 /**
- * A record of a history that owes nothing to the store: who was accepted in which order, how each ended, what callers were
- * told, and what was taken from whose budgets.
+ * A record of a history that is independent of the store: who was accepted in which order, how each ended, what callers
+ * were told, and what was taken from whose budgets.
  */
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
@@ -22,11 +22,11 @@ export interface Life {
   signed: number
   terminal: string | undefined
   terminalAt: number
-  /** what it costs of its caller's budgets, once it is over */
+  /** what it costs of its caller's budgets, once it has ended */
   costs: number
-  /** when it was called last, or was given its window anew */
+  /** when it was last called, or its window last renewed */
   calledAt: number
-  /** when it was called last */
+  /** when it was last called */
   turnAt: number
 }
 
@@ -39,15 +39,15 @@ const requestOf = (data: string): string => {
 export class Ledger {
   private readonly world: World
   private readonly lives = new Map<string, Life>()
-  /** tokens whose quota may be lost, because the call that took it came after it was given up */
+  /** tokens whose quota may be lost, because the call that took it arrived after it was given up */
   private readonly loose = new Set<string>()
-  /** tickets that a gate has taken back */
+  /** tickets that a gate has withdrawn */
   private readonly takenBack = new Set<string>()
-  /** requests that were answered that the store is away: when, and by which gate */
+  /** requests answered that the store is unavailable: when, and by which gate */
   private readonly unavailable = new Map<string, { readonly at: number; readonly gate: Gate }>()
-  /** starts in doubt of which a session runs: which, and since when they are in doubt */
+  /** starts in doubt whose session runs: which session, and since when in doubt */
   private readonly doubted = new Map<string, { readonly session: Session; readonly at: number }>()
-  /** requests of which a start was in doubt */
+  /** requests with a start that was in doubt */
   private readonly inDoubt = new Set<string>()
   private readonly taken = new Map<string, { readonly keys: ReadonlyArray<string>; readonly gate: Gate }>()
 
@@ -67,7 +67,7 @@ export class Ledger {
     return this.lives.get(ticket)
   }
 
-  /** An admission was carried out; it may have found the queue full. */
+  /** An admission was executed; it may have found the queue full. */
   admitted(gate: Gate, { data, id, network = "" }: Newcomer): void {
     this.lives.set(id, {
       gate,
@@ -88,7 +88,7 @@ export class Ledger {
     this.taken.set(token, { keys, gate })
   }
 
-  /** Whether the network of a ticket holds its share of the slots, by what the ledger knows of networks. */
+  /** Whether the network of a ticket holds its share of the slots, according to the ledger. */
   private atShare(ticket: string, { leases, tickets }: QueueState, slots: number): boolean {
     const network = this.lives.get(ticket)?.network ?? ""
     const networkOf = (id: string) => (this.lives.get(id) ?? tickets.get(id))?.network
@@ -97,7 +97,7 @@ export class Ledger {
     return network !== "" && share < 1 && held >= Math.max(1, Math.floor(share * slots))
   }
 
-  /** Keeps the record: who was called before whom, and how each ended. */
+  /** Records who was called before whom, and how each ended. */
   record(change: Change): void {
     const { after, before, refused = false, slots } = change
     const { world } = this
@@ -137,7 +137,7 @@ export class Ledger {
           ((state === "failed" && !refused) ||
             (state === "left" && (was === "waiting" || change.withdraws === true)) ||
             (state === "removed" && change.clears === true))
-        // who was answered that the store is away gets everything back, though the call ran: nobody was in it
+        // a caller answered that the store is unavailable gets everything back even if the call ran: nobody joined it
         life.costs = refunded || this.unavailable.has(life.request) ? 0 : missed ? 3 : 1
       }
       if (was === "live" && state === "ended") {
@@ -148,7 +148,10 @@ export class Ledger {
     }
   }
 
-  /** A slot is not given to others while the session of a start that may have happened runs, as far as the platform tells. */
+  /**
+   * A slot must not be given to others while the session of a start that may have happened runs, as far as the platform
+   * reports.
+   */
   private doubts({ after, before }: Change): void {
     const { world } = this
     for (const [id, { lease, state }] of after.tickets) {
@@ -178,12 +181,12 @@ export class Ledger {
     if (life !== undefined) life.signed = this.world.kernel.now
   }
 
-  /** A gate is gone, and with it the connections that it held. */
+  /** A gate has died, and its connections with it. */
   gone(gate: Gate): void {
     for (const { links } of this.world.callers) for (const link of links) if (link.gate === gate) this.sign(link.ticket)
   }
 
-  /** A gate takes a ticket back. */
+  /** A gate withdraws a ticket. */
   withdrawn(id: string): void {
     this.takenBack.add(id)
   }
@@ -192,12 +195,12 @@ export class Ledger {
     return this.takenBack.has(id)
   }
 
-  /** A caller was told that the store is away. */
+  /** A caller was told that the store is unavailable. */
   heardUnavailable(request: string, gate: Gate): void {
     this.unavailable.set(request, { at: this.world.kernel.now, gate })
   }
 
-  /** What a caller was answered who never heard of this ticket; undefined for any other. */
+  /** The answer to a caller who never learnt of this ticket; undefined for any other. */
   unknownSince(id: string): { readonly at: number; readonly gate: Gate } | undefined {
     return this.unavailable.get(this.lives.get(id)?.request ?? "")
   }
@@ -212,7 +215,7 @@ export class Ledger {
     return this.lives.get(ticket)?.signed ?? 0
   }
 
-  /** Whether a ticket is not over. */
+  /** Whether a ticket has not ended. */
   isAlive(ticket: string): boolean {
     return this.lives.get(ticket)?.terminal === undefined
   }
@@ -221,18 +224,18 @@ export class Ledger {
   started(ticket: string, session: string, request: string | undefined): void {
     const state = this.world.watch.state.tickets.get(ticket)?.state
     if (state === undefined || !["live", "ended", "reclaimed"].includes(state)) {
-      this.world.fail(`${request ?? ticket} was told that it talks, and its ticket is ${state}`)
+      this.world.fail(`${request ?? ticket} was told that its session runs, and its ticket is ${state}`)
     }
     const of = this.world.platform.find(session)?.request
     if (of !== this.lives.get(ticket)?.request) this.world.fail(`I5: ${ticket} was given the session of ${of}`)
   }
 
-  /** A caller was told its ticket. */
+  /** A caller received its ticket. */
   queued(ticket: string, request: string): void {
     if (!this.lives.has(ticket)) this.world.fail(`I3: ${request} was told a ticket that was never accepted`)
   }
 
-  /** A caller (its request, or its ticket) was told that the call did not come about. */
+  /** A caller (its request, or its ticket) was told that the call failed. */
   refused(who: string): void {
     for (const [id, { request }] of this.lives) {
       if ((id === who || request === who) && this.world.watch.state.tickets.get(id)?.state === "live") {
@@ -241,7 +244,7 @@ export class Ledger {
     }
   }
 
-  /** Everything is over: every ticket has one end, and every budget is what it must be. */
+  /** The history is over: every ticket has one end, and every budget is as it must be. */
   finish({ tickets }: QueueState): void {
     const { world } = this
     for (const [id, { state }] of tickets) {
@@ -265,9 +268,9 @@ export class Ledger {
       if (taken.keys[0] !== keys[0] || this.loose.has(token)) continue
       const life = this.lives.get(token)
       if (life?.terminal === undefined) {
-        // nothing came of it; only a gate that died meanwhile could not give it back
+        // it led to nothing; only a gate that died meanwhile could not give it back
         if (taken.gate.process.alive && log.has(token)) {
-          this.world.fail(`the quota of ${token}, of which nothing came, was not given back`)
+          this.world.fail(`the quota of ${token}, which led to nothing, was not given back`)
         }
         continue
       }

@@ -1,4 +1,4 @@
-/** Looks at the budgets of one caller, by a rule of the tests alone, whose Lua is written by hand. */
+/** Reads the budgets of one caller, by a rule for tests only, whose Lua is written by hand. */
 import { OPEN } from "../../src/rules/limits/units.ts"
 import type { Rule } from "../../src/Store.ts"
 

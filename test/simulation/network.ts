@@ -1,6 +1,6 @@
 /**
- * A gate's way to the store: every call takes time to get there and back, in order as on one connection, and what a history
- * asks for goes wrong on it. A dead gate hears nothing more; what it had sent is carried out all the same.
+ * A gate's path to the store: every call has latency in both directions, keeps its order as on one connection, and
+ * suffers the faults that a history asks for. A dead gate receives nothing more; what it had sent is still executed.
  */
 import { Effect, type Scope } from "effect"
 import { INSTANCE_CHANNEL } from "../../src/FifoQueue.ts"
@@ -12,9 +12,9 @@ import { type AnyAsk, type AnyRule, messageText } from "./did.ts"
 import type { Gate } from "./gate.ts"
 import type { World } from "./world.ts"
 
-/** The longest way of a call, there or back (ms). */
+/** The maximum latency of a call, each way (ms). */
 export const MOST_LATENCY = 10
-/** After so long an answer is no longer waited for (ms), and then a late call is carried out. */
+/** The timeout of an answer (ms); a late call is then executed. */
 const TIMEOUT_MILLIS = 500
 const LATE_MILLIS = 900
 
@@ -66,7 +66,7 @@ export const makeStore = Effect.fnUntraced(function* (
         kernel.after(
           millis,
           () => {
-            // nothing else can have come through meanwhile where the outage still lasts and takes all
+            // nothing else can have come through meanwhile if the outage still lasts and affects everything
             const fault = faultNow()
             const all = fault !== undefined && fault.mode !== "mixed"
             if (ofQueue) gate.hindered(all ? sentAt : kernel.now, kernel.now)
@@ -75,7 +75,8 @@ export const makeStore = Effect.fnUntraced(function* (
           gate.process,
         )
       }
-      // what was not heard of is given back, and may be there; what comes after it was given back stays
+      // a call without an answer is given back, and may have been executed; if it arrives after it was given back, it
+      // stays
       if (outcome !== "done" && ["queue.admit", "queue.bind", "queue.fail"].includes(name) && "id" in call)
         world.watch.ledger.mayLose(String(call.id))
       if ((outcome === "late" || outcome === "swallowed") && name === "limits.take" && "token" in call)
@@ -114,7 +115,7 @@ export const makeStore = Effect.fnUntraced(function* (
   }
 
   let asked = 0
-  /** the server's time; apart from what is carried out, so that no history depends on when it was asked */
+  /** the server's time; separate from execution, so that no history depends on when it was read */
   const askTime: Effect.Effect<number, StoreUnavailable> = Effect.callback((resume) => {
     const key = `${gate.name} time ${asked++}`
     const there = 1 + world.chance(`${key} there`, MOST_LATENCY)
@@ -139,7 +140,7 @@ export const makeStore = Effect.fnUntraced(function* (
   const { clock } = gate.process
   const first = (yield* time.now) - Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
-  /** What a step believes the time to be must be right, but for as long as nothing can tell the gate. */
+  /** The time that a step uses must be right, except while nothing can tell the gate. */
   const believed = (now: number): void => {
     const behind = kernel.now + skew - now
     if (Math.abs(behind) > MOST_LATENCY + MAX_DRIFT_MILLIS && kernel.now > gate.unawareUntil + 3 * MOST_LATENCY) {
@@ -150,7 +151,7 @@ export const makeStore = Effect.fnUntraced(function* (
   return {
     run: <C extends object, K extends object, A>(asked: Rule<C, K, A>, ask: Ask<C, K>) =>
       Effect.suspend(() => {
-        // what belongs together stays so: a rule is asked what was asked here, and its answer is given back here
+        // batches stay together: a rule gets the input that was sent here, and its answer is returned here
         const rule = asked as unknown as AnyRule
         const ofQueue = world.watch.isWatched(rule.name, ask.keys)
         if (!time.isMeasured()) {
@@ -163,17 +164,17 @@ export const makeStore = Effect.fnUntraced(function* (
           world.carryOut(gate, rule, ask, (answer) => done(answer as A)),
         )
       }),
-    // as on a cluster: limits and queue are two steps, between which more can happen
+    // as on a cluster: limits and queue are two steps, and more can happen in between
     crossSlot: false,
     get: () => Effect.die("the simulation caches nothing"),
     set: () => Effect.die("the simulation caches nothing"),
     publish: () => Effect.die("only rules publish"),
     subscribe: (channel, onMessage): Effect.Effect<void, never, Scope.Scope> =>
       Effect.sync(() => {
-        // all gates are on one database, which is all that announcements tell of
+        // all gates are on one database, which is all that announcements concern
         if (channel === ANNOUNCE_CHANNEL) return
         world.base.listen(channel, (message) => {
-          // refunds are told too, and are no ticket's affair
+          // refunds are published too, and concern no ticket
           if (channel.startsWith(INSTANCE_CHANNEL)) world.watch.published(message)
           deliver(message, onMessage)
         })

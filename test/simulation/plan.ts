@@ -1,12 +1,13 @@
 /**
- * A history before it is played: the settings and a list of actions, each of which may be left out without touching the
- * others. `planOf(seed)` invents one.
+ * A history before it runs: the settings and a list of actions, each of which can be removed without affecting the
+ * others. `planOf(seed)` generates one.
  */
 import { Chance, keyed } from "./chance.ts"
 
 /**
- * `limited`: the key's requests are limited; `unacceptable`: what the caller sent is refused; `refused`: the key is; `failed`: no
- * session runs; `ghost`: no answer, though a session runs; `lost`: no answer, and no session; `unreachable`: nothing was sent.
+ * `limited`: the key's requests are limited; `unacceptable`: the caller's input is refused; `refused`: the key is
+ * refused; `failed`: no session runs; `ghost`: no answer, but a session runs; `lost`: no answer and no session;
+ * `unreachable`: nothing was sent.
  */
 export type Outcome =
   | "started"
@@ -19,24 +20,24 @@ export type Outcome =
   | "lost"
   | "unreachable"
 
-/** What the platform makes of one start. Times in ms. */
+/** The platform's reaction to one start. Times in ms. */
 export interface PlatformScript {
   /** until the answer */
   readonly delay: number
   readonly outcome: Outcome
-  /** how long the platform asks to be left alone where it limits the key's requests */
+  /** how long the platform asks to wait if it limits the key's requests */
   readonly retryAfter: number
-  /** how long the session runs, counted from when the platform began it, which is half-way to its answer */
+  /** how long the session runs, from its beginning, which is half-way to the answer */
   readonly talk: number
-  /** when the end is told, each counted from the end of the session; empty: never */
+  /** when the end is reported, each counted from the end of the session; empty: never */
   readonly webhooks: ReadonlyArray<number>
   /** the ids of the session that the answer names; a webhook may name any */
   readonly names: "both" | "web" | "conversation"
-  /** from when the session's history names both ids, counted from when the platform began it */
+  /** from when on the session's history names both ids, counted from its beginning */
   readonly historyAfter: number
 }
 
-/** One caller and all they will do. Times in ms, -1 is never. */
+/** One caller and all its actions. Times in ms; -1 is never. */
 export interface Arrive {
   readonly kind: "arrive"
   readonly at: number
@@ -44,29 +45,29 @@ export interface Arrive {
   /** whose budgets are used */
   readonly address: number
   readonly gate: number
-  /** hangs up so long after asking */
+  /** hangs up this long after asking */
   readonly hangUp: number
-  /** opens a connection so long after being queued */
+  /** opens a connection this long after being queued */
   readonly connect: number
-  /** starts so long after a start call */
+  /** starts this long after a start call */
   readonly react: number
-  /** starts once more, on another gate, so long after the first start */
+  /** starts again, on another gate, this long after the first start */
   readonly twice: number
-  /** starts without being called, so long after being queued */
+  /** starts without being called, this long after being queued */
   readonly early: number
-  /** goes away so long after connecting, noticed or not, and comes back so long after that */
+  /** disconnects this long after connecting, noticed or not, and returns this long after that */
   readonly vanish: number
   readonly silently: boolean
   readonly comeBack: number
-  /** leaves so long after being queued */
+  /** leaves this long after being queued */
   readonly leave: number
-  /** asks for the ticket's state this often */
+  /** queries the ticket's state this often */
   readonly poll: number
-  /** asks again with the same ticket, so long after being queued */
+  /** repeats the request with the same ticket, this long after being queued */
   readonly rejoin: number
-  /** asks again, from nothing, when the gate failed */
+  /** repeats the request without a ticket when the gate failed */
   readonly retries: number
-  /** the platform's answers to this caller's starts, the last one for all that follow */
+  /** the platform's answers to this caller's starts; the last one for all further starts */
   readonly platform: readonly [PlatformScript, ...ReadonlyArray<PlatformScript>]
 }
 
@@ -87,7 +88,10 @@ export type Action =
       readonly gate: number
       readonly when: "now" | "platform"
       readonly millis: number
-      /** the clocks of its machine that stand still with it, as when it is suspended; the wall clock goes on where it is set on waking */
+      /**
+       * which clocks of its machine stop with it, as when it is suspended; the wall clock continues if it is set on
+       * resuming
+       */
       readonly clocks: "none" | "steady" | "both"
     }
   /**
@@ -123,10 +127,10 @@ export type Action =
 export interface Plan {
   readonly seed: number
   readonly gates: number
-  /** how far (ms) each gate's time may be from the right one, either way: 0 as a rule, for the store's time is measured */
+  /** how far (ms) each gate's clock may be off, either way: usually 0, since the store's time is measured */
   readonly skewMillis: number
   readonly slots: number
-  /** read from the platform, and so subject to change */
+  /** read from the platform, so it may change */
   readonly slotsFromPlatform: boolean
   readonly maxLength: number
   /** a network's share of slots and scarce places */
@@ -136,12 +140,12 @@ export interface Plan {
   readonly callMinutes: number
   readonly concurrent: number
   readonly hourly: number
-  /** how a session's status is answered */
+  /** the answer to a query of a session's status */
   readonly status: "truth" | "unknown" | "fails"
-  /** when the platform cannot be reached by anybody (ms); both are 0 where it always can */
+  /** when nobody can reach the platform (ms); both are 0 if it is always reachable */
   readonly outageFrom: number
   readonly outageTo: number
-  /** until when anything goes wrong by itself (ms) */
+  /** until when spontaneous faults happen (ms) */
   readonly millis: number
   readonly actions: ReadonlyArray<Action>
 }
@@ -172,7 +176,7 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       ? [late, late + chance.between(0, 2_000), late + chance.between(0, 90_000)]
       : [late]
   const slow = chance.below(100)
-  // longer than a gate waits: each holds a slot in doubt for minutes, so that more than one of a caller teaches nothing
+  // longer than a gate waits: each holds a slot in doubt for minutes, so more than one per caller adds nothing
   const tooSlow = slow < 4 && key.endsWith(" 0")
   const delay = tooSlow
     ? chance.between(20_000, 45_000)
@@ -181,13 +185,13 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       : chance.between(5, 400)
   const retryAfter = pickBy(keyed(seed, `retry after ${key}`), [0, 250, 1_000, 4_000, 60_000])
   const names = pickBy(keyed(seed, `names ${key}`), ["both", "both", "web", "conversation"] as const)
-  // at once, or at the second look after a start
+  // at once, or at the second check after a start
   const historyAfter = pickBy(keyed(seed, `history ${key}`), [0, 0, 3_000])
   const usual = { delay, outcome, retryAfter, talk, webhooks, names, historyAfter }
   switch (keyed(seed, `special ${key}`) % 24) {
     case 0:
     case 1:
-      // over, and its end told again and again, before the answer to its start has come
+      // ended, and reported again and again, before the answer to its start has arrived
       return { ...usual, delay: Math.max(delay, 400), talk: 1 + (delay >> 2), webhooks: [0, 30, 50] }
     case 2:
     case 4:
@@ -195,7 +199,7 @@ const platformScript = (chance: Chance, rough: number, seed: number, key: string
       // only the audit can learn the other id
       return { ...usual, talk: 195_000 + talk, names: names === "both" ? "web" : names, historyAfter: 100_000 }
     case 3:
-      // over soon after the answer has come, before the other id is learnt
+      // ended soon after the answer has arrived, before the other id is learnt
       return { ...usual, talk: (delay >> 1) + 1 + (talk % 700), names: names === "both" ? "conversation" : names }
     default:
       return usual
@@ -212,7 +216,10 @@ const outageOf = (seed: number, millis: number): Pick<Plan, "outageFrom" | "outa
 const sometimes = (chance: Chance, percent: number, low: number, high: number): number =>
   chance.percent(percent) ? chance.between(low, high) : -1
 
-/** The answers to a caller's starts; now and then the platform is full so often that its campaign rests for long. */
+/**
+ * The answers to a caller's starts; sometimes the platform is at capacity so often that its campaign backs off for
+ * long.
+ */
 const platformScripts = (chance: Chance, id: number, rough: number, seed: number): Arrive["platform"] => {
   const first = platformScript(chance, rough, seed, `${id} 0`)
   const further = [platformScript(chance, rough >> 1, seed, `${id} 1`), platformScript(chance, 0, seed, `${id} 2`)]
@@ -237,7 +244,7 @@ const arrival = (
   gate: chance.below(gates),
   hangUp: sometimes(chance, 4, 0, 50),
   connect: sometimes(chance, 92, 0, chance.pick(50, 200, 8_000)),
-  // now and then about when the window ends
+  // sometimes close to the end of the window
   react: chance.percent(8)
     ? chance.between(windowMillis - 100, windowMillis + 900)
     : sometimes(chance, 88, 0, chance.pick(100, 3_000, 3_000, 40_000)),
@@ -253,10 +260,10 @@ const arrival = (
   platform: platformScripts(chance, id, rough, seed),
 })
 
-/** Actions are carried out so long after their time, when the gates are up; what the store does is told from the beginning on. */
+/** Delay before an action's effect, once the gates are up; the store's actions count from the beginning. */
 export const ARRIVE_AFTER_MILLIS = 500
 
-/** Invents a history. */
+/** Generates a history. */
 export const planOf = (seed: number): Plan => {
   const chance = new Chance(seed)
   const gates = chance.pick(1, 2, 2, 3, 3, 4)
@@ -269,7 +276,7 @@ export const planOf = (seed: number): Plan => {
   const trouble = chance.pick(0, 1, 3, 8)
   const arrivals = chance.between(4, 26)
   const actions: Array<Action> = []
-  // in bursts, so that arrivals meet
+  // in bursts, so that arrivals coincide
   let at = 100
   for (let id = 0; id < arrivals; id++) {
     at = chance.percent(50) ? at + chance.below(12) : chance.between(100, millis)
@@ -287,7 +294,7 @@ export const planOf = (seed: number): Plan => {
       case "freeze": {
         const when = keyed(seed, `freeze ${n}`) % 2 === 0 ? "platform" : "now"
         const millis = chance.pick(300, 3_000, 12_000, 38_000)
-        // the shortest would meet no start: the longest outlasts one
+        // the shortest would hit no start: the longest outlasts one
         actions.push({
           kind: "freeze",
           at,
@@ -303,12 +310,14 @@ export const planOf = (seed: number): Plan => {
         const everywhere = chance.percent(40)
         const millis = chance.pick(20, 300, 3_000, 15_000)
         const met = actions[keyed(seed, `late ${n}`) % arrivals]
-        // of one gate, from the start of a call until after its deadline: the session is bound when others have given the start up
+        // of one gate, from the start of a call until after its deadline: the session is bound after others have given
+        // up the start
         if (mode === "refused" && met?.kind === "arrive" && keyed(seed, `long ${n}`) % 2 === 0) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS + 60, gate: met.gate, millis: 36_000, mode })
           break
         }
-        // the shortest would meet nobody: an admission is late, or is carried out and not heard of, and what follows it is not
+        // the shortest would hit nobody: an admission is late, or is executed without an answer, and its follow-up is
+        // not
         if ((mode === "late" || mode === "mixed") && millis < 3_000 && met !== undefined) {
           actions.push({ kind: "store", at: met.at + ARRIVE_AFTER_MILLIS, gate: -1, millis: 300, mode })
           break
@@ -339,7 +348,7 @@ export const planOf = (seed: number): Plan => {
     }
   }
   if (keyed(seed, "remove") % 6 === 0) {
-    // for as long as a rolling restart takes, or until it is brought to its end
+    // as long as a rolling restart takes, or until the campaign is cleared
     const lasting = pickBy(keyed(seed, "remove for"), [15_000, 100_000, 250_000, 900_000])
     actions.push({ kind: "remove", at: keyed(seed, "remove at") % millis, millis: lasting })
   }
@@ -363,7 +372,7 @@ export const planOf = (seed: number): Plan => {
   }
 }
 
-/** A crowd: more callers at once than one step of the store handles, most of whom are gone soon. */
+/** A crowd: more simultaneous callers than one step of the store handles, most of whom leave soon. */
 export const crowdOf = (seed: number): Plan => {
   const chance = new Chance(seed)
   const plan = planOf(seed)

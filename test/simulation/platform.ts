@@ -1,6 +1,6 @@
 /**
- * The platform of a history. Each caller's starts are answered by the caller's own script; sessions run and end there, and
- * their ends are told to some gate: early, late, twice, or never.
+ * The platform of a history. Each caller's starts are answered by the caller's own script. Sessions run and end here,
+ * and their ends are reported to some gate: early, late, twice, or never.
  */
 import { Effect, Exit } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
@@ -20,18 +20,18 @@ export interface Session {
   readonly historyAt: number
   /** the request for which it was started */
   readonly request: string
-  /** who is in it, as the gate told */
+  /** who has joined it, according to the gate */
   readonly client: string
   over: boolean
-  /** how often a gate said that this end freed a slot */
+  /** how often a gate reported that this end freed a slot */
   released: number
-  /** what a gate did when it was told the end: when it freed a slot (simulated ms) */
+  /** when a gate freed a slot by this end (simulated ms) */
   freed: { readonly by: Gate; readonly at: number } | undefined
-  /** webhooks of its end that are on the way, or that a gate could not answer and may still carry out */
+  /** webhooks of its end in flight, or that a gate could not answer and may still execute */
   readonly telling: Set<Telling>
 }
 
-/** What comes of a start while nobody can reach the platform. */
+/** The outcomes of a start while nobody can reach the platform. */
 const AWAY = { outcome: "unreachable", delay: 20 } as const
 
 /** After these a ticket may start again. */
@@ -40,11 +40,11 @@ const AGAIN: ReadonlySet<Outcome> = new Set(["capacity", "limited", "failed", "u
 interface Telling {
   readonly gate: Gate
   readonly from: number
-  /** whether the gate is told this end by no other webhook meanwhile */
+  /** whether no other webhook reports this end to the gate meanwhile */
   alone: boolean
 }
 
-/** What the platform makes of a start, and when it was asked (simulated ms), and by whom. */
+/** The platform's reaction to a start, when it was requested (simulated ms), and by which gate. */
 export interface Start {
   readonly script: PlatformScript
   readonly at: number
@@ -55,7 +55,7 @@ export class Platform {
   readonly sessions: Array<Session> = []
   private readonly world: World
   private readonly scripts = new Map<number, Arrive["platform"]>()
-  /** webhooks that are still to be told */
+  /** webhooks still to be sent */
   pending = 0
   /** of each request, its starts so far */
   private readonly started = new Map<string, ReadonlyArray<Start>>()
@@ -65,7 +65,7 @@ export class Platform {
     for (const action of world.plan.actions) if (action.kind === "arrive") this.scripts.set(action.id, action.platform)
   }
 
-  /** One start; `answer` comes after the script's delay. */
+  /** One start; `answer` is called after the script's delay. */
   initiate(gate: Gate, config: StartConfig, answer: (ids: ReadonlyArray<string> | PlatformError) => void): void {
     const { kernel } = this.world
     const request = config.metadata.request ?? ""
@@ -80,7 +80,7 @@ export class Platform {
       this.world.fail(`I5: a start for nobody: ${JSON.stringify(config)}`)
       return
     }
-    // whatever came of a start in doubt, its ticket may start again
+    // however a doubt is resolved, its ticket may start again
     const again = this.world.watch.ledger.wasInDoubt(request)
     if (!again && before.some(({ script: { outcome } }) => !AGAIN.has(outcome)))
       this.world.fail(`I5: ${request} was started twice`)
@@ -129,7 +129,7 @@ export class Platform {
     return this.started.get(request) ?? []
   }
 
-  /** The ids that a session's history names to whoever asks by this one. */
+  /** The ids that a session's history returns to a query by this one. */
   history(id: string): ReadonlyArray<string> {
     const session = this.find(id)
     return session !== undefined && session.historyAt <= this.world.kernel.now ? session.ids : [id]
@@ -144,7 +144,7 @@ export class Platform {
     return this.sessions.find((session) => session.ids.some((each) => each === id))
   }
 
-  /** An end that a gate was told freed a slot. */
+  /** A reported end freed a slot. */
   freed(told: ReadonlyArray<string>, by: Gate): void {
     const session = told.map((id) => this.find(id)).find((found) => found !== undefined)
     if (session !== undefined) session.freed = { by, at: this.world.kernel.now }
@@ -175,7 +175,7 @@ export class Platform {
     })
   }
 
-  /** A webhook, repeated until a gate has answered it, a few times. */
+  /** A webhook, repeated a few times until a gate has answered it. */
   private tell(session: Session, n: number, tries: number): void {
     const { world } = this
     if (tries === WEBHOOK_TRIES) {

@@ -1,4 +1,4 @@
-/** Plays a history to its end, or to the first thing that is wrong. */
+/** Runs a history to its end, or to the first violation. */
 import { CLOSE_MILLIS } from "../../src/gatekeeper/shutdown.ts"
 import { type Base, memoryBase } from "./base.ts"
 import { Caller } from "./callers.ts"
@@ -7,15 +7,18 @@ import { BEGIN, Kernel } from "./kernel.ts"
 import { type Action, ARRIVE_AFTER_MILLIS, type Plan } from "./plan.ts"
 import { type Planted, World } from "./world.ts"
 
-/** A history that has not come to rest so long after its troubles never will (ms): slots are held in doubt for minutes each. */
+/**
+ * A history that is not at rest this long after its troubles never will be (ms): slots are held in doubt for minutes
+ * each.
+ */
 const DRAIN_MILLIS = 60 * 60_000
 const LOOK_MILLIS = 500
-/** Between the restarts of two gates whose settings change. */
+/** Time between the restarts of two gates whose settings change. */
 const ROLLING_MILLIS = 2_500
 /** How long such a restart takes. */
 const RESTARTED_MILLIS = 400
 
-/** Each gate starts anew, one after the other, with the campaign in its settings or without it. */
+/** Each gate restarts, one after the other, with the campaign in its settings or without it. */
 const roll = (world: World, serves: boolean): void => {
   world.note(serves ? "the campaign comes back" : "the campaign is removed")
   world.serves = serves
@@ -26,13 +29,13 @@ const roll = (world: World, serves: boolean): void => {
 
 export interface Played {
   readonly plan: Plan
-  /** what was wrong first; undefined when nothing was */
+  /** the first violation; undefined when there was none */
   readonly violation: string | undefined
-  /** scripts that the store carried out, each followed by all checks */
+  /** rules that the store executed, each followed by all checks */
   readonly steps: number
   /** those of them that changed something */
   readonly changes: number
-  /** how often what was seen, see `Watch.seen` */
+  /** how often each thing was seen, see `Watch.seen` */
   readonly seen: ReadonlyMap<string, number>
   readonly millis: number
   readonly trace: ReadonlyArray<string>
@@ -88,7 +91,7 @@ const act = (world: World, action: Action): void => {
   }
 }
 
-/** When the last of an action's consequences is over, as far as gates try again by themselves. */
+/** When the last consequence of an action is over, including the gates' own retries. */
 const endOf = (action: Action): number => {
   switch (action.kind) {
     case "freeze":
@@ -100,7 +103,7 @@ const endOf = (action: Action): number => {
     case "remove":
       return action.at + action.millis + 4 * ROLLING_MILLIS
     case "store":
-      // what is owed to a caller is tried again at growing intervals
+      // owed settlements are retried at growing intervals
       return action.at + 2 * action.millis + 2_000
     default:
       return action.at
@@ -124,7 +127,7 @@ const begin = (plan: Plan, { base = memoryBase, planted, traced = false }: Optio
   return world
 }
 
-/** Nobody has anything in mind any more, and the store holds nothing. */
+/** Nobody has pending actions, and the store holds nothing. */
 const atRest = ({ callers, platform, watch }: World): boolean =>
   watch.drained && platform.pending === 0 && callers.every(({ done }) => done)
 
@@ -138,7 +141,7 @@ const end = (world: World): Played => ({
   trace: world.trace ?? [],
 })
 
-/** Goes one event further; false when the history is over. */
+/** Runs one event; false when the history is over. */
 const step = (world: World): boolean => {
   const { kernel } = world
   kernel.drain()
@@ -147,14 +150,14 @@ const step = (world: World): boolean => {
   return kernel.next()
 }
 
-/** Plays on the embedded store. */
+/** Runs on the embedded store. */
 export const play = (plan: Plan, options: Options = {}): Played => {
   const world = begin(plan, options)
   while (step(world)) {}
   return end(world)
 }
 
-/** Plays on a store that takes its time. */
+/** Runs on an asynchronous store. */
 export const playAsync = async (plan: Plan, options: Options): Promise<Played> => {
   const world = begin(plan, options)
   while (step(world)) if (world.kernel.inflight > 0) await world.kernel.answered()

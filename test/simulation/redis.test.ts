@@ -1,6 +1,6 @@
 /**
- * The same histories on a real server: every step is checked there too, and each history takes the very same course.
- * `SIMULATION_HISTORIES=n` plays more of them.
+ * The same histories on a real server: every step is checked there too, and each history must take exactly the same
+ * course. `SIMULATION_HISTORIES=n` runs more of them.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Scope } from "effect"
@@ -15,7 +15,7 @@ const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 12)
 
 describe("the simulation on Redis", () => {
   it.live(
-    `holds every invariant, and ${HISTORIES} histories go as they go in memory`,
+    `keeps every invariant, and ${HISTORIES} histories take the same course as in memory`,
     () =>
       Effect.gen(function* () {
         const server = yield* redisServer()

@@ -1,4 +1,4 @@
-/** Says what went wrong in a history so that it can be played again: the seed, the shortest history found, its course. */
+/** Reports a failed history so that it can be repeated: the seed, the shortest history found, and its course. */
 
 import type { Action, Plan } from "./plan.ts"
 import { type Played, play } from "./play.ts"
@@ -15,14 +15,14 @@ const actionOf = (action: Action): string => {
   return `arrive ${done.map(([key, value]) => `${key} ${value}`).join(", ")}; platform: ${starts.join(" / ")}`
 }
 
-/** What kind of a violation it is, whoever it befell. */
+/** The kind of a violation, independent of the ticket concerned. */
 const kindOf = (violation: string | undefined): string | undefined =>
   violation
     ?.replaceAll(/gate\d+-\d+-[\w-]+/g, "T")
     .replaceAll(/[\d.]+/g, "#")
     .slice(0, 40)
 
-/** Whether a plan goes wrong in the same way. */
+/** Whether a plan fails in the same way. */
 export const failsAlike =
   (failed: Played, planted?: Planted) =>
   (plan: Plan): boolean =>

@@ -4,7 +4,7 @@ import type { Campaign, SettingsTree } from "../../src/Settings.ts"
 import { DEFAULTS, SERVER } from "../support/settings.ts"
 import type { Plan } from "./plan.ts"
 
-/** What callers ask for. The other campaign stands before it and has no callers: ends are told to both. */
+/** The campaign that callers request. The other campaign precedes it and has no callers: ends are reported to both. */
 export const CAMPAIGN = "campaign"
 
 const campaign = (id: string, slots: number | undefined): Campaign => ({
@@ -33,7 +33,7 @@ export const settingsOf = (plan: Plan, serves: boolean): SettingsTree => ({
     RateLimitHourly: plan.hourly,
     RateLimitDaily: 0,
     RateLimitConcurrency: plan.concurrent,
-    // what each ticket costs is judged apart from what others gave back
+    // the cost of each ticket is judged without the bound on refunds
     RefundsPerHour: 1_000,
     StatusPerMinute: 0,
     BlockVpn: false,

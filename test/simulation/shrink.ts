@@ -1,7 +1,7 @@
-/** Makes a failing history short: leaves out what it fails without, first in big pieces, then one by one. */
+/** Shrinks a failing history: removes what is not needed for the failure, first in large pieces, then one by one. */
 import type { Action, Arrive, Plan, PlatformScript } from "./plan.ts"
 
-/** A start like most. */
+/** A typical start. */
 const SIMPLE: PlatformScript = {
   delay: 10,
   outcome: "started",

@@ -1,9 +1,9 @@
 /**
- * At least 200,000 steps of invented histories: several gates over one store, with callers, crashes, freezes, a failing
- * store, a lossy bus and a platform of every mood. After every step of the store all invariants are checked, and at the end
- * of every history everything must have come to rest.
+ * At least 200,000 steps of generated histories: several gates over one store, with callers, crashes, freezes, a
+ * failing store, a lossy bus and every kind of platform behaviour. All invariants are checked after every step of the
+ * store, and at the end of every history everything must be at rest.
  *
- * `SIMULATION_SEED=n` plays one history and prints its course; `node scripts/simulate.ts` plays as many as one likes.
+ * `SIMULATION_SEED=n` runs one history and prints its course; `node scripts/simulate.ts` runs any number.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { crowdOf, planOf } from "./plan.ts"
@@ -47,7 +47,7 @@ const check = (played: Played): void => {
 
 describe("the simulation", () => {
   it.skipIf(given !== undefined)(
-    `holds every invariant for ${STEPS} steps, through every corner of a ticket's life`,
+    `keeps every invariant for ${STEPS} steps, through every state of a ticket`,
     { timeout: 240_000 },
     () => {
       const begun = performance.now()
@@ -73,17 +73,17 @@ describe("the simulation", () => {
     },
   )
 
-  it.runIf(given !== undefined)(`holds every invariant in the history ${given}`, { timeout: 240_000 }, () => {
+  it.runIf(given !== undefined)(`keeps every invariant in the history ${given}`, { timeout: 240_000 }, () => {
     const played = play(planOf(Number(given)), { traced: true })
     console.log(played.trace.join("\n"))
     check(played)
   })
 
-  it("holds every invariant in a crowd larger than one step handles", { timeout: 120_000 }, () => {
+  it("keeps every invariant in a crowd larger than one step handles", { timeout: 120_000 }, () => {
     check(play(crowdOf(1)))
   })
 
-  it("plays the same history again from the same seed", () => {
+  it("runs the same history again from the same seed", () => {
     for (const seed of [3, 77, 1_234]) {
       const course = () => play(planOf(seed), { traced: true }).trace
       assert.deepStrictEqual(course(), course())

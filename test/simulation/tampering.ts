@@ -1,4 +1,4 @@
-/** How a fault is planted: rules of the store that do something else. They live on the embedded store alone. */
+/** How a fault is planted: replaced rules of the store, on the embedded store only. */
 import type { Db } from "../../src/rules/db.ts"
 import type { FailReason } from "../../src/rules/queue/fail.ts"
 import type { RuleName, runs } from "../../src/rules/rules.ts"
@@ -19,13 +19,13 @@ interface Asked<R extends RuleName> {
 }
 type Body<R extends RuleName> = (asked: Asked<R>) => RunOf<R> extends Run<infer _C, infer _K, infer A> ? A : never
 
-/** Rules that call the next, or look at who is late. */
+/** Rules that call the next ticket, or look for absent tickets. */
 const RULES: ReadonlyArray<Name> = [
   ...(["admit", "start", "bind", "alias", "fail", "resolve", "end", "leave", "withdraw", "sweep"] as const),
   ...(["heartbeat", "attach"] as const),
 ]
 
-/** Replaces one rule's body; `real` is what it replaces. */
+/** Replaces one rule's body; `real` is the replaced rule. */
 export const replaced = <R extends RuleName>(name: R, body: (real: Body<R>) => Body<R>): Change => {
   const made = new Map<AnyRule, AnyRule>()
   return (rule) => {
@@ -43,7 +43,7 @@ export const replaced = <R extends RuleName>(name: R, body: (real: Body<R>) => B
   }
 }
 
-/** What a rule of the queue is asked, with names that TypeScript can follow. */
+/** The input of a queue rule, with names that TypeScript can follow. */
 interface QueueAsked<N extends Name> {
   readonly db: Db
   readonly keys: ReadonlyArray<string>
@@ -52,7 +52,7 @@ interface QueueAsked<N extends Name> {
   readonly call: Call<N>
 }
 
-/** Replaces one rule of the queue by a body that sees how it is asked; `real` is the rule, asked as it is told. */
+/** Replaces one queue rule by a body that sees its input; `real` runs the rule with the given input. */
 const wrapped = <N extends Name>(
   name: N,
   body: (asked: QueueAsked<N>, real: (asked: QueueAsked<N>) => Answer<N>) => Answer<N>,
@@ -62,7 +62,7 @@ const wrapped = <N extends Name>(
     return answer as never
   })
 
-/** Asks a rule of the queue something else. */
+/** Changes the input of a queue rule. */
 export const asked = <N extends Name>(
   name: N,
   change: (asked: Pick<QueueAsked<N>, "call" | "context">, step: Step) => Partial<QueueAsked<N>>,
@@ -71,7 +71,7 @@ export const asked = <N extends Name>(
     real({ ...before, ...change(before, stepOf(before.db, before.keys, before.now, before.context)) }),
   )
 
-/** Replaces one rule of the queue by a body of its own. */
+/** Replaces one queue rule by another body. */
 export const queue = <N extends Name>(
   name: N,
   body: (step: Step, call: Call<N>, real: () => Answer<N>) => Answer<N>,
@@ -80,7 +80,7 @@ export const queue = <N extends Name>(
     body(stepOf(asked.db, asked.keys, asked.now, asked.context), asked.call, () => real(asked)),
   )
 
-/** What is done to one is done to many. */
+/** Applies the same change to several rules. */
 const eachOf = ({ hget, hset, zadd }: Partial<Db>): Partial<Db> => {
   const many: { -readonly [K in keyof Db]?: Db[K] } = {}
   if (hget !== undefined) many.hgetMany = (key, fields) => fields.map((field) => hget(key, field) ?? "")
@@ -112,15 +112,15 @@ export const tampered = <N extends Name>(name: N, change: (db: Db, step: Step, c
     return real({ ...asked, db: seen })
   })
 
-/** Tells the store another reason of a start that failed. */
+/** Reports another reason of a failed start to the store. */
 export const failedAs = (was: FailReason, becomes: FailReason): Change =>
   asked("fail", ({ call }) => ({ call: call.reason === was ? { ...call, reason: becomes } : call }))
 
-/** Changes these rules of the queue alike. */
+/** Changes these queue rules in the same way. */
 export const each = (names: ReadonlyArray<Name>, change: (name: Name) => Change): Change => {
   const changes = names.map(change)
   return (rule) => changes.reduce((made, next) => next(made), rule)
 }
 
-/** Changes every rule of the queue alike. */
+/** Changes every queue rule in the same way. */
 export const everywhere = (change: (name: Name) => Change): Change => each(RULES, change)

@@ -1,7 +1,7 @@
 /**
- * What watches a history. After every step it looks into the store: the invariants of the queue's tests
- * (`queue-invariants.ts`), what the rule was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`),
- * and what time has owed since (`promises.ts`).
+ * Watches a history. After every step it checks the invariants of the queue's tests (`queue-invariants.ts`), what the
+ * rule was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since
+ * (`promises.ts`).
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { AUDIT_AGE_MILLIS } from "../../src/gatekeeper/background.ts"
@@ -26,7 +26,7 @@ import { CAMPAIGN } from "./settings.ts"
 import type { World } from "./world.ts"
 
 const QUEUE = "queue."
-/** What the store is told of a start, by what the platform said to it. */
+/** What a gate reports to the store about a start, by the platform's answer. */
 const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
   started: undefined,
   capacity: "capacity",
@@ -38,15 +38,15 @@ const REASONS: { readonly [outcome in Outcome]: string | undefined } = {
   lost: "doubt",
   unreachable: "disrupted",
 }
-/** More leases are not given in one step. */
+/** Maximum leases given in one step. */
 const MOST_LEASES = 20
-/** A ticket fails alone after so many failures at least. */
+/** Minimum failures after which a ticket fails alone. */
 const STRIKES = 3
 const KEYS = keysOf(`business/${CAMPAIGN}`)
 
 export class Watch {
   state: QueueState = EMPTY
-  /** how often what was seen: moves of tickets as `rule from→to`, answers as `rule answer` */
+  /** how often each thing was seen: moves of tickets as `rule from→to`, answers as `rule answer` */
   readonly seen = new Map<string, number>()
   /** how many steps changed something */
   changes = 0
@@ -55,7 +55,7 @@ export class Watch {
   private readonly promises: Promises
   private readonly hindrances: Hindrances
   private readonly sessions = new Set<string>()
-  /** sessions whose end the store was told */
+  /** sessions whose end was reported to the store */
   private readonly ended = new Set<string>()
   private raw = ""
   private messages: Array<string> = []
@@ -74,7 +74,7 @@ export class Watch {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
   }
 
-  /** Whether a rule is the queue's, of the campaign that has callers. */
+  /** Whether a rule is the queue's, of the campaign with callers. */
   isWatched(rule: string, [key]: ReadonlyArray<string>): boolean {
     return rule.startsWith(QUEUE) && key === KEYS[0]
   }
@@ -83,10 +83,10 @@ export class Watch {
     this.messages.push(messageText(message))
   }
 
-  /** Called when a rule was carried out; `done` when all was looked at. */
+  /** Called after a rule was executed; `done` when everything was checked. */
   carriedOut(gate: Gate, rule: string, ask: AnyAsk, answer: unknown, done: () => void): void {
     const ofQueue = rule.startsWith(QUEUE)
-    // the campaign without callers is not looked at: an end that it is told changes nothing but what it remembers
+    // the campaign without callers is not checked: a reported end changes only what it remembers
     if (rule.startsWith("gates.") || (ofQueue && ask.keys[0] !== KEYS[0])) {
       done()
       return
@@ -126,7 +126,7 @@ export class Watch {
     })
   }
 
-  /** A state that has nothing of nobody; else that is what is wrong. */
+  /** A state without orphaned fields; else the orphans are the violation. */
   private read(probed: Probed): QueueState | undefined {
     try {
       return readState(probed)
@@ -182,7 +182,7 @@ export class Watch {
     if (late) this.saw("admit withdrawn")
     for (const id of withdrawn) this.ledger.withdrawn(id)
     const away = this.away(now)
-    const shown = step.name === "sweep" ? { shown: step.call.shown ?? now } : {}
+    const shown = step.name === "sweep" ? { shown: step.call.touchedAt ?? now } : {}
     const by = { self, ...shown }
     const kind = { swept, away, refused, withdraws, clears }
     const change = { before, after, now, ...by, slots, share, window, ...kind, ...admits }
@@ -222,7 +222,7 @@ export class Watch {
       if (after.passed.size > before.passed.size) this.saw(`${name} passes over`)
       for (const [id, { state }] of after.tickets) {
         const was = before.tickets.get(id)?.state
-        // whose start was not told in time waits again
+        // a ticket whose start was not reported in time waits again
         if ((name === "sweep" || name === "clear") && state === "waiting" && was === "starting") this.ledger.sign(id)
         if (state === "abandoned" && was === "waiting") this.hindrances.abandoned(id, before)
         if (state === "missed" && was === "called")
@@ -236,12 +236,12 @@ export class Watch {
     this.timePassed()
   }
 
-  /** A start did not come about: the store must have been told what the platform said. */
+  /** A start failed: the store must have been told what the platform answered. */
   private failed(gate: Gate, { id: ticket, millis, reason: kind }: FailedStart, answer: string): void {
     this.saw(`fail ${kind} ${answer}`)
     if (answer === "stale") return
     if (!gate.serves) {
-      // it cannot start what was called, and asks the platform nothing
+      // the gate does not serve the campaign of the called ticket, and asks the platform nothing
       this.saw("fail elsewhere")
       if (kind !== "elsewhere" || millis !== 1) this.world.fail(`${ticket} came to another gate, and failed as ${kind}`)
       return
@@ -250,46 +250,46 @@ export class Watch {
     const starts = world.platform.startsOf(this.ledger.lifeOf(ticket)?.request ?? "")
     const start = starts.at(-1)
     if (start === undefined) {
-      world.fail(`the start of ${ticket} failed as ${kind}, and it was not asked for`)
+      world.fail(`the start of ${ticket} failed as ${kind}, and it was not requested`)
       return
     }
     const { at, script } = start
-    // a gate does not wait for ever
+    // a gate does not wait forever
     const late = kind === "doubt" && world.kernel.now - at >= START_TIMEOUT_MILLIS
     if ((kind === "doubt" || kind === "answered") && world.kernel.now >= gate.givesUpAt) {
       this.saw("fail given up")
       return
     }
     if (!late && kind !== REASONS[script.outcome]) {
-      world.fail(`the start of ${ticket} failed as ${kind}, and the platform said ${script.outcome}`)
+      world.fail(`the start of ${ticket} failed as ${kind}, and the platform answered ${script.outcome}`)
     }
     if (answer === "failed" && (kind === "answered" || kind === "doubt") && starts.length < STRIKES)
       world.fail(`I3: ${ticket} lost its place after ${starts.length} starts that failed`)
     if (kind === "limited" && millis !== script.retryAfter) {
-      world.fail(`the campaign rests ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
+      world.fail(`the campaign backs off ${millis} ms, and the platform asked for ${script.retryAfter} ms`)
     }
   }
 
-  /** A gate is back: with it go the tickets that it answered 503. */
+  /** A gate has returned: the tickets that it answered with 503 are gone with its first step. */
   private reported(gate: Gate, { ids = [], more }: OutageReport, now: number): void {
     if (ids.length > 0) this.saw("reportOutage withdraws")
     if (more === true) return
     for (const [id, { state }] of this.state.tickets) {
       const answered = state === "waiting" || state === "called" ? this.ledger.unknownSince(id) : undefined
-      // one that the platform was asked to start is bound, or in doubt
+      // a ticket whose start was requested is bound, or in doubt
       const asked = this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").length > 0
       if (answered?.gate === gate && answered.at < now && !asked)
-        this.world.fail(`I3: ${gate.name} is back, and ${id}, whose request it answered 503, is ${state}`)
+        this.world.fail(`I3: ${gate.name} has returned, and ${id}, whose request it answered with 503, is ${state}`)
     }
   }
 
-  /** A gate has stopped in order: it leaves no start behind that nobody waits for. */
+  /** A gate has stopped gracefully: it leaves no start behind that nobody waits for. */
   stopped(gate: Gate): void {
     this.saw("stop")
     for (const [id, { state }] of this.state.tickets) {
       const start =
         state === "starting" ? this.world.platform.startsOf(this.ledger.lifeOf(id)?.request ?? "").at(-1) : undefined
-      // what the store did not hear of it is left to the deadline
+      // what did not reach the store is left to the deadline
       if (start?.by === gate && gate.cleanSince <= start.at)
         this.world.fail(`I4: ${gate.name} has stopped and left ${id} starting`)
     }
@@ -308,13 +308,13 @@ export class Watch {
     return this.world.plan.graceSeconds * 1000 + TICK_MILLIS
   }
 
-  /** After a time in which nobody swept, those who wait have their grace anew. */
+  /** After a time without sweeps, waiting tickets have a new grace. */
   private sweptAt(now: number): void {
     if (this.unattended(now) && this.mercy <= now) this.mercy = now + this.graceAnew
     if (now > this.lastSwept) this.lastSwept = now
   }
 
-  /** Looks at what time owes. */
+  /** Checks what is due. */
   timePassed(): void {
     this.promises.check(this.state, this.mercy)
   }
@@ -324,7 +324,7 @@ export class Watch {
     return this.state.waiting.size === 0 && this.state.leases.size === 0 && this.state.settlements.size === 0
   }
 
-  /** Everything is over, and all slots are free. */
+  /** Everything has ended, and all slots are free. */
   finish(): void {
     const { state, world } = this
     if (this.drained) this.ledger.finish(state)
@@ -332,7 +332,7 @@ export class Watch {
   }
 }
 
-/** The ends of start windows that a step tells. */
+/** The ends of start windows that a step returns. */
 const told = (step: Did): ReadonlyArray<number> => {
   if (step.name === "attach") return step.result._tag === "called" ? [step.result.startBefore] : []
   if (step.name !== "heartbeat") return []
@@ -349,11 +349,11 @@ const withdrawnBy = (step: Did): ReadonlyArray<string> => {
 const since = ({ sessions, tickets }: QueueState, session: string): number =>
   tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
 
-/** A state as a text; that a gate was heard of, or swept, is no change. */
+/** A state as text, without the times of sweeps. */
 const textOf = ({ gates: _gates, meta, ...rest }: Probed): string =>
   JSON.stringify([{ ...meta, found: meta.found.filter(([field]) => field !== "sweptAt") }, rest])
 
-/** A state in a few words. */
+/** A short summary of a state. */
 const summary = (state: QueueState): string => {
   const open = [...state.tickets].filter(([, { state }]) => !TERMINAL.has(state))
   return `[${open.map(([id, { lease, state }]) => `${id}:${state}${lease}`).join(" ")}]`

@@ -9,18 +9,18 @@ import type { Plan } from "./plan.ts"
 import { Platform } from "./platform.ts"
 import { Watch } from "./watch.ts"
 
-/** A fault planted on purpose, to prove that it is seen. */
+/** A planted fault, to prove that it is detected. */
 export interface Planted {
   readonly name: string
   /** replaces a rule of the store */
   readonly rule?: (rule: AnyRule) => AnyRule
-  /** what a gate is told of a rule, instead of its answer */
+  /** changes a rule's answer to a gate */
   readonly heard?: (rule: string, answer: unknown) => unknown
-  /** a gate that is told to stop does not wait for what it is starting */
+  /** a stopping gate does not wait for its starts */
   readonly hasty?: true
-  /** a gate keeps the difference between its clock and the store's that it measured first */
+  /** a gate keeps the clock difference to the store that it measured first */
   readonly keepsTime?: boolean
-  /** carries a rule out only so long (ms) after it has decided, by replacing it with what it decided */
+  /** executes a rule only this long (ms) after its decision, by replacing it with that decision */
   readonly actsLate?: {
     readonly millis: number
     readonly decide: (rule: AnyRule, watch: Watch, ask: AnyAsk) => AnyRule | undefined
@@ -36,14 +36,14 @@ export class World {
   readonly gates: Array<Gate | undefined> = []
   readonly callers: Array<Caller> = []
   readonly trace: Array<string> | undefined
-  /** the first thing that was wrong */
+  /** the first violation */
   violation: string | undefined
   over = false
   /** whether gates that start now have the campaign in their settings */
   serves = true
-  /** rules that the store has carried out, and that were looked at */
+  /** rules that the store has executed and that were checked */
   steps = 0
-  /** the slots that the platform names */
+  /** the slots that the platform reports */
   slots: number
   bus: { readonly until: number; readonly mode: "lose" | "repeat" | "reorder" } | undefined
   readonly planted: Planted | undefined
@@ -69,7 +69,7 @@ export class World {
     return this.kernel.now - BEGIN
   }
 
-  /** chance that belongs to a name, from 0 up to, not including, `below` */
+  /** randomness that belongs to a name, from 0 up to but not including `below` */
   chance(key: string, below: number): number {
     return keyed(this.plan.seed, key) % below
   }
@@ -91,7 +91,7 @@ export class World {
     this.gates[index] = new Gate(this, index, life)
   }
 
-  /** The store carries out a rule that a gate asked, and everything is looked at. */
+  /** The store executes a rule for a gate, and everything is checked. */
   carryOut(gate: Gate, asked: AnyRule, ask: AnyAsk, done: (answer: unknown) => void): void {
     const late = this.planted?.actsLate
     const decided = late?.decide(asked, this.watch, ask)

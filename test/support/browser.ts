@@ -1,25 +1,25 @@
 /**
- * A headless Chromium with a fresh profile, a microphone that beeps, and no traffic of its own. Every context of it is a
- * visitor without history. It dies with the test process.
+ * A headless Chromium with a fresh profile, a microphone that beeps, and no background traffic. Every context of it is
+ * a new visitor. It dies with the test process.
  */
 import { existsSync } from "node:fs"
 import { type Browser, chromium } from "playwright-core"
 
 const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
 
-/** The browser of the system, or the one that `CHROMIUM` names. */
+/** The system's browser, or the one that `CHROMIUM` names. */
 const executable = (): string => {
   const found = [process.env.CHROMIUM, ...CANDIDATES].find((path) => path !== undefined && existsSync(path))
   if (found === undefined) throw new Error("no Chromium found: run scripts/setup-system.sh, or set CHROMIUM")
   return found
 }
 
-/** Starts it; `close` ends it and removes its profile. */
+/** Starts it; `close` stops it and removes its profile. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: executable(),
     args: [
-      // Containers seldom allow Chromium's own sandbox, and only pages of the tests are opened.
+      // Containers seldom allow Chromium's own sandbox, and only the tests' own pages are opened.
       "--no-sandbox",
       "--disable-dev-shm-usage",
       "--use-fake-device-for-media-stream",

@@ -1,4 +1,4 @@
-/** The gate of `gate.ts` behind a node server of its kind on a free port of 127.0.0.1, and clients for it. */
+/** The gate of `gate.ts` behind a Node HTTP server on a free port of 127.0.0.1, and clients for it. */
 import { once } from "node:events"
 import { type IncomingMessage, request as nodeRequest, type RequestOptions } from "node:http"
 import type { Socket as NetSocket } from "node:net"
@@ -17,11 +17,11 @@ export interface Served {
   readonly url: string
   readonly port: number
   readonly world: World
-  /** what the access log wrote so far, a line an entry */
+  /** the access log so far, one line per entry */
   readonly log: () => string
   readonly unready: Effect.Effect<void>
   readonly drain: Effect.Effect<void>
-  /** Ends every connection, as a lost network does. */
+  /** Cuts every connection, as a network failure does. */
   readonly cut: () => void
   /** tickets that have a connection */
   readonly connected: Effect.Effect<ReadonlyArray<string>>
@@ -88,7 +88,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** the body's fields, where it is an object of JSON */
+  /** the body's fields, if it is a JSON object */
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -114,7 +114,7 @@ export const post = (url: string, body: unknown = {}, headers: Readonly<Record<s
 
 export const textField = (reply: Reply, name: string): string => String(reply.body[name] ?? "")
 
-/** Sends any header and any request target unchanged, also those that fetch refuses. */
+/** Sends any headers and any request target unchanged, including those that fetch refuses. */
 export const rawCall = (port: number, options: RequestOptions, body = "") =>
   Effect.promise(async () => {
     const request = nodeRequest({ host: "127.0.0.1", port, agent: false, ...options })
@@ -126,7 +126,7 @@ export const rawCall = (port: number, options: RequestOptions, body = "") =>
     return { status: response.statusCode ?? 0, headers: response.headers, text, body: fieldsOf(text) }
   })
 
-/** A channel of push events: those received so far, and how it ended. */
+/** A channel of push events: the events received so far, and how it ended. */
 export interface Channel {
   readonly events: ReadonlyArray<PushEvent>
   readonly waitFor: (what: string, found: (events: ReadonlyArray<PushEvent>) => boolean) => Effect.Effect<void>
@@ -149,7 +149,7 @@ export interface Socket extends Channel {
   readonly close: () => void
 }
 
-/** A WebSocket that is open when this succeeds; dies with the status when the upgrade is refused. */
+/** Resolves with an open WebSocket; dies with the status when the upgrade is refused. */
 export const webSocket = (
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -209,7 +209,7 @@ export const eventStream = (
           for (const line of data.slice(events.length)) events.push(JSON.parse(line.slice("data: ".length)))
         }
       } catch {
-        // cut: an end as any other
+        // cut: an end like any other
       }
       ended = response.status
     }

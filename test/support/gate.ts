@@ -1,6 +1,6 @@
 /**
- * A gatekeeper in process, over the memory store and the test's clock: the platform and the IP provider answer by script,
- * and what is pushed is recorded.
+ * A gatekeeper in process, over the memory store and the test's clock: the platform and the IP provider answer by
+ * script, and pushed events are recorded.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
@@ -38,7 +38,7 @@ export const BEGIN = 1_800_000_000_000
 
 type Parts = Readonly<Record<string, unknown>>
 
-/** Parts of a settings file, over one campaign with one slot. */
+/** Overrides of a settings file with one campaign with one slot. */
 export interface Given {
   readonly VoiceAiPlatform?: Parts
   readonly IpIntel?: Parts
@@ -74,9 +74,9 @@ export const settingsLayer = ({
         IpIntel,
         Privacy,
         Queue,
-        // whoever trusts a proxy needs a webhook secret
+        // settings with a trusted proxy need a webhook secret
         Security: "TrustedProxies" in Security ? { WebhookApiToken: "token-behind-a-proxy", ...Security } : Security,
-        // tests forge Host, which is what they are about
+        // tests forge the Host header on purpose
         Server: { Host: "127.0.0.1", Port: 0, AllowedHosts: "*", ...Server },
       }),
     ).pipe(
@@ -94,24 +94,24 @@ export const keyIsLimited = (retryAfterMillis: number) =>
   new PlatformError({ reason: new KeyRateLimited({ retryAfterMillis, message: "too many requests" }) })
 export const platformIsAway = unavailable("unreachable", false, "no answer")
 
-/** The n-th session, as the platform names it. */
+/** The n-th session, with the platform's id. */
 export const session = (n: number): WebSession => ({
   sessionIds: [`web-${n}`, `conversation-${n}`],
   webSocketUrl: `wss://agent.example/${n}?token=secret-${n}`,
 })
 
-/** The scripted surroundings of a gate. Tests change the functions while it runs. */
+/** The scripted environment of a gate. Tests change the functions while it runs. */
 export interface World {
   readonly initiated: Array<SessionConfig>
   /** the callers' groups of the starts */
   readonly groups: Array<string>
-  /** answers the n-th start, 1 is the first */
+  /** answers the n-th start, counting from 1 */
   initiate: (n: number) => Effect.Effect<WebSession, PlatformError>
   concurrency: (campaign: string) => Effect.Effect<Concurrency, PlatformError>
   sessionStatus: (session: string) => Effect.Effect<SessionState["status"], PlatformError>
   /** the ids that the history names of a session */
   sessionIds: (session: string) => ReadonlyArray<string>
-  /** what the history lists of a client; undefined where it cannot be asked */
+  /** what the history lists of a client; undefined if it cannot be queried */
   sessionsOf: (
     client: string,
     since: number,
@@ -119,7 +119,7 @@ export interface World {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly looked: Array<string>
-  /** what delivering an event does besides */
+  /** an additional effect of delivering an event */
   send: () => Effect.Effect<void>
   readonly pushed: Array<readonly [ticket: string, event: PushEvent]>
   /** tickets with an open connection */
@@ -235,7 +235,7 @@ export const ask = (
 
 export const start = (ticket: string) => Gatekeeper.use((gate) => outcomeOf(gate.start(ticket)))
 
-/** Requests a session that must queue, and returns its ticket. */
+/** Requests a session that must be queued, and returns its ticket. */
 export const enqueue = (address = CALLER, body: unknown = {}): Effect.Effect<string, never, Gatekeeper> =>
   Effect.map(ask(address, body), (outcome) => {
     expect(outcome._tag).toBe("Queued")
@@ -267,7 +267,9 @@ const unitsSince: Rule<object, { readonly ago: number }, number> = {
   batch: false,
 }
 
-/** How many more requests of this caller the hourly budget has; of the memory store alone, and without a trace. */
+/**
+ * How many more requests the hourly budget of this caller allows; on the memory store only, and without changing it.
+ */
 export const remaining = (address = CALLER) =>
   Effect.gen(function* () {
     const store = yield* Store

@@ -1,4 +1,4 @@
-/** Several gates in process on one store, each with settings of its own, until it is stopped. */
+/** Several gates in process on one store, each with its own settings, until it is stopped. */
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
@@ -7,19 +7,19 @@ import { type GateServices, type Given, gateLayer, type World } from "./gate.ts"
 export interface RunningGate {
   /** Runs an effect on this gate. */
   readonly on: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, GateServices>>
-  /** The process is gone: nothing of it runs any more. */
+  /** The process has died: nothing of it runs any more. */
   readonly stop: Effect.Effect<void>
   /** what it has logged as a warning or worse */
   readonly warnings: ReadonlyArray<string>
 }
 
-/** A store of its own, in memory. */
+/** A separate store in memory. */
 export const makeStore: Effect.Effect<Store["Service"], never, Scope.Scope> = Effect.map(
   Layer.build(Layer.fresh(memory.layer)),
   (context) => Context.get(context, Store),
 )
 
-/** Starts a gate. What callers do, and what they are told, is the world's, which gates may share. */
+/** Starts a gate. Callers' actions and what they are told belong to the world, which gates may share. */
 export const startGate = (
   world: World,
   store: Store["Service"],

@@ -1,4 +1,4 @@
-/** A reference model of the rate limiter: every unit is stored, and counted on each query. */
+/** A reference model of the rate limiter: it stores every unit and counts them on each query. */
 
 const HOUR = 3_600_000
 const DAY = 86_400_000
@@ -7,22 +7,22 @@ export interface Limits {
   readonly hourly: number
   readonly daily: number
   readonly concurrent: number
-  /** units given back an hour; 10 when absent, as the setting */
+  /** refunds per hour; 10 when absent, as in the settings */
   readonly refunds?: number
-  /** units that a missed turn costs in all; 3 when absent, as the setting */
+  /** units that a missed turn costs in all; 3 when absent, as in the settings */
   readonly missed?: number
 }
 
 interface Unit {
   readonly token: string
   readonly at: number
-  /** its ticket is not over */
+  /** its ticket has not ended */
   readonly open: boolean
 }
 
-/** The budgets of one caller. A limit of 0 is none, and a figure without its limit is not defined. */
+/** The budgets of one caller. A limit of 0 is no limit, and a figure without its limit is undefined. */
 export class LimiterModel {
-  /** may change: settings do, from one start of the gate to the next */
+  /** may change, as settings do from one start of the gate to the next */
   limits: Limits
   private units: ReadonlyArray<Unit> = []
   /** when units were given back */
@@ -32,7 +32,7 @@ export class LimiterModel {
     this.limits = limits
   }
 
-  /** The moments of the units that count in a window, oldest first. */
+  /** The times of the units that count in a window, oldest first. */
   private within(window: number, now: number): ReadonlyArray<number> {
     return this.units
       .filter(({ at }) => at > now - window)
@@ -90,7 +90,7 @@ export class LimiterModel {
     }
   }
 
-  /** How much of each budget is used, and when (ms) it has a unit more than now; 0 when nothing is used. */
+  /** How much of each budget is used, and when (ms) it gains a unit; 0 when nothing is used. */
   figures(now: number) {
     const window = (length: number, limit: number) => {
       const counted = this.within(length, now)

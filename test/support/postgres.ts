@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL server for tests. It listens on a free port of 127.0.0.1 only, keeps its files in a directory of its own
- * below the system's temporary one, and is ended by its pid. It refuses to run as root, so there it runs as `postgres`.
+ * A real PostgreSQL server for tests. It listens on a free port of 127.0.0.1 only, keeps its files in its own directory
+ * below the system's temporary one, and is stopped by its pid. It refuses to run as root, so there it runs as
+ * `postgres`.
  */
 import { execFile } from "node:child_process"
 import { chown, mkdtemp, readdir, rm } from "node:fs/promises"
@@ -13,15 +14,15 @@ const run = promisify(execFile)
 
 export interface PostgresServer {
   readonly port: number
-  /** a new, empty database; its connection string */
+  /** creates an empty database; returns its connection string */
   readonly database: () => Promise<string>
   /** everything in a database, as SQL text */
   readonly dump: (url: string) => Promise<string>
-  /** ends it and removes its files */
+  /** stops it and removes its files */
   readonly dispose: () => Promise<void>
 }
 
-/** The directory of the server's programs: Debian keeps them out of the PATH, the newest version last. */
+/** The directory of the server's programs: Debian keeps them out of the PATH; the newest version is last. */
 const programs = async (): Promise<string> => {
   const root = "/usr/lib/postgresql"
   const versions = await readdir(root).catch(() => [])
@@ -29,7 +30,7 @@ const programs = async (): Promise<string> => {
   return newest === undefined ? "" : join(root, newest, "bin/")
 }
 
-/** How to run a command as somebody whom the server accepts. */
+/** How to run a command as a user that the server accepts. */
 const unprivileged = async (): Promise<{ readonly prefix: ReadonlyArray<string>; readonly uid?: number }> => {
   if (process.getuid?.() !== 0) return { prefix: [] }
   const { stdout } = await run("id", ["-u", "postgres"])
@@ -61,7 +62,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
   const child: Child = await start(postgres, args, dir)
   const client = ["-h", "127.0.0.1", "-p", String(port), "-U", "postgres"]
   const stop = async (): Promise<void> => {
-    // ends at once, its children with it
+    // stops at once, with its children
     child.kill("SIGQUIT")
     await eventually("the end of PostgreSQL", () => child.exited())
     await child.stop()

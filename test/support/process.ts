@@ -1,6 +1,6 @@
 /**
- * Child processes for tests that need a real server: each is killed by its own pid when it is stopped, and also when the
- * test process dies without stopping it.
+ * Child processes for tests that need a real server: each is killed by its own pid when it is stopped, and also when
+ * the test process dies without stopping it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -39,19 +39,19 @@ export const freePort = async (): Promise<number> => {
 
 export interface Child {
   readonly pid: number
-  /** what it wrote so far, for error messages */
+  /** its output so far, for error messages */
   readonly output: () => string
   readonly exited: () => boolean
-  /** sends a signal; SIGSTOP makes it hang, SIGCONT goes on */
+  /** sends a signal; SIGSTOP stalls it, SIGCONT resumes it */
   readonly kill: (signal: NodeJS.Signals) => void
-  /** ends it (SIGKILL: nothing that a test leaves is worth saving) and waits until it is gone */
+  /** kills it (SIGKILL: nothing that a test leaves is worth saving) and waits until it has exited */
   readonly stop: () => Promise<void>
 }
 
 export interface StartOptions {
   /** the whole environment; this process's own when absent */
   readonly env?: Readonly<Record<string, string>>
-  /** called with everything that it writes */
+  /** called with all its output */
   readonly onOutput?: (from: "stdout" | "stderr", text: string) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * A queue for tests: it looks inside the store after every step, and fails the test as soon as an invariant does not hold,
- * a signal is missing or too many, or a settlement is not what the step owes.
+ * A queue for tests: it reads the store after every step, and fails the test as soon as an invariant does not hold, a
+ * signal is missing or superfluous, or a settlement is not what the step owes.
  */
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
@@ -37,7 +37,7 @@ import {
 } from "./queue-invariants.ts"
 import { doubtIds, probe, readState } from "./queue-probe.ts"
 
-/** Who acts, in the audit log. */
+/** The operator in the audit log. */
 export const OPERATOR = "192.0.2.9"
 
 export interface Caller {
@@ -48,8 +48,8 @@ export interface Caller {
 }
 
 /**
- * Opens a campaign of its own with so many slots, seen from the instance `here`; another instance is `there`. Each is a gate with
- * a path of its own to the store, which can be broken.
+ * Opens a campaign with this many slots, seen from the instance `here`; another instance is `there`. Each is a gate
+ * with its own path to the store, which can be broken.
  */
 export const makeBench = Effect.fnUntraced(function* (initialSlots: number, campaign: string = randomUUID()) {
   const store = yield* Store
@@ -92,7 +92,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     if (found === undefined) throw new Error(`there is no gate ${instance}`)
     return found
   }
-  /** by instance, the tickets that it has to withdraw */
+  /** by instance, the tickets that it must withdraw */
   const withdrawing = new Map<string, Array<string>>()
   const withdrawals: Withdrawals = {
     ids: () => withdrawing.get(instance) ?? [],
@@ -185,18 +185,18 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     setSlots: (count: number) => {
       slots = count
     },
-    /** this instance cannot reach the store, or can again */
+    /** breaks or restores this instance's path to the store */
     setBroken: (which: string, is: boolean) => {
       if (is) broken.add(which)
       else broken.delete(which)
     },
-    /** this instance has answered 503 to who asked for these */
+    /** this instance has answered the requests for these with 503 */
     setWithdrawing: (which: string, ...ids: ReadonlyArray<string>) => {
       withdrawing.set(which, [...ids])
     },
-    /** what it has still to withdraw */
+    /** what it still must withdraw */
     withdrawing: (which: string) => withdrawing.get(which) ?? [],
-    /** takes the following steps on this instance */
+    /** runs the following steps on this instance */
     on: (which: string) => {
       instance = which
     },
@@ -209,7 +209,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     stateOf: (id: string) => state.tickets.get(id)?.state,
     /** the waiting tickets in order */
     line: () => [...state.waiting.keys()],
-    /** the tickets that the last step called, wherever that was said */
+    /** the tickets that the last step called, whether signalled or published */
     called: () => [...last.signals, ...last.published].filter((s) => s.kind._tag === "called").map((s) => s.ticket),
 
     admit: (id: string, { caller = "", holds = false, network = "", data = `data of ${id}` }: Caller = {}) => {
@@ -225,7 +225,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       for (const session of further) sessions.add(session)
       return step(queue().alias(at(), known, further))
     },
-    /** The start failed, and why. */
+    /** The start failed for this reason. */
     startFails: (id: string, lease: string, why: StartFailure["_tag"] = "answered", millis = 1_000) =>
       step(queue().fail(at(), id, lease, { _tag: why, millis }), { refused: why === "refused" }),
     doubts: (ageMillis: number, claimMillis: number) =>
@@ -263,17 +263,22 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       step(queue().sweep(at(), now), { swept: ({ more }) => !more, shown: now }),
     ),
     clear: (unservedMillis: number) => step(queue().clear(at(), unservedMillis), { clears: true }),
-    /** a sweep of an instance that has shown its connections until then */
+    /** a sweep of an instance that has touched its connected tickets until then */
     sweepShown: (shown: number) => step(queue().sweep(at(), shown), { swept: ({ more }) => !more, shown }),
-    /** a sweep that comes only now */
+    /** a sweep that arrives only now */
     sweepSentBefore: (millis: number) =>
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
         const keys = keysOf(campaign)
-        yield* store.run(sweep, { keys, now: sent, context: { ...context, slots, instance }, call: { shown: sent } })
+        yield* store.run(sweep, {
+          keys,
+          now: sent,
+          context: { ...context, slots, instance },
+          call: { touchedAt: sent },
+        })
         state = yield* read
       }),
-    /** an end of a session that comes only now */
+    /** an end of a session that arrives only now */
     endSentBefore: (millis: number, ...ids: ReadonlyArray<string>) =>
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
@@ -285,7 +290,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         })
         state = yield* read
       }),
-    /** a report whose answer its gate does not hear */
+    /** a report whose answer its gate does not receive */
     reportUnheard: (since: number) =>
       Effect.gen(function* () {
         const now = yield* store.now
@@ -315,7 +320,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       ),
   }
 
-  /** A called ticket takes its slot; answers the lease. */
+  /** Starts a called ticket in its slot; returns the lease. */
   const begin = Effect.fnUntraced(function* (id: string) {
     const begun = yield* moves.start(id)
     assert.strictEqual(begun._tag, "starting")
@@ -324,7 +329,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
 
   return {
     ...moves,
-    /** A newcomer finds a free slot and its session runs, named `session of <id>`; answers the lease. */
+    /** A newcomer finds a free slot and its session runs, named `session of <id>`; returns the lease. */
     enter: Effect.fnUntraced(function* (id: string, who?: Caller) {
       const admission = yield* moves.admit(id, who)
       assert.strictEqual(admission._tag, "starting")
@@ -332,7 +337,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       assert.strictEqual(yield* moves.bind(id, lease, [`session of ${id}`]), "live")
       return lease
     }),
-    /** Newcomers who find no free slot. */
+    /** Newcomers that find no free slot. */
     wait: (...ids: ReadonlyArray<string>) =>
       Effect.forEach(
         ids,
@@ -340,7 +345,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         { discard: true },
       ),
     begin,
-    /** steps that look at nothing, for many tickets */
+    /** steps without checks, for many tickets */
     unchecked: {
       admit: (id: string, network = "") => queue().admit(at(), { id, caller: "", holds: false, network, data: "" }),
       attach: (id: string) => queue().attach(at(), id, true),
@@ -354,7 +359,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       assert.strictEqual(yield* moves.bind(id, lease, [`session of ${id}`]), "live")
       return lease
     }),
-    /** Nothing was published but what was due. */
+    /** Nothing was published except what was due. */
     close: Effect.gen(function* () {
       for (const each of [here, there]) {
         expected.push("the end")

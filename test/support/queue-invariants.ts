@@ -1,14 +1,16 @@
 /**
- * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next. Both
- * return the violations as messages; empty if there are none.
+ * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next.
+ * Both functions return the violations as messages; empty when there are none.
  */
+
+import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
-import { DEAD_MILLIS, HOLD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { Settlement, Signal } from "../../src/rules/step.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import type { QueueState, Record } from "./queue-probe.ts"
 
-/** The states in which a ticket is over. */
+/** The terminal states of a ticket. */
 export const TERMINAL: ReadonlySet<string> = new Set([
   ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"],
 ])
@@ -18,18 +20,18 @@ const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "dou
 /** A start in doubt is not a ticket: it has a slot, but no caller. */
 const isDoubt = (id: string): boolean => id.startsWith("?")
 
-/** A state, to those that one step may lead to; terminal ones lead nowhere. */
+/** From each state, the states that one step may lead to; terminal ones lead nowhere. */
 const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   newcomer: ["waiting", "starting"],
-  // to live where the answer of its start came late
+  // to live when the answer of its start arrived late
   waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed"],
-  // called, to missed, or to waiting while the platform cannot be reached; the starting of it and the failing of the start are two steps
+  // called: to missed, or to waiting while the platform cannot be reached; a start and its failure are two steps
   called: ["called", "starting", "missed", "left", "removed", "waiting"],
-  // to ended at once, when the end was heard before the binding: that is a failed start
+  // to ended at once when the end was reported before the bind: that is a failed start
   // to left only if its caller never learnt of it
   starting: ["starting", "live", "waiting", "failed", "left", "removed"],
   live: ["live", "ended", "reclaimed", "removed"],
-  // of a start in doubt: its session runs, or was over already
+  // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }
 
@@ -62,13 +64,13 @@ const inState = (state: QueueState, which: (state: string) => boolean): Readonly
   return found
 }
 
-/** What contradicts itself within one state. */
+/** Contradictions within one state. */
 const standing = (state: QueueState): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const same = (what: string, actual: ReadonlyMap<string, unknown>, expected: ReadonlyMap<string, unknown>) => {
     if (!haveSameNames(actual, expected)) wrong.push(`${what}: [${names(actual)}] for [${names(expected)}]`)
   }
-  // each ticket is where its state says, and nowhere else
+  // each ticket is exactly where its state says
   same(
     "waiting",
     state.waiting,
@@ -96,7 +98,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   if ((state.meta.get("live") ?? 0) !== live.size) wrong.push(`live is ${state.meta.get("live")} for ${live.size}`)
   for (const [session, ticket] of state.sessions) {
     if (!live.has(ticket)) wrong.push(`session ${session} belongs to ${ticket}, which is not live`)
-    else if (live.get(ticket)?.sessions.includes(session) !== true) wrong.push(`${ticket} does not know of ${session}`)
+    else if (live.get(ticket)?.sessions.includes(session) !== true) wrong.push(`${ticket} does not list ${session}`)
   }
   for (const [ticket, { sessions }] of live) {
     // the ids that it was bound with, which its holder gets; the session of a start in doubt has no holder
@@ -107,7 +109,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
     if (sessions.length === 0) wrong.push(`${ticket} is live without a session`)
   }
 
-  // a network has exactly the tickets that it is counted with
+  // the counts of a network match its tickets
   const networks = new Map<string, number>()
   for (const { network, state: s } of state.tickets.values()) {
     const field = (s === "waiting" ? "w" : "h") + network
@@ -121,7 +123,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   if (written(state.networks) !== written(networks)) {
     wrong.push(`networks: [${written(state.networks)}] for [${written(networks)}]`)
   }
-  // tickets waiting at an examined place are indexed by their network, and no others
+  // tickets that wait at an examined place are indexed by their network, and no others
   const passed = [...state.tickets]
     .filter(([, { seq, state: s }]) => s === "waiting" && seq <= (state.meta.get("passedSeq") ?? 0))
     .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)
@@ -153,7 +155,7 @@ const standing = (state: QueueState): ReadonlyArray<string> => {
   return wrong
 }
 
-/** What one step has changed. */
+/** The effect of one step. */
 export interface Change {
   readonly before: QueueState
   readonly after: QueueState
@@ -163,31 +165,31 @@ export interface Change {
   readonly share: number
   /** how long a called ticket may take to start (ms) */
   readonly window: number
-  /** the gate that took the step; empty where a gate has no name */
+  /** the gate that ran the step; empty if a gate has no name */
   readonly self?: string
-  /** until when that gate has shown who is connected to it; known of a sweep */
+  /** until when that gate had touched its connected tickets; set for a sweep */
   readonly shown?: number
-  /** the step was a sweep that left nothing to another one */
+  /** the step was a sweep that left no work for another one */
   readonly swept: boolean
-  /** whether nobody swept for long; absent: as `before` says */
+  /** whether nobody swept for long; if absent, as in `before` */
   readonly away?: boolean
-  /** the step was the failing of a start whose caller gets nothing back */
+  /** the step was a failed start whose caller gets nothing back */
   readonly refused?: boolean
-  /** the step took back tickets of which nobody knows */
+  /** the step withdrew tickets whose callers do not know of them */
   readonly withdraws?: boolean
-  /** the step was an operator's call, which nothing holds */
+  /** the step was an operator's call, which no hold or backoff prevents */
   readonly anyway?: boolean
-  /** the step sent away who waited or was called in a removed campaign */
+  /** the step removed waiting or called tickets of a removed campaign */
   readonly clears?: boolean
-  /** the ticket of which the step was the admission, and its caller; empty for none */
+  /** the ticket that the step admitted, and its caller; empty for none */
   readonly admits?: readonly [id: string, caller: string]
 }
 
-/** Whether a gate that is not dead, other than the one that acts, was not heard of since a moment. */
+/** Whether a gate that is not dead, other than the acting one, was not seen since a moment. */
 export const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
   [...gates].some(([gate, heardAt]) => gate !== self && heardAt >= now - DEAD_MILLIS && heardAt < since)
 
-/** Whether a ticket that was present until a moment in the past is waited for no more. */
+/** Whether a waiting ticket is absent that was present until a moment in the past. */
 export const isAbsent = (
   state: QueueState,
   id: string,
@@ -201,16 +203,16 @@ export const isAbsent = (
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
-/** Whether calls are held, because a gate has reported an outage and one that is not dead was not heard of since. */
+/** Whether calls are held, because a gate has reported an outage and one that is not dead was not seen since. */
 export const isHeld = ({ gates, meta }: QueueState, now: number): boolean => {
   const from = meta.get("heldFrom")
-  if (from === undefined || now - from >= HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
+  if (from === undefined || now - from >= MAX_HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
   return [...gates.values()].some((heardAt) => heardAt >= now - DEAD_MILLIS && heardAt < from)
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
 
-/** The tickets that this step called: those called now that were not, or held another lease. */
+/** The tickets that this step called: those called now that were not, or had another lease. */
 const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
   [...after.tickets].filter(
     ([id, t]) => called(t) && !(called(before.tickets.get(id)) && before.tickets.get(id)?.lease === t.lease),
@@ -223,8 +225,9 @@ const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, R
   )
 
 /**
- * I2: called is the oldest whose network holds less than its share of the slots, and where all who wait are of networks at their
- * share, the oldest. Whoever is let in without waiting passes nobody at all. `taken` are the slots that the step gave.
+ * I2: the called ticket is the oldest whose network holds less than its share of the slots; when all waiting tickets
+ * are of networks at their share, the oldest of all. A newcomer that starts at once overtakes nobody. `taken` are the
+ * slots that the step gave.
  */
 const order = (
   { after, before, share, slots }: Change,
@@ -237,23 +240,23 @@ const order = (
   for (const [id, { network, state }] of after.tickets) {
     if (HOLDING.has(state) && !takenIds.has(id)) held.set(network, (held.get(network) ?? 0) + 1)
   }
-  // who came in this step waits since its end
+  // a ticket that arrived in this step waits since its end
   const line = new Map(
     [...after.waiting, ...taken.map(([id, { seq }]) => [id, seq] as const)].filter(
-      // whose start failed a moment ago, or may have happened, has had the turn
+      // a ticket whose start failed a moment ago, or may have happened, has had its turn
       ([id]) => before.tickets.has(id) && !after.parked.has(id),
     ),
   )
   const networkOf = (id: string): string => after.tickets.get(id)?.network ?? ""
   const below = (id: string): boolean => networkOf(id) === "" || share >= 1 || (held.get(networkOf(id)) ?? 0) < most
-  // in the order in which they were called, which is that of their leases
+  // in the order of the calls, which is that of their leases
   for (const [id, { network, seq }] of taken.toSorted(([, a], [, b]) => Number(a.lease) - Number(b.lease))) {
     const newcomer = !before.tickets.has(id)
     const among = newcomer || ![...line.keys()].some(below) ? () => true : below
     for (const [other, place] of line) {
       if (other !== id && place < seq && among(other)) wrong.push(`I2: ${id} passed ${other}`)
     }
-    if (!newcomer && !among(id)) wrong.push(`I2: ${id} was called beyond the share of its network`)
+    if (!newcomer && !among(id)) wrong.push(`I2: ${id} was called above the share of its network`)
     line.delete(id)
     held.set(network, (held.get(network) ?? 0) + 1)
   }
@@ -267,7 +270,7 @@ export const crowded = (state: QueueState, network: string, longest: number, sha
   return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
 }
 
-/** Whether a ticket was withdrawn before its admission came. */
+/** Whether a ticket was withdrawn before its admission arrived. */
 const withdrawn = ({ forget, tickets }: QueueState, id: string): boolean => !tickets.has(id) && forget.has(id)
 
 const moved = (change: Change): ReadonlyArray<string> => {
@@ -284,10 +287,9 @@ const moved = (change: Change): ReadonlyArray<string> => {
 
   wrong.push(...order(change, taken))
   const disrupted = before.meta.get("disrupted") === 1 && after.meta.get("disrupted") === 1
-  if (disrupted && newlyCalled(change).length > 1)
-    wrong.push("more than one is called to find out whether the platform can be reached")
+  if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
 
-  // I3: no ticket is lost, and no step leads where none may
+  // I3: no ticket is lost, and every move is allowed
   for (const [id, { state, seq }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
@@ -313,7 +315,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   for (const [id, { state }] of after.tickets) {
     if (before.tickets.has(id)) continue
     if (isDoubt(id)) {
-      // of a start that was under way
+      // of a start that was in flight
       const mine = [...before.tickets.values()].some((t) => t.state === "starting" && `?${t.lease}` === id)
       if (state !== "doubt" || !mine) wrong.push(`I3: ${id} began as ${state}`)
       continue
@@ -325,7 +327,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     if (after.forget.get(id) !== now + RETENTION_MILLIS) wrong.push(`I3: ${id} is not remembered for the retention`)
   }
 
-  // another gate has still to withdraw whom it answered 503
+  // another gate has yet to withdraw the tickets that it answered with 503
   if (isHeld(after, now) && change.anyway !== true) {
     for (const [id] of newlyCalled(change)) wrong.push(`${id} is called while calls are held after an outage`)
   }
@@ -338,7 +340,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
     if ((after.meta.get(counter) ?? 0) < (before.meta.get(counter) ?? 0)) wrong.push(`the counter ${counter} went back`)
   }
 
-  // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot beside a waiting ticket
+  // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot while a ticket waits
   if (swept) {
     for (const [id, deadline] of after.leases) {
       const isWaitedFor = called(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
@@ -353,25 +355,25 @@ const moved = (change: Change): ReadonlyArray<string> => {
     const held = isHeld(after, now)
     const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing || held
     if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
-      wrong.push("I7: a slot is free and somebody waits")
+      wrong.push("I7: a slot is free and a ticket waits")
   }
   return wrong
 }
 
-/** What is wrong within a state, whatever led to it. */
+/** Violations within a state, however it was reached. */
 export const contradictions = standing
 
-/** Everything that is wrong after a step. */
+/** All violations after a step. */
 export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
 
-/** A signal as one text, whichever order its fields have. */
+/** A signal as text, independent of the order of its fields. */
 export const signalText = ({ kind, ticket }: Signal): string =>
   kind._tag === "called" ? `${ticket} called ${kind.startBefore} ${kind.lease}` : `${ticket} ended ${kind.state}`
 
-/** The same of a settlement. */
+/** The same for a settlement. */
 export const settlementText = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
 
-/** The signals that a step owes, each as `signalText` writes it: one for each ticket it called or ended. */
+/** The signals that a step owes, in the format of `signalText`: one for each ticket it called or ended. */
 export const expectedSignals = (change: Change): ReadonlyArray<string> =>
   [
     ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
@@ -380,7 +382,7 @@ export const expectedSignals = (change: Change): ReadonlyArray<string> =>
       .map(([id, { state }]) => `${id} ended ${state}`),
   ].toSorted()
 
-/** Whether a called ticket was left too late to cost no more than a call; not where the store was away meanwhile. */
+/** Whether a called ticket was left so late that it costs more than a call; not if the store was down meanwhile. */
 export const leftLate = (change: Change, id: string): boolean => {
   const { before, now, window } = change
   const swept = before.meta.get("sweptAt") ?? 0
@@ -389,11 +391,11 @@ export const leftLate = (change: Change, id: string): boolean => {
   return before.tickets.get(id)?.state === "called" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
 }
 
-/** Whether a ticket that is over leaves its units to its start, which is in doubt. */
+/** Whether an ended ticket leaves its units to its start, which is in doubt. */
 export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
   (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "doubt"
 
-/** What the decision of starts in doubt owes the callers whose tickets ended before it. */
+/** What the resolution of doubts owes the callers whose tickets ended before it. */
 const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
   [...before.tickets].flatMap(([id, { caller, holds, lease, state, ticket }]) => {
     if (state !== "doubt" || after.tickets.get(id)?.state === "doubt") return []
@@ -404,7 +406,7 @@ const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
     return holder?.holds === true && isOver ? [`release ${ticket} ${holder.caller}`] : []
   })
 
-/** The settlements that a step causes, each as `settlementText` writes it. */
+/** The settlements that a step causes, in the format of `settlementText`. */
 export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
   const [late = "", taker = ""] = change.admits ?? []
   const tooLate = taker !== "" && withdrawn(change.before, late)

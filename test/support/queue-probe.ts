@@ -1,8 +1,8 @@
 /**
- * Looks inside a campaign's data without touching it: a rule of the tests alone, whose Lua is written by hand.
+ * Reads a campaign's data without changing them: a rule for tests only, whose Lua is written by hand.
  *
- * A hash is read field by field, for the tickets and sessions that the caller knows of, and counted; `readState` finds what
- * is unknown, by the count.
+ * A hash is read field by field, for the tickets and sessions that the caller knows, and its fields are counted. If the
+ * count is higher than expected, `readState` finds the unknown fields.
  */
 
 import type { Ticket } from "../../src/rules/ticket.ts"
@@ -33,28 +33,28 @@ const META = [
   "heldFrom",
 ]
 
-/** A ticket's record, each field with a value. */
+/** A ticket's record with a value in each field. */
 export interface Record {
   readonly state: Ticket["state"]
   readonly seq: number
-  /** empty where it never had one */
+  /** empty if it never had one */
   readonly lease: string
   readonly instance: string
   readonly caller: string
   readonly holds: boolean
-  /** 0 where it never had a slot */
+  /** 0 if it never had a slot */
   readonly since: number
-  /** when it was called, without the outages of all gates */
+  /** when it was called, not counting outages of all gates */
   readonly calledAt: number
-  /** empty where the ticket has none */
+  /** empty if the ticket has none */
   readonly network: string
   readonly sessions: ReadonlyArray<string>
   readonly accepted: number
-  /** 0 where no start of it failed, with a mark of -1 */
+  /** 0 if no start of it failed, with a mark of -1 */
   readonly strikes: number
   readonly strikeMark: number
   readonly failures: number
-  /** of a start in doubt: whose it is, and how often the platform has not known it; else empty and 0 */
+  /** of a start in doubt: its ticket, and how often the platform did not know it; else empty and 0 */
   readonly ticket: string
   readonly looks: number
 }
@@ -71,13 +71,13 @@ export interface QueueState {
   readonly endedSessions: ReadonlyMap<string, number>
   readonly forget: ReadonlyMap<string, number>
   readonly settlements: ReadonlyMap<string, number>
-  /** `network seq id` of those that were looked at */
+  /** `network seq id` of examined tickets */
   readonly passed: ReadonlySet<string>
-  /** `w` or `h` and the network, to how many of it wait or hold a slot */
+  /** `w` or `h` and the network, to the number of its tickets that wait or hold a slot */
   readonly networks: ReadonlyMap<string, number>
   /** waiting ids that are not called, by the time until when */
   readonly parked: ReadonlyMap<string, number>
-  /** gates by the time when each was heard of last */
+  /** gates by the time when each was last seen */
   readonly gates: ReadonlyMap<string, number>
 }
 
@@ -90,16 +90,16 @@ export interface ProbeCall {
   readonly sessions: ReadonlyArray<string>
 }
 
-/** The fields that were asked for and are there, and how many there are. */
+/** The requested fields that exist, and the number of all fields. */
 interface Hash<A> {
   readonly found: ReadonlyArray<readonly [field: string, value: A]>
   readonly size: number
 }
 
-/** A sorted set, in its order. */
+/** A sorted set, in order. */
 type Scores = ReadonlyArray<readonly [member: string, score: number]>
 
-/** What a probe answers; the tickets' records as they are stored. */
+/** The answer of a probe; the tickets' records as they are stored. */
 interface Answered<Stored> {
   readonly meta: Hash<string>
   readonly tickets: Hash<Stored>
@@ -238,10 +238,10 @@ return '[{"meta":' .. hash(KEYS[1], {${META.map((field) => `'${field}'`).join(",
   batch: false,
 }
 
-/** A hash has a field of whose ticket or session nobody knows. */
+/** A hash has a field of an unknown ticket or session. */
 export class FieldOfNobody extends Error {}
 
-/** Reads the probe's answer; throws `FieldOfNobody` when there is a field whose ticket or session the caller does not know of. */
+/** Decodes the probe's answer; throws `FieldOfNobody` when a hash has a field of an unknown ticket or session. */
 export const readState = (probed: Probed): QueueState => {
   const hash = <A, B>(name: string, { found, size }: Hash<A>, read: (value: A) => B): ReadonlyMap<string, B> => {
     const fields = new Map(found.map(([field, value]) => [field, read(value)]))

@@ -1,6 +1,4 @@
-/**
- * Several real Redis servers for tests: a cluster, or a master and its replica behind Sentinels.
- */
+/** Several real Redis servers for tests: a cluster, or a master and its replica behind Sentinels. */
 import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -34,12 +32,12 @@ export interface RedisCluster {
   readonly dispose: () => Promise<void>
 }
 
-/** Starts a cluster of masters (three is the least that Redis accepts), each with so many replicas. */
+/** Starts a cluster of masters (Redis requires at least three), each with this many replicas. */
 export const startCluster = async (masters = 3, replicas = 0): Promise<RedisCluster> => {
   const count = masters * (1 + replicas)
   const nodes = await startAll(
     Array.from({ length: count }, async () => {
-      // the bus would be 10000 above, which need not be a port
+      // the default bus port, 10000 above, may not be a valid port
       const bus = String(await freePort())
       const args = ["--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000"]
       return startRedis({ args: [...args, "--cluster-config-file", "nodes.conf"] })
@@ -83,13 +81,13 @@ export const startCluster = async (masters = 3, replicas = 0): Promise<RedisClus
 }
 
 export interface RedisSentinels {
-  /** the master at the start; after a fail-over it is the replica */
+  /** the master at the start; after a failover it is the replica */
   readonly master: RedisServer
   readonly replica: RedisServer
   readonly sentinels: ReadonlyArray<RedisServer>
   /** `redis+sentinel://…/mymaster` */
   readonly url: string
-  /** the port of the present master, as the Sentinels see it */
+  /** the port of the current master, according to the Sentinels */
   readonly masterPort: () => Promise<number>
   readonly dispose: () => Promise<void>
 }
@@ -130,7 +128,7 @@ export const startSentinel = async (count = 3): Promise<RedisSentinels> => {
   }
 }
 
-/** A Sentinel rewrites its configuration, so it has a file of its own. */
+/** A Sentinel rewrites its configuration, so each has its own file. */
 const startOneSentinel = (masterPort: number, count: number): Promise<RedisServer> =>
   serve(async (dir) => {
     const file = join(dir, "sentinel.conf")
@@ -146,14 +144,14 @@ const startOneSentinel = (masterPort: number, count: number): Promise<RedisServe
     return [file, "--sentinel"]
   })
 
-/** A cluster for as long as the scope is open. */
+/** A cluster for the lifetime of the scope. */
 export const redisCluster = (masters?: number) =>
   Effect.acquireRelease(
     Effect.promise(() => startCluster(masters)),
     (cluster) => Effect.promise(() => cluster.dispose()),
   )
 
-/** A master, its replica and Sentinels for as long as the scope is open. */
+/** A master, its replica and Sentinels for the lifetime of the scope. */
 export const redisSentinels = (count?: number) =>
   Effect.acquireRelease(
     Effect.promise(() => startSentinel(count)),

@@ -30,7 +30,7 @@ describe("a Redis server for tests", () => {
     }),
   )
 
-  it.live("keeps its data over a crash only when it is persistent", () =>
+  it.live("keeps its data after a crash only when it is persistent", () =>
     Effect.gen(function* () {
       for (const [persistent, kept] of [
         [true, "1"],

@@ -1,6 +1,6 @@
 /**
- * A real Redis server for tests. It listens on a free port of 127.0.0.1, keeps its files in a directory of its own below
- * the system's temporary one, and persists nothing unless asked to. Several together: `redis-topologies.ts`.
+ * A real Redis server for tests. It listens on a free port of 127.0.0.1, keeps its files in its own directory below the
+ * system's temporary one, and persists nothing unless asked to. Several together: `redis-topologies.ts`.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -14,7 +14,7 @@ import { type Child, eventually, freePort, start } from "./process.ts"
 const run = promisify(execFile)
 
 export interface RedisOptions {
-  /** clients need it then */
+  /** clients must send it */
   readonly password?: string
   /** every write is in the append-only file before it is answered; survives `restart` */
   readonly persistent?: boolean
@@ -25,22 +25,22 @@ export interface RedisOptions {
 export interface RedisServer {
   readonly host: "127.0.0.1"
   readonly port: number
-  /** `redis://…`, with the password when there is one */
+  /** `redis://…`, with the password if there is one */
   readonly url: string
   readonly pid: () => number
   /** runs one command with redis-cli */
   readonly command: (...args: ReadonlyArray<string>) => Promise<string>
-  /** sends a signal: SIGKILL crashes it, SIGSTOP makes it hang, SIGCONT goes on */
+  /** sends a signal: SIGKILL crashes it, SIGSTOP stalls it, SIGCONT resumes it */
   readonly kill: (signal: NodeJS.Signals) => void
-  /** starts it again on the same port after it was killed or stopped; data are there only when persistent */
+  /** restarts it on the same port after it was killed or stopped; data survive only when persistent */
   readonly restart: () => Promise<void>
-  /** ends it; the directory goes too with `dispose` */
+  /** stops it; `dispose` also removes the directory */
   readonly stop: () => Promise<void>
-  /** ends it and removes its files */
+  /** stops it and removes its files */
   readonly dispose: () => Promise<void>
 }
 
-/** Whether a server answers a PING, be it to say that it wants a password. */
+/** Whether a server answers a PING, even with a demand for a password. */
 const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = createConnection({ host: "127.0.0.1", port }, () => socket.write("PING\r\n"))
@@ -81,7 +81,7 @@ const onFreePort = async <A>(attempt: (port: number) => Promise<A>): Promise<A> 
   }
 }
 
-/** Starts a server whose arguments need its directory and port; `password` is what redis-cli uses. */
+/** Starts a server whose arguments need its directory and port; redis-cli uses `password`. */
 export const serve = async (
   argsFor: (dir: string, port: number) => Promise<ReadonlyArray<string>> | ReadonlyArray<string>,
   password?: string,
@@ -128,7 +128,7 @@ export const startRedis = (options: RedisOptions = {}): Promise<RedisServer> =>
     options.password,
   )
 
-/** One server for as long as the scope is open. */
+/** One server for the lifetime of the scope. */
 export const redisServer = (options?: RedisOptions) =>
   Effect.acquireRelease(
     Effect.promise(() => startRedis(options)),

@@ -1,9 +1,9 @@
-/** Settings for tests of a concern: a complete tree with these parts in it, checked as an operator's would be. */
+/** Settings for tests of a service: a complete tree with these parts in it, validated as an operator's would be. */
 import { Effect, Layer, Result } from "effect"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 
-/** Where a gate listens that nobody reaches over HTTP, or only a test does. */
+/** An address for a gate that nobody reaches over HTTP, or only a test does. */
 export const SERVER: SettingsTree["Server"] = {
   Host: "127.0.0.1",
   Port: 0,
@@ -29,7 +29,7 @@ const MINIMAL = {
   Server: { Host: "127.0.0.1" },
 }
 
-/** A whole tree with the defaults. A test spreads it and sets what it is about. */
+/** A complete tree with the defaults. A test spreads it and overrides what it is about. */
 export const DEFAULTS: SettingsTree = Result.getOrThrow(settingsFrom(MINIMAL)).tree
 
 export interface Parts {

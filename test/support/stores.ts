@@ -1,6 +1,6 @@
 /**
  * Runs one suite on every store: memory, and a real Redis that lives as long as the suite. In a test with `TestClock`
- * both stores follow it: on Redis the measured difference between the clocks stays as it was on connecting.
+ * both stores follow it: on Redis the measured clock difference stays as it was on connecting.
  */
 import { afterAll, beforeAll, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Result } from "effect"
@@ -13,7 +13,7 @@ import { type RedisServer, startRedis } from "./redis.ts"
 
 export const connectionTo = (url: string): RedisConnection => {
   const { connection } = Result.getOrThrow(parseConnectionString(url))
-  if (connection.kind === "memory") throw new Error("memory: is no connection to Redis")
+  if (connection.kind === "memory") throw new Error("memory: is not a connection to Redis")
   return connection
 }
 
@@ -22,8 +22,8 @@ export const answering = (store: Store["Service"]): Effect.Effect<void> =>
   Effect.promise(() => eventually("the store answers", () => Effect.runPromise(Effect.isSuccess(store.ping))))
 
 /**
- * The time of the test, without its sleeps: measuring the clocks again would undo the jumps of the test's time, because
- * the server's time does not jump with it, and a memory store would clear itself 1,440 times in each day jumped over.
+ * The test's time, without its sleeps: measuring the clocks again would undo the jumps of the test's time, because the
+ * server's time does not jump with it, and a memory store would run its cleanup 1,440 times for each day jumped over.
  */
 const withoutSleep = (clock: Clock.Clock): Clock.Clock => ({
   currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
@@ -39,13 +39,13 @@ const steady = Layer.effect(Clock.Clock, Effect.map(Clock.Clock, withoutSleep))
 /** A store in memory. */
 export const memoryStore: Layer.Layer<Store> = Layer.provide(memory.layer, steady)
 
-/** A store on the server, connected. */
+/** A connected store on the server. */
 export const redisStore = (url: () => string): Layer.Layer<Store> => {
   const unconnected = Layer.unwrap(Effect.sync(() => redis.layer(connectionTo(url())))).pipe(Layer.orDie)
   return Layer.effect(Store, Effect.tap(Store, answering)).pipe(Layer.provide(unconnected), Layer.provide(steady))
 }
 
-/** Describes the suite once for each store; every test that provides the layer gets a connection of its own. */
+/** Runs the suite once per store; every test that provides the layer gets its own connection. */
 export const onEveryStore = (suite: (store: Layer.Layer<Store>) => void): void => {
   describe("in memory", () => suite(memoryStore))
   describe("on Redis", () => {

@@ -1,6 +1,7 @@
 /**
- * A TCP proxy whose connections can go silent: from then on nothing passes on them in either direction, and neither end sees
- * them close. So does a firewall that has forgotten a connection, or a server that closed one whose reset got lost.
+ * A TCP proxy whose connections can go silent: from then on they pass nothing in either direction, and neither end sees
+ * them close. A firewall that has dropped a connection's state behaves like this, or a server that closed a connection
+ * whose reset got lost.
  */
 import { once } from "node:events"
 import { createConnection, createServer, type Socket } from "node:net"
@@ -9,13 +10,13 @@ import { Effect } from "effect"
 export interface Swallower {
   readonly port: number
   /**
-   * Swallows the connections that stand and on which a client has sent this text, in small letters; with an empty text all of
-   * them. With `drop` the server sees its end close, and the client sees nothing. Answers how many they are.
+   * Silences the open connections on which a client has sent this text (lower case); with an empty text all of them.
+   * With `drop` the server sees its end close, and the client sees nothing. Returns their number.
    */
   readonly swallow: (sent?: string, options?: { readonly drop?: boolean }) => number
-  /** while true, new connections are swallowed from the beginning */
+  /** while true, new connections are silent from the beginning */
   swallowsNew: boolean
-  /** connections that were made so far */
+  /** the number of connections so far */
   readonly made: () => number
   readonly dispose: () => Promise<void>
 }
@@ -87,7 +88,7 @@ export const startSwallower = async (target: number, port = 0): Promise<Swallowe
   return state
 }
 
-/** One for as long as the scope is open. */
+/** One for the lifetime of the scope. */
 export const swallower = (target: number, port?: number) =>
   Effect.acquireRelease(
     Effect.promise(() => startSwallower(target, port)),

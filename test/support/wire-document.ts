@@ -3,7 +3,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Schema } from "effect"
 
-/** An answer as it came over the wire; names of headers in small letters. */
+/** An answer as received; header names in lower case. */
 export interface Answered {
   readonly method: string
   /** with or without a query */
@@ -14,13 +14,16 @@ export interface Answered {
 }
 
 export interface WireDocument {
-  /** What the document does not describe of this answer; undefined if it describes all of it, or does not contain the path. */
+  /**
+   * What the document does not describe about this answer; undefined if it describes all of it, or does not contain the
+   * path.
+   */
   readonly objection: (answered: Answered) => string | undefined
-  /** The same for an event of a push channel. */
+  /** The same for a push event. */
   readonly eventObjection: (event: unknown) => string | undefined
   /** Every kind of answer: method, path, status, and the code of a problem. */
   readonly kinds: ReadonlySet<string>
-  /** Which of them an answer is. */
+  /** The kind of an answer. */
   readonly kindOf: (answered: Answered) => string | undefined
 }
 
@@ -53,7 +56,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The records of a stream of Server-Sent Events that are complete, each as an object of its fields. */
+/** The complete records of a stream of Server-Sent Events, each as an object of its fields. */
 const records = (text: string): ReadonlyArray<Readonly<Record<string, string>>> =>
   text
     .split("\n\n")
@@ -79,13 +82,13 @@ const codesIn = (schema: unknown, components: Readonly<Record<string, unknown>>)
   return codes(schema)
 }
 
-/** Reads a document; throws where it is none. */
+/** Parses a document; throws when it is invalid. */
 export const readWireDocument = (text: string): WireDocument => {
   const { components, paths } = decodeDocument(parse(text))
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   ajv.addSchema(JSON.parse(text), "wire:")
   const known = new Map<string, ReturnType<Ajv2020["compile"]>>()
-  /** Why the schema at this place of the document does not take a value. */
+  /** Why the schema at this place of the document rejects a value. */
   const mismatch = (place: string, value: unknown): string | undefined => {
     const validate = known.get(place) ?? ajv.compile({ $ref: `wire:#${place}` })
     known.set(place, validate)

@@ -1,7 +1,7 @@
 /**
- * What the end of a ticket does to its caller's units. A `refund` removes the token's unit, unless so many were given back in
- * the last hour that it is used all the same; what is not removed is no longer open. `missed` takes further units where the
- * token's own still counts, but never fills the log to more than it may hold. Repeated, all of it changes nothing.
+ * Settles a caller's units when a ticket ends. `refund` removes the token's unit, unless the caller has used up its
+ * refunds of the last hour; a unit that is not removed is no longer open. `missed` takes penalty units while the
+ * token's own unit still counts, but never fills the log beyond its capacity. Idempotent.
  */
 import type { Db } from "../db.ts"
 import { LOWEST } from "../native.ts"
@@ -10,14 +10,14 @@ import { DAY, HOUR, OPEN } from "./units.ts"
 
 export interface GiveBackContext {
   readonly refundsPerHour: number
-  /** units that a missed turn takes further, and the most to which it may fill the log */
+  /** penalty units of a missed turn, and the number of units up to which they may fill the log */
   readonly missedUnits: number
   readonly fullest: number
-  /** open at once; 0 is no limit */
+  /** maximum open units; 0 is no limit */
   readonly concurrent: number
-  /** whether units count when they are no longer open */
+  /** whether units still count after they are no longer open */
   readonly counted: boolean
-  /** where it is told, with the log's key, that a caller may be let in again */
+  /** on this channel the log's key is published when a caller may be admitted again */
   readonly channel: string
 }
 
@@ -26,7 +26,7 @@ export interface GiveBack {
   readonly kind: SettlementKind
 }
 
-/** Answers how many units were changed. */
+/** Returns the number of changed units. */
 export const giveBack = (
   db: Db,
   log: string,

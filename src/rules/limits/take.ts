@@ -4,15 +4,15 @@ import { HIGHEST, LOWEST, sortNumbers } from "../native.ts"
 import { type Budgets, DAY, HOUR, OPEN } from "./units.ts"
 
 export interface Take {
-  /** names the unit, so that it can be given back; new */
+  /** names the unit, so that it can be given back; must be new */
   readonly token: string
-  /** nobody wants to know where the budgets stand unless nothing is taken */
+  /** the caller of this rule needs the usage only when nothing is taken */
   readonly omitUsage?: true
 }
 
 /**
- * How much is used after the taking. A reset is the time (ms since 1970) when the budget has a unit more, or 0. The open units' reset
- * is said to whoever is refused, and is the time when the oldest stops counting by itself.
+ * Used units after this take. A reset is the time (ms since 1970) when the budget gains a unit, or 0. `openReset` is
+ * set only when nothing was taken: the time when the oldest open unit expires by itself.
  */
 export interface Usage {
   readonly hour: number
@@ -30,14 +30,14 @@ export interface Taken {
 
 const openSince = (db: Db, log: string, ago: number): number => db.zcountFrom(log, OPEN + ago + 1)
 
-/** When the oldest units between two scores were taken (ms), at most so many. */
+/** When the oldest units between two scores were taken (ms), at most `count`. */
 const momentsOf = (db: Db, log: string, min: number, max: number, count: number, offset: number): Array<number> => {
   const moments: Array<number> = []
   for (const unit of db.zrangebyscore(log, min, max, count)) moments.push((db.zscore(log, unit) ?? 0) - offset)
   return moments
 }
 
-/** When a budget of `limit` units in this window, of which `used` are used, has a unit more (ms). */
+/** When a budget of `limit` units in this window, with `used` units used, gains a unit (ms). */
 const resetOf = (
   db: Db,
   log: string,
@@ -69,7 +69,7 @@ export const take = (
   let day = db.zcard(log)
   let hour = 0
   let open = 0
-  // what is over counts here too: where even so there is room, nobody need look closer
+  // expired units are counted here too: if there is room even so, no exact count is needed
   const isRoomy =
     omitUsage === true &&
     (hourly === 0 || day < hourly) &&

@@ -1,33 +1,33 @@
 /**
- * Admits newcomers: to a slot while one is free and nobody waits, else to the end of the queue, else not at all. While an
- * operator has paused the campaign newcomers queue; while it drains they are sent away and those who wait are served. While the
- * platform cannot be reached, one of them at a time is let in to find out.
+ * Admits newcomers: to a free slot when nobody waits, else to the end of the queue, else not at all. While an operator
+ * has paused the campaign, newcomers queue. While it drains, newcomers are refused and waiting tickets are served.
+ * While the platform cannot be reached, one newcomer at a time is started to probe it.
  *
- * From the moment when half of the places are taken, a network that has as many places as its share of those still free gets no
- * further one: for it the queue is full. So no number of requests of one network takes the last places from the others.
+ * Once half of the places are taken, a network may hold at most its share of those still free; beyond that the queue is
+ * full for it. So no number of requests from one network can take the last places from the others.
  *
- * A newcomer that was withdrawn already (`withdraw.ts`) is not admitted, and what it took since is given back: its command was on
- * the way for longer than anybody waited for it.
+ * A newcomer that was already withdrawn (`withdraw.ts`) is not admitted, and its quota is given back: its command took
+ * longer to arrive than its caller waited.
  */
 import { callNext, PROBE_MILLIS } from "../call-next.ts"
 import { takeSlot, type Waiting } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
-import { behindMillis } from "../outage.ts"
+import { clockLagMillis } from "../outage.ts"
 import { metaMany, type Step, settle } from "../step.ts"
 import { shareOf, type Ticket } from "../ticket.ts"
 
-/** How long a start may take before its slot passes on; longer than the platform client waits. */
+/** How long a start may take before its slot is freed (ms); longer than the platform client's timeout. */
 export const START_LEASE_MILLIS = 30_000
 
 export interface Newcomer {
   readonly id: string
-  /** the rate limiter's key; absent where there is none */
+  /** the rate limiter's key; absent when there is none */
   readonly caller?: string
-  /** the caller holds a concurrent unit until the ticket is over */
+  /** the caller holds a concurrent unit until the ticket ends */
   readonly holds?: true
-  /** whose share of slots and places the ticket counts to, without blanks; absent for none */
+  /** the network whose share of slots and places the ticket counts toward, without spaces; absent for none */
   readonly network?: string
-  /** comes back at its start */
+  /** stored with the ticket and returned by its start */
   readonly data: string
 }
 
@@ -46,14 +46,14 @@ const ticketOf = ({ caller, holds, network }: Newcomer, seq: number, now: number
   return ticket
 }
 
-/** Whether the newcomer was withdrawn before it came. What it took is given back. */
+/** Whether the newcomer was withdrawn before it arrived. If so, its quota is given back. */
 const wasWithdrawn = (s: Step, newcomer: Newcomer): boolean => {
   if (s.db.zscore(s.keys.forget, newcomer.id) === undefined) return false
   settle(s, "refund", newcomer.id, ticketOf(newcomer, 0, s.now))
   return true
 }
 
-const META: ReadonlyArray<string> = [
+const ADMIT_FIELDS: ReadonlyArray<string> = [
   "draining",
   "withdrawnUntil",
   "averageMillis",
@@ -65,26 +65,26 @@ const META: ReadonlyArray<string> = [
 ]
 
 /** The field that counts the waiting tickets of a network. */
-const waitsField = (network: string): string => `w${network}`
+const waitingField = (network: string): string => `w${network}`
 
-/** How many tickets of the newcomers' networks wait, by that field. */
+/** The number of waiting tickets of each newcomer's network, by that field. */
 const waitingByNetwork = (s: Step, newcomers: ReadonlyArray<Newcomer>): { [field: string]: number } => {
-  const waits: { [field: string]: number } = {}
+  const waitingCounts: { [field: string]: number } = {}
   const fields: Array<string> = []
   for (const { network } of newcomers) {
-    const field = network === undefined ? "" : waitsField(network)
-    if (field !== "" && waits[field] === undefined) {
-      waits[field] = 0
+    const field = network === undefined ? "" : waitingField(network)
+    if (field !== "" && waitingCounts[field] === undefined) {
+      waitingCounts[field] = 0
       fields.push(field)
     }
   }
-  if (fields.length === 0) return waits
+  if (fields.length === 0) return waitingCounts
   const found = s.db.hgetMany(s.keys.networks, fields)
-  for (let i = 0; i < fields.length; i++) waits[fields[i] as string] = numberOf(found[i])
-  return waits
+  for (let i = 0; i < fields.length; i++) waitingCounts[fields[i] as string] = numberOf(found[i])
+  return waitingCounts
 }
 
-/** Answers each, as if they had come one after the other. */
+/** Answers each newcomer as if they had arrived one after the other. */
 export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArray<Admitted> => {
   const { context, db, keys, now } = s
   const { maxLength, share, slots } = context
@@ -99,76 +99,76 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     backoffUntil = 0,
     paused,
     seq = 0,
-  ] = metaMany(s, META)
-  const withdraws = withdrawnUntil > 0
+  ] = metaMany(s, ADMIT_FIELDS)
+  const hasWithdrawals = withdrawnUntil > 0
   if (draining === 1) {
     for (const newcomer of newcomers) {
-      if (withdraws) wasWithdrawn(s, newcomer)
+      if (hasWithdrawals) wasWithdrawn(s, newcomer)
       answers.push({ _tag: "draining" })
     }
     return answers
   }
   const disrupted = isDisrupted === 1
-  const before = db.zcard(keys.waiting)
-  let length = before
+  const lengthBefore = db.zcard(keys.waiting)
+  let length = lengthBefore
   let free = 0
   let deadline = 0
   if (length === 0 && paused !== 1 && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
-    if (free > 0) deadline = now + START_LEASE_MILLIS + behindMillis(s)
+    if (free > 0) deadline = now + START_LEASE_MILLIS + clockLagMillis(s)
   }
-  const waits = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
+  const waitingCounts = newcomers.length > free ? waitingByNetwork(s, newcomers) : {}
   let accepted = 0
   const changed: Array<string> = []
   const isChanged: { [field: string]: boolean } = {}
   const records: Array<string> = []
-  const datas: Array<string> = []
-  const line: Array<number | string> = []
-  const seen: Array<number | string> = []
+  const dataEntries: Array<string> = []
+  const waitingEntries: Array<number | string> = []
+  const presenceEntries: Array<number | string> = []
   const presentUntil = textOf(now + context.graceMillis)
   for (const newcomer of newcomers) {
     const { data, id, network } = newcomer
-    const field = network === undefined ? "" : waitsField(network)
+    const field = network === undefined ? "" : waitingField(network)
     const room = maxLength - length
-    if (withdraws && wasWithdrawn(s, newcomer)) {
+    if (hasWithdrawals && wasWithdrawn(s, newcomer)) {
       answers.push({ _tag: "draining" })
     } else if (free > 0) {
       free--
       accepted++
       if (disrupted) db.hset(keys.meta, "probeUntil", `${now + PROBE_MILLIS}`)
       const lease = takeSlot(s, id, ticketOf(newcomer, seq + accepted, now), "starting", deadline)
-      datas.push(id, data)
+      dataEntries.push(id, data)
       answers.push({ _tag: "starting", lease })
     } else if (
       room <= 0 ||
-      (field !== "" && share < 1 && length >= room && (waits[field] ?? 0) >= shareOf(share, room))
+      (field !== "" && share < 1 && length >= room && (waitingCounts[field] ?? 0) >= shareOf(share, room))
     ) {
       answers.push({ _tag: "full", length, averageMillis })
     } else {
       accepted++
       length++
-      const place = seq + accepted
-      records.push(id, encode(ticketOf(newcomer, place, now)))
-      datas.push(id, data)
-      line.push(textOf(place), id)
-      seen.push(presentUntil, id)
+      const ticketSeq = seq + accepted
+      records.push(id, encode(ticketOf(newcomer, ticketSeq, now)))
+      dataEntries.push(id, data)
+      waitingEntries.push(textOf(ticketSeq), id)
+      presenceEntries.push(presentUntil, id)
       if (field !== "") {
         if (!isChanged[field]) changed.push(field)
         isChanged[field] = true
-        waits[field] = (waits[field] ?? 0) + 1
+        waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
       answers.push({ _tag: "waiting", position: length, length, averageMillis, disrupted })
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)
-  if (datas.length > 0) db.hsetMany(keys.data, datas)
-  if (length === before) return answers
+  if (dataEntries.length > 0) db.hsetMany(keys.data, dataEntries)
+  if (length === lengthBefore) return answers
   db.hsetMany(keys.tickets, records)
-  db.zaddMany(keys.waiting, line)
-  db.zaddMany(keys.presence, seen)
+  db.zaddMany(keys.waiting, waitingEntries)
+  db.zaddMany(keys.presence, presenceEntries)
   const counts: Array<string> = []
-  for (const field of changed) counts.push(field, `${waits[field] ?? 0}`)
+  for (const field of changed) counts.push(field, `${waitingCounts[field] ?? 0}`)
   if (counts.length > 0) db.hsetMany(keys.networks, counts)
   return answers
 }

@@ -1,13 +1,13 @@
 /**
- * The platform names a running session by further ids, under any of which its end may be told. One of them whose end was
- * told already ends the session now. The known id is the fence: it belongs to a running session and to no other.
+ * Adds further ids of a running session: its end may be reported under any of them. If the end of one of them was
+ * reported before, the session ends now. The known id is the fence: it belongs to this running session only.
  */
 import { callNext } from "../call-next.ts"
 import { clearBackoff, endSession } from "../line.ts"
 import { loadBySession, save } from "../load.ts"
 import type { Step } from "../step.ts"
 
-/** `stale`: the known session does not run. */
+/** `stale`: the known session is not running. */
 export type Aliased = "kept" | "ended" | "stale"
 
 export const alias = (

@@ -1,21 +1,21 @@
-/** A connection of the ticket is on this gate now, or somebody asks for the ticket. */
+/** Attaches a connection of a ticket to this gate, or answers a query for the ticket. */
 import { callNext } from "../call-next.ts"
 import { enqueue, place, type Waiting } from "../line.ts"
 import { load, save } from "../load.ts"
-import { turnEnds } from "../outage.ts"
+import { turnDeadline } from "../outage.ts"
 import type { Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
-import { type LiveOrOver, liveOrFailed } from "./standing.ts"
+import { type LiveOrEnded, liveOrFailed } from "./standing.ts"
 
-/** Where a ticket is, as its holder may ask. */
+/** A ticket's state as its holder sees it. */
 export type Standing =
   | Waiting
   | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
   | { readonly _tag: "starting" }
-  | LiveOrOver
+  | LiveOrEnded
   | { readonly _tag: "unknown" }
 
-/** What is left of it when its turn was looked at. */
+/** The state of a ticket after an expired turn was handled. */
 const standing = (s: Step, id: string, ticket: Ticket): Standing => {
   const { state } = ticket
   if (state === "waiting") return place(s, id)
@@ -34,13 +34,13 @@ export const attach = (s: Step, { connected, id }: { readonly connected: boolean
     save(s, id, ticket)
   }
   if (ticket.state === "waiting") {
-    // one that stands nowhere has its place again
+    // a waiting ticket missing from the queue is put back at its place
     if (db.zscore(keys.waiting, id) === undefined) enqueue(s, id, ticket, presentUntil)
     else if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
   }
   if (ticket.state === "called") {
-    const ends = turnEnds(s, id, ticket, presentUntil)
-    if (ends !== undefined) return { _tag: "called", startBefore: ends, lease: ticket.lease ?? "" }
+    const startBefore = turnDeadline(s, id, ticket, presentUntil)
+    if (startBefore !== undefined) return { _tag: "called", startBefore, lease: ticket.lease ?? "" }
     callNext(s)
   }
   return standing(s, id, ticket)

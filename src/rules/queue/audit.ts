@@ -1,9 +1,11 @@
-/** Live sessions to ask the platform about, because a webhook may be lost; claimed by one gate for a while. */
-import { LIMIT } from "../expiry.ts"
+/**
+ * Returns live sessions to check with the platform, because a webhook may be lost. One gate at a time claims the check.
+ */
+import { MAX_PER_STEP } from "../expiry.ts"
 import { loadHolder } from "../load.ts"
 import { meta, type Step } from "../step.ts"
 
-/** One id of each session that is as old. Nothing where another gate has claimed them. */
+/** One id of each session of at least this age. Empty when another gate has claimed the check. */
 export const audit = (
   s: Step,
   { ageMillis, claimMillis }: { readonly ageMillis: number; readonly claimMillis: number },
@@ -11,7 +13,7 @@ export const audit = (
   if (meta(s, "auditUntil") > s.now) return {}
   s.db.hset(s.keys.meta, "auditUntil", `${s.now + claimMillis}`)
   const found: Array<string> = []
-  for (const id of s.db.zrange(s.keys.leases, 0, LIMIT)) {
+  for (const id of s.db.zrange(s.keys.leases, 0, MAX_PER_STEP)) {
     const holder = loadHolder(s, id)
     if (holder !== undefined && holder.state === "live" && (holder.since ?? 0) <= s.now - ageMillis) {
       const session = (holder.sessions ?? [])[0]

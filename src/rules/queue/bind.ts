@@ -1,11 +1,11 @@
 /**
- * The platform has started the session: the lease goes live, unless it is no longer this one (then nothing is touched),
- * or the session's end was heard before its start. Repeated, because the first answer was lost, it is live still. An answer that
- * came when the start was in doubt already ends the doubt: the ticket is live where it still waits, else the slot is held until the
- * session ends.
+ * The platform has started the session: the lease becomes live, unless it is stale (then nothing changes) or the
+ * session's end was reported before. A repeated bind, after a lost answer, is still `live`. A bind that arrives after
+ * the start was put in doubt resolves the doubt: the ticket becomes live if it still waits, else the slot is held until
+ * the session ends.
  */
-import { callNext, platformReached } from "../call-next.ts"
-import { countDoubts, doubtDecided, doubtOf } from "../doubt.ts"
+import { callNext, markPlatformReachable } from "../call-next.ts"
+import { closeDoubt, countDoubts, doubtOf } from "../doubt.ts"
 import { clearBackoff, dequeue, endSession } from "../line.ts"
 import { load, save } from "../load.ts"
 import type { Step } from "../step.ts"
@@ -14,36 +14,36 @@ import { doubtId, type Ticket } from "../ticket.ts"
 export interface Bound {
   readonly id: string
   readonly lease: string
-  /** what the holder is told, JSON */
+  /** returned to the holder, JSON */
   readonly data: string
   /** the ids of the session, at least one */
   readonly sessions: ReadonlyArray<string>
 }
 
-/** `stale`: the lease is no longer this ticket's; `ended`: the session's end was heard already. */
+/** `stale`: the lease is no longer this ticket's. `ended`: the session's end was already reported. */
 export type Binding = "live" | "ended" | "stale"
 
-/** What the session is bound to: the starting ticket, or what its doubt has become. */
+/** What the session is bound to: the starting ticket, or the start's doubt. */
 const holderOf = (
   s: Step,
   id: string,
   lease: string,
   ticket: Ticket | undefined,
 ): { readonly id: string; readonly ticket: Ticket } | undefined => {
-  const own = ticket !== undefined && ticket.lease === lease
-  if (own && ticket.state === "starting") return { id, ticket }
+  const isCurrentLease = ticket !== undefined && ticket.lease === lease
+  if (isCurrentLease && ticket.state === "starting") return { id, ticket }
   const doubt = doubtOf(s, id, lease)
   if (doubt === undefined) return undefined
-  const held = doubtId(lease)
+  const slotId = doubtId(lease)
   countDoubts(s, -1)
-  if (!own || ticket.state !== "waiting") {
-    doubtDecided(s, held, doubt)
-    return { id: held, ticket: doubt }
+  if (!isCurrentLease || ticket.state !== "waiting") {
+    closeDoubt(s, slotId, doubt)
+    return { id: slotId, ticket: doubt }
   }
   dequeue(s, id, ticket)
-  s.db.zrem(s.keys.leases, held)
-  s.db.hdel(s.keys.tickets, held)
-  s.db.hdel(s.keys.data, held)
+  s.db.zrem(s.keys.leases, slotId)
+  s.db.hdel(s.keys.tickets, slotId)
+  s.db.hdel(s.keys.data, slotId)
   if (doubt.since !== undefined) ticket.since = doubt.since
   return { id, ticket }
 }
@@ -69,8 +69,8 @@ export const bind = (s: Step, { data, id, lease, sessions }: Bound): Binding => 
     if (db.zscore(keys.endedSessions, session) !== undefined) ended = true
   }
   if (ended) endSession(s, holder.id, ticket, "failed")
-  const reached = platformReached(s)
-  if (reached || ended || holder.id !== id) callNext(s)
+  const becameReachable = markPlatformReachable(s)
+  if (becameReachable || ended || holder.id !== id) callNext(s)
   if (holder.id !== id) return "stale"
   return ended ? "ended" : "live"
 }

@@ -1,28 +1,28 @@
 /**
- * Brings a campaign to its end that no gate serves any more: who waits or is called is sent away with the quota given back; starts
- * under way and running sessions go on until their ends or deadlines free their slots; what is over is forgotten in its time; and
- * when nothing is left, so are the ended sessions. Nobody is called.
+ * Clears a campaign that no gate serves any more. Waiting and called tickets are removed with a refund. Starts in
+ * flight and running sessions continue until they end or reach their deadlines. Ended tickets are forgotten after their
+ * retention, and once nothing is left, the ended sessions are too. Nobody is called.
  *
- * A gate that serves a campaign sweeps it every second, and this never does: as long as somebody has swept within `unservedMillis`,
- * nothing happens. A gate that has begun to serve it a moment ago may not have swept yet, so whoever was accepted or called since is
- * left alone. Repeated, it changes nothing.
+ * A gate that serves a campaign sweeps it every second, and this rule never records a sweep: if any gate has swept
+ * within `unservedMillis`, nothing happens. A gate that has just started to serve the campaign may not have swept yet,
+ * so tickets accepted or called within that time are left alone. Idempotent.
  */
-import { expire, forgetOld, LIMIT, leftOwed } from "../expiry.ts"
+import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "../expiry.ts"
 import { dequeue, endTicket, freeSlot } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, LOWEST } from "../native.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 
 export type Cleared =
-  /** a gate serves the campaign, and nothing was done */
+  /** a gate serves the campaign; nothing was done */
   | { readonly _tag: "served" }
   | {
       readonly _tag: "cleared"
-      /** another step has work at once */
+      /** another step has work to do at once */
       readonly more: boolean
-      /** tickets that this step sent away */
+      /** tickets that this step removed */
       readonly sent: number
-      /** a ticket is left, one that is over and remembered included, or something is owed to a caller */
+      /** tickets remain, including ended ones still remembered, or settlements are owed */
       readonly left: boolean
       readonly waiting: number
       readonly leases: number
@@ -34,7 +34,7 @@ export type Cleared =
 
 const sendWaitingAway = (s: Step, since: number): number => {
   let sent = 0
-  for (const id of s.db.zrange(s.keys.waiting, 0, LIMIT)) {
+  for (const id of s.db.zrange(s.keys.waiting, 0, MAX_PER_STEP)) {
     const ticket = loadWaiting(s, id)
     if (ticket !== undefined && ticket.accepted <= since) {
       dequeue(s, id, ticket)
@@ -47,7 +47,7 @@ const sendWaitingAway = (s: Step, since: number): number => {
 
 const sendCalledAway = (s: Step, since: number): number => {
   let sent = 0
-  // leases that are not live are few, and for a moment
+  // leases that are not live are few and short-lived
   if (s.db.zcard(s.keys.leases) <= meta(s, "live")) return 0
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
     const ticket = loadHolder(s, id)
@@ -61,10 +61,10 @@ const sendCalledAway = (s: Step, since: number): number => {
 }
 
 const endExpired = (s: Step): boolean => {
-  const expired = s.db.zrangebyscore(s.keys.leases, LOWEST, s.now - 1, LIMIT)
+  const expired = s.db.zrangebyscore(s.keys.leases, LOWEST, s.now - 1, MAX_PER_STEP)
   for (const id of expired) {
     const ticket = loadHolder(s, id)
-    // a ticket whose start is in doubt is sent away by the next step
+    // a ticket whose start is in doubt is removed by the next step
     if (ticket !== undefined && ticket.state === "called") {
       freeSlot(s, id, ticket)
       endTicket(s, id, ticket, "removed", "refund")
@@ -72,7 +72,7 @@ const endExpired = (s: Step): boolean => {
       expire(s, id, ticket, s.now)
     }
   }
-  return expired.length === LIMIT
+  return expired.length === MAX_PER_STEP
 }
 
 export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: number }): Cleared => {
@@ -83,20 +83,20 @@ export const clear = (s: Step, { unservedMillis }: { readonly unservedMillis: nu
   const waitingSent = sendWaitingAway(s, since)
   const calledSent = sendCalledAway(s, since)
   const moreExpired = endExpired(s)
-  const moreOld = forgetOld(s) === LIMIT
-  const owed = leftOwed(s)
+  const moreOld = forgetOld(s) === MAX_PER_STEP
+  const owed = overdueSettlements(s)
   const waiting = db.zcard(keys.waiting)
   const leases = db.zcard(keys.leases)
   const left = waiting + leases + db.zcard(keys.settlements) + db.zcard(keys.forget) > 0
   if (!left) {
-    // a record that stands nowhere is nobody's
+    // records without any ticket left
     db.del(keys.endedSessions)
     db.del(keys.tickets)
     db.del(keys.data)
   }
   return {
     _tag: "cleared",
-    more: waitingSent === LIMIT || moreExpired || moreOld,
+    more: waitingSent === MAX_PER_STEP || moreExpired || moreOld,
     sent: waitingSent + calledSent,
     left,
     waiting,

@@ -1,16 +1,16 @@
-/** Starts in doubt: which there are, and what the platform says of one. */
+/** Starts in doubt: lists them, and resolves one by what the platform reports. */
 import { callNext } from "../call-next.ts"
-import { countDoubts, doubtDecided, dropDoubt } from "../doubt.ts"
+import { closeDoubt, countDoubts, dropDoubt } from "../doubt.ts"
 import { load, loadHolder, save } from "../load.ts"
 import { ALL, beginsWith, encode } from "../native.ts"
 import { meta, type Step } from "../step.ts"
 
-/** At most so many are looked at in one step. */
-const DOUBTS_LIMIT = 200
-/** The platform must say so often that it has no such session, since it may be slow to list it. */
-const LOOKS = 2
+/** Maximum doubts that one step returns. */
+const MAX_DOUBTS = 200
+/** How often the platform must report that it has no such session, since it may list a session late. */
+const REQUIRED_LOOKS = 2
 
-/** A start that may have happened: its slot is held. */
+/** A start that may have happened; its slot is held. */
 export interface Doubt {
   readonly id: string
   readonly ticket: string
@@ -20,7 +20,10 @@ export interface Doubt {
   readonly data: string
 }
 
-/** The starts in doubt that are as old, to ask the platform about; claimed by one gate for a while. Nothing where another has claimed them. */
+/**
+ * The starts in doubt of at least this age, to check with the platform. One gate at a time claims the check; empty when
+ * another has claimed it.
+ */
 export const doubts = (
   s: Step,
   { ageMillis, claimMillis }: { readonly ageMillis: number; readonly claimMillis: number },
@@ -29,7 +32,7 @@ export const doubts = (
   if (meta(s, "doubts") === 0 || meta(s, "askedUntil") > s.now) return {}
   s.db.hset(s.keys.meta, "askedUntil", `${s.now + claimMillis}`)
   for (const id of s.db.zrange(s.keys.leases, 0, ALL)) {
-    const doubt = found.length < DOUBTS_LIMIT && beginsWith(id, "?") ? loadHolder(s, id) : undefined
+    const doubt = found.length < MAX_DOUBTS && beginsWith(id, "?") ? loadHolder(s, id) : undefined
     if (doubt !== undefined && doubt.state === "doubt") {
       const since = doubt.since ?? 0
       const data = s.db.hget(s.keys.data, id) ?? ""
@@ -39,13 +42,13 @@ export const doubts = (
   return found.length === 0 ? {} : { doubts: found }
 }
 
-export interface PlatformSays {
+export interface PlatformFindings {
   readonly id: string
-  /** sessions that may be its own, each by its ids; absent where there are none */
+  /** sessions that may belong to the start, each by its ids; absent when there are none */
   readonly candidates?: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** `open`: it is not decided yet; `stale`: there is no such doubt any more. */
+/** `open`: still in doubt. `stale`: there is no such doubt any more. */
 export type Resolved = "running" | "open" | "free" | "stale"
 
 const isKnown = (s: Step, sessions: ReadonlyArray<string>): boolean => {
@@ -65,17 +68,17 @@ const isAnyStarting = (s: Step): boolean => {
 }
 
 /**
- * A session that belongs to no ticket and has not ended is the one: the slot is
- * held until it ends. Where there is none, said twice, the slot is free. While another start is under way a session of nobody decides
- * nothing: several callers may share a client identifier, and it may be that start's.
+ * A candidate session that belongs to no ticket and has not ended is the session of this start: the slot is held until
+ * it ends. When the platform has twice reported none, the slot is freed. While another start is in flight, an
+ * unassigned session resolves nothing: callers may share a client identifier, so the session may be that start's.
  */
-export const resolve = (s: Step, { candidates, id }: PlatformSays): Resolved => {
+export const resolve = (s: Step, { candidates, id }: PlatformFindings): Resolved => {
   const doubt = load(s, id)
   if (doubt === undefined || doubt.state !== "doubt") return "stale"
   for (const sessions of candidates ?? []) {
     if (!isKnown(s, sessions)) {
       if (isAnyStarting(s)) return "open"
-      doubtDecided(s, id, doubt)
+      closeDoubt(s, id, doubt)
       countDoubts(s, -1)
       doubt.state = "live"
       doubt.sessions = sessions
@@ -89,7 +92,7 @@ export const resolve = (s: Step, { candidates, id }: PlatformSays): Resolved => 
     }
   }
   const looks = (doubt.looks ?? 0) + 1
-  if (looks < LOOKS) {
+  if (looks < REQUIRED_LOOKS) {
     doubt.looks = looks
     save(s, id, doubt)
     return "open"

@@ -1,6 +1,6 @@
 /**
- * A session has ended: its slot goes to the oldest waiting ticket. A repeat, a late or an unknown end frees nothing; an
- * end that comes before its session was bound is remembered for the bind, by every id that is named with it.
+ * A session has ended: its slot goes to the oldest waiting ticket. A repeated, late or unknown end frees nothing. An
+ * end that arrives before its session was bound is remembered for the bind, under every id it names.
  */
 import { callNext } from "../call-next.ts"
 import { clearBackoff, endSession } from "../line.ts"
@@ -9,7 +9,7 @@ import type { Step } from "../step.ts"
 
 export type SessionEnd = "released" | "repeat" | "unknown"
 
-/** @param sessions its ids, all of one session */
+/** @param sessions all ids of one session */
 export const endOfSession = (s: Step, { sessions }: { readonly sessions: ReadonlyArray<string> }): SessionEnd => {
   let found: ReturnType<typeof loadBySession>
   let repeated = false

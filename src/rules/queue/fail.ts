@@ -1,39 +1,48 @@
 /**
  * The platform has not started the session, for one of these reasons:
  *
- * - `capacity`: every slot of the platform is taken. The ticket goes back to its own place, and the campaign backs off: for a time
- *   that doubles, until a session ends or starts, and stays short while none is live; starts that were under way together and are
- *   refused together count as one.
- * - `limited`: the platform limits the key's requests. The same, but the campaign backs off for the first time and no longer: that says
- *   nothing about free slots.
- * - `elsewhere`: this gate does not serve the campaign, and the platform was not asked. The same as `limited`, and nothing is known of
- *   the platform.
- * - `disrupted`: the platform cannot be reached, and that is no caller's doing. The same as `capacity`; until a start is answered
- *   again, one ticket at a time is called to find out.
- * - `answered`: the platform failed, perhaps because of what this caller sent, and no session runs. The ticket keeps its place
- *   and is not called for a moment; the others are. When others have begun their calls between its failures, twice, it has failed.
- * - `doubt`: the same, but a session may run. The slot stays held, and the ticket is not called, until that is known.
- * - `failed`, `refused`: the ticket has failed. Its quota is given back unless the platform refused what the caller sent.
+ * - `capacity`: the platform has no free slot. The ticket returns to its own place and the campaign backs off until a
+ *   session ends or starts, or the backoff passes. The backoff doubles each time, and stays short while no session is
+ *   live. Starts that were in flight together and are refused together count once.
+ * - `limited`: the platform limits the key's requests. Like `capacity`, but the backoff does not grow: a request limit
+ *   says nothing about free slots.
+ * - `elsewhere`: this gate does not serve the campaign and did not ask the platform. Like `limited`, but says nothing
+ *   about the platform.
+ * - `disrupted`: the platform cannot be reached, whoever the caller is. Like `capacity`; until a start is answered
+ *   again, one ticket at a time is called to probe the platform.
+ * - `answered`: the platform failed, perhaps because of what this caller sent, and no session runs. The ticket keeps
+ *   its place and is parked for a moment; others are called. If other calls have started between its failures, twice,
+ *   the ticket has failed.
+ * - `doubt`: like `answered`, but a session may run. The slot stays held and the ticket is not called until that is
+ *   known.
+ * - `failed`, `refused`: the ticket has failed. Its quota is given back unless the platform refused what the caller
+ *   sent.
  *
- * What is said of a start that is in doubt meanwhile, because its time was over, decides that: no session runs.
+ * If the start was put in doubt meanwhile, because its deadline passed, any reason but `doubt` resolves the doubt: no
+ * session runs.
  */
-import { callNext, platformReached } from "../call-next.ts"
+import { callNext, markPlatformReachable } from "../call-next.ts"
 import { doubtOf, dropDoubt, holdInDoubt, parkMillis } from "../doubt.ts"
 import { endTicket, freeSlot, isBackingOff, park, place, requeue, type Waiting } from "../line.ts"
 import { load } from "../load.ts"
 import { meta, type Step } from "../step.ts"
 import { doubtId, type Ticket } from "../ticket.ts"
 
-/** A ticket whose start failed so often, each time after others had begun their calls, has failed for a reason of its own. */
-const STRIKES = 3
-/** How long a full platform is left alone at first and at most, and at most while no call runs whose end would say that there is room. */
-export const BACKOFF_FIRST_MILLIS = 2_000
-export const BACKOFF_LONGEST_MILLIS = 60_000
-export const BACKOFF_IDLE_MILLIS = 5_000
-/** How long an unreachable platform is left alone: the first time, doubled each time, and at most. */
-export const DISRUPTED_FIRST_MILLIS = 1_000
-export const DISRUPTED_LONGEST_MILLIS = 10_000
-/** How long a campaign backs off at most when the platform limits the key's requests. */
+/**
+ * After this many failed starts, with other calls started in between, the ticket itself is the cause and has failed.
+ */
+const MAX_STRIKES = 3
+/**
+ * Backoff from a platform at capacity: initial, maximum, and maximum while no call runs whose end would reveal a free
+ * slot.
+ */
+export const INITIAL_BACKOFF_MILLIS = 2_000
+export const MAX_BACKOFF_MILLIS = 60_000
+export const MAX_IDLE_BACKOFF_MILLIS = 5_000
+/** Backoff from an unreachable platform: initial (doubled each time) and maximum. */
+export const INITIAL_DISRUPTED_MILLIS = 1_000
+export const MAX_DISRUPTED_MILLIS = 10_000
+/** Maximum backoff when the platform limits the key's requests. */
 export const LIMITED_LONGEST_MILLIS = 5_000
 
 export type FailReason =
@@ -50,13 +59,13 @@ export interface FailedStart {
   readonly id: string
   readonly lease: string
   readonly reason: FailReason
-  /** how long the platform asks to be left alone, where it does (ms) */
+  /** how long the platform asks to wait, if it does (ms) */
   readonly millis?: number
 }
 
 export type Failed = Waiting | { readonly _tag: "failed" } | { readonly _tag: "stale" }
 
-/** The start failed for a reason that may be this caller's alone. */
+/** The start failed for a reason that may concern this caller alone. */
 const strike = (s: Step, id: string, ticket: Ticket, inDoubt: boolean): Failed => {
   s.db.hdel(s.keys.meta, "probeUntil")
   const started = meta(s, "started")
@@ -68,7 +77,7 @@ const strike = (s: Step, id: string, ticket: Ticket, inDoubt: boolean): Failed =
   let parkedUntil = s.now + parkMillis(ticket)
   if (inDoubt) parkedUntil = holdInDoubt(s, id, ticket)
   else freeSlot(s, id, ticket)
-  if (strikes === STRIKES) {
+  if (strikes === MAX_STRIKES) {
     endTicket(s, id, ticket, "failed", "refund")
     callNext(s)
     return { _tag: "failed" }
@@ -84,10 +93,10 @@ const backoffMillis = (s: Step, reason: FailReason, millis: number): number => {
   if (reason === "limited" || reason === "elsewhere") return Math.min(Math.max(1, millis), LIMITED_LONGEST_MILLIS)
   const n = Math.min(s.db.hincrby(s.keys.meta, "backoffs", 1), 20)
   if (reason === "disrupted") {
-    return Math.min(Math.max(millis, DISRUPTED_FIRST_MILLIS) * 2 ** (n - 1), DISRUPTED_LONGEST_MILLIS)
+    return Math.min(Math.max(millis, INITIAL_DISRUPTED_MILLIS) * 2 ** (n - 1), MAX_DISRUPTED_MILLIS)
   }
-  const longest = meta(s, "live") > 0 ? BACKOFF_LONGEST_MILLIS : BACKOFF_IDLE_MILLIS
-  return Math.min(BACKOFF_FIRST_MILLIS * 2 ** (n - 1), longest)
+  const max = meta(s, "live") > 0 ? MAX_BACKOFF_MILLIS : MAX_IDLE_BACKOFF_MILLIS
+  return Math.min(INITIAL_BACKOFF_MILLIS * 2 ** (n - 1), max)
 }
 
 export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Failed => {
@@ -104,7 +113,7 @@ export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Faile
   freeSlot(s, id, ticket)
   if (reason === "failed" || reason === "refused") {
     endTicket(s, id, ticket, "failed", reason === "failed" ? "refund" : "release")
-    platformReached(s)
+    markPlatformReachable(s)
     callNext(s)
     return { _tag: "failed" }
   }
@@ -113,7 +122,7 @@ export const fail = (s: Step, { id, lease, millis, reason }: FailedStart): Faile
     s.db.hset(s.keys.meta, "disrupted", "1")
     s.db.hdel(s.keys.meta, "probeUntil")
   } else if (reason !== "elsewhere") {
-    platformReached(s)
+    markPlatformReachable(s)
   }
   if (!isBackingOff(s)) s.db.hset(s.keys.meta, "backoffUntil", `${s.now + backoffMillis(s, reason, millis ?? 0)}`)
   return place(s, id)

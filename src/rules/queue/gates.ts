@@ -1,21 +1,22 @@
-/** What a gate says of itself: that it could not reach the store, and that it stops. See `../outage.ts`. */
-import { forgiveOutage, holdCalls } from "../outage.ts"
+/** A gate's reports about itself: that it could not reach the store, and that it stops. See `../outage.ts`. */
+import { holdCalls } from "../hold.ts"
+import { forgiveOutage } from "../outage.ts"
 import type { Step } from "../step.ts"
 import { endWithdrawn } from "./withdraw.ts"
 
 export interface OutageReport {
-  /** since when the gate could not reach the store, or stood still (ms since 1970) */
+  /** since when the gate could not reach the store or was stalled (ms since 1970) */
   readonly since: number
-  /** tickets that the gate withdraws because their callers were answered 503; `WITHDRAW_LIMIT` at most */
+  /** tickets that the gate withdraws because their callers were answered with 503; at most `MAX_WITHDRAWN_PER_STEP` */
   readonly ids?: ReadonlyArray<string>
-  /** another report follows with further tickets; until then the gate counts as not yet back */
+  /** another report follows with further tickets; until then the gate does not count as back */
   readonly more?: true
 }
 
 /**
- * A gate that could not reach the store reports it before its next step, which may be what the outage kept somebody from. The report
- * withdraws the tickets that were answered 503, and holds calls until the other gates have reported too. Repeated, it gives little more
- * than it gave. Answers how many tickets this ended.
+ * A gate that could not reach the store reports it before its next step, since that step may judge callers whom the
+ * outage prevented from acting. The report withdraws the tickets that were answered with 503, and holds calls until the
+ * other gates have reported too. A repeated report adds little to the first. Returns how many tickets it ended.
  */
 export const reportOutage = (s: Step, { ids, more, since }: OutageReport): number => {
   const ended = ids === undefined ? 0 : endWithdrawn(s, ids)
@@ -25,7 +26,7 @@ export const reportOutage = (s: Step, { ids, more, since }: OutageReport): numbe
   return ended
 }
 
-/** This gate stops: nothing waits for it any more. */
+/** This gate stops: no rule waits for it any more. */
 export const gateGone = (s: Step): true => {
   s.db.zrem(s.keys.gates, s.context.instance)
   return true

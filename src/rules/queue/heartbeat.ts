@@ -1,20 +1,20 @@
 /**
- * Says where tickets stand and keeps those that wait present: one command a tick for all tickets of a gate. A start window is
- * never said to end in the past: one that has ended is given anew or the turn is missed (`../outage.ts`).
+ * Returns where tickets stand and keeps waiting ones present: one command per tick for all tickets of a gate. A
+ * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
 import { isDisrupted } from "../line.ts"
 import { load } from "../load.ts"
-import { turnEnds } from "../outage.ts"
+import { turnDeadline } from "../outage.ts"
 import { meta, type Step } from "../step.ts"
 import type { State } from "../ticket.ts"
 
-/** One ticket of a heartbeat; without a state it is not known. */
-export interface Beat {
+/** One ticket of a heartbeat; without a state when the ticket is unknown. */
+export interface TicketHeartbeat {
   readonly state?: State
-  /** of one that waits */
+  /** of a waiting ticket */
   readonly position?: number
-  /** of one that is called */
+  /** of a called ticket */
   readonly startBefore?: number
   readonly lease?: string
 }
@@ -24,10 +24,10 @@ export interface Heartbeat {
   readonly averageMillis: number
   readonly disrupted: boolean
   /** in the order of the ids */
-  readonly tickets?: ReadonlyArray<Beat>
+  readonly tickets?: ReadonlyArray<TicketHeartbeat>
 }
 
-const beatOf = (s: Step, id: string): Beat => {
+const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const { context, db, keys, now } = s
   const presentUntil = now + context.seenMillis
   const rank = db.zrank(keys.waiting, id)
@@ -36,21 +36,21 @@ const beatOf = (s: Step, id: string): Beat => {
     return { state: "waiting", position: rank + 1 }
   }
   const ticket = load(s, id)
-  // one that waits and stands nowhere is none
+  // a waiting ticket that is not in the queue counts as unknown
   if (ticket === undefined || ticket.state === "waiting") return {}
   if (ticket.state !== "called") return { state: ticket.state }
-  const startBefore = turnEnds(s, id, ticket, presentUntil)
+  const startBefore = turnDeadline(s, id, ticket, presentUntil)
   if (startBefore !== undefined) return { state: "called", startBefore, lease: ticket.lease ?? "" }
-  // the turn has passed, which changed the record
+  // the turn was ended, which changed the record
   const missed: State = (ticket as { state: State }).state
   return missed === "waiting" ? { state: missed, position: (db.zrank(keys.waiting, id) ?? 0) + 1 } : { state: missed }
 }
 
 export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): Heartbeat => {
-  const held = s.db.zcard(s.keys.leases)
-  const tickets: Array<Beat> = []
-  for (const id of ids) tickets.push(beatOf(s, id))
-  if (s.db.zcard(s.keys.leases) < held) callNext(s)
+  const leasesBefore = s.db.zcard(s.keys.leases)
+  const tickets: Array<TicketHeartbeat> = []
+  for (const id of ids) tickets.push(heartbeatOf(s, id))
+  if (s.db.zcard(s.keys.leases) < leasesBefore) callNext(s)
   const averageMillis = meta(s, "averageMillis")
   const found = { length: s.db.zcard(s.keys.waiting), averageMillis, disrupted: isDisrupted(s) }
   return tickets.length === 0 ? found : { ...found, tickets }

@@ -1,9 +1,9 @@
 /**
- * The caller gives up a waiting or called ticket. One that is starting or live ends with its session. Quota is given back to
- * whoever waited. Whoever was called pays as for a call, and after `LEAVE_FREELY_MILLIS` of the start window as for a missed
- * turn: else a slot could be held for nearly all of the window at the price of a call. The window is counted from its
- * deadline, since it begins anew when the store was away; while it is away, or the platform cannot be reached,
- * nobody is late.
+ * The caller gives up a waiting or called ticket. A starting or live ticket ends with its session instead. A waiting
+ * caller gets the quota back. A called one pays for a call, and after `FREE_LEAVE_MILLIS` of the start window for a
+ * missed turn: otherwise a caller could hold a slot for nearly the whole window at the price of a call. The window is
+ * measured back from its deadline, because outages renew it. While the store is down or the platform cannot be reached,
+ * leaving is never late.
  */
 import { callNext } from "../call-next.ts"
 import { dequeue, endTicket, freeSlot, isDisrupted } from "../line.ts"
@@ -12,12 +12,12 @@ import { isUnattended } from "../outage.ts"
 import type { Step } from "../step.ts"
 
 /** A caller who leaves later than this after being called has missed the turn (ms). */
-export const LEAVE_FREELY_MILLIS = 5_000
+export const FREE_LEAVE_MILLIS = 5_000
 
-/** `busy`: it is starting or live. */
-export type Leaving = "left" | "busy" | "over" | "unknown"
+/** `busy`: the ticket is starting or live. */
+export type LeaveResult = "left" | "busy" | "over" | "unknown"
 
-export const leave = (s: Step, { id }: { readonly id: string }): Leaving => {
+export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => {
   const ticket = load(s, id)
   if (ticket === undefined || ticket.state === "doubt") return "unknown"
   if (ticket.state === "starting" || ticket.state === "live") return "busy"
@@ -26,7 +26,7 @@ export const leave = (s: Step, { id }: { readonly id: string }): Leaving => {
     endTicket(s, id, ticket, "left", "refund")
   } else if (ticket.state === "called") {
     const calledAt = (s.db.zscore(s.keys.leases, id) ?? 0) - s.context.windowMillis
-    const isLate = s.now - calledAt > LEAVE_FREELY_MILLIS && !isUnattended(s) && !isDisrupted(s)
+    const isLate = s.now - calledAt > FREE_LEAVE_MILLIS && !isUnattended(s) && !isDisrupted(s)
     freeSlot(s, id, ticket)
     endTicket(s, id, ticket, "left", isLate ? "missed" : "release")
   } else {

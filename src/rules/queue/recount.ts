@@ -1,20 +1,22 @@
-/** Counts anew what is counted step by step: a record that is none, or an older version beside this one, leaves counts that are off. */
+/**
+ * Rebuilds the running counts from the records. An invalid record, or a gate of an older version, can leave them wrong.
+ */
 import { countTicket, enqueue } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL } from "../native.ts"
 import { meta, type Step } from "../step.ts"
 
-/** How often (ms). */
+/** How often counts are rebuilt (ms). */
 export const RECOUNT_MILLIS: number = 10 * 60_000
-/** With more slots taken and places together than this it is not: it would keep the store from others for too long. */
-export const RECOUNT_MOST = 2_000
+/** With more leases and waiting tickets than this, counts are not rebuilt: it would block the store for too long. */
+export const MAX_RECOUNTED = 2_000
 
-const isUneven = (s: Step): boolean => s.db.zcard(s.keys.presence) !== s.db.zcard(s.keys.waiting)
+const hasPresenceMismatch = (s: Step): boolean => s.db.zcard(s.keys.presence) !== s.db.zcard(s.keys.waiting)
 
 export const isRecountDue = (s: Step, sweptAt: number): boolean => {
   const due = sweptAt > 0 && Math.floor(sweptAt / RECOUNT_MILLIS) !== Math.floor(s.now / RECOUNT_MILLIS)
-  if (!due && !isUneven(s) && meta(s, "recount") !== 1) return false
-  return s.db.zcard(s.keys.leases) + s.db.zcard(s.keys.waiting) <= RECOUNT_MOST
+  if (!due && !hasPresenceMismatch(s) && meta(s, "recount") !== 1) return false
+  return s.db.zcard(s.keys.leases) + s.db.zcard(s.keys.waiting) <= MAX_RECOUNTED
 }
 
 const setCount = (s: Step, field: string, to: number): void => {
@@ -25,7 +27,7 @@ const setCount = (s: Step, field: string, to: number): void => {
 export const recount = (s: Step): void => {
   const { context, db, keys, now } = s
   const presentUntil = now + context.seenMillis
-  const uneven = isUneven(s)
+  const presenceMismatch = hasPresenceMismatch(s)
   let live = 0
   let doubts = 0
   db.del(keys.networks)
@@ -47,7 +49,7 @@ export const recount = (s: Step): void => {
       if (db.zscore(keys.presence, id) === undefined) db.zadd(keys.presence, presentUntil, id)
     }
   }
-  if (uneven) {
+  if (presenceMismatch) {
     for (const id of db.zrange(keys.presence, 0, ALL)) {
       const ticket = loadWaiting(s, id)
       if (ticket !== undefined && db.zscore(keys.waiting, id) === undefined) enqueue(s, id, ticket, presentUntil)

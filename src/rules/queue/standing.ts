@@ -1,4 +1,4 @@
-/** What the holder of a ticket is told of it beyond its place in line. */
+/** What the holder of a live or ended ticket is told. */
 import { callNext } from "../call-next.ts"
 import { endSession } from "../line.ts"
 import { quarantine } from "../load.ts"
@@ -6,22 +6,22 @@ import { decode, isObject, textsIn } from "../native.ts"
 import type { Step } from "../step.ts"
 import type { EndState, Ticket } from "../ticket.ts"
 
-export interface Over {
+export interface Ended {
   readonly _tag: "over"
   readonly state: EndState
 }
 
-/** `data` is what was bound to the ticket. */
-export type LiveOrOver = { readonly _tag: "live"; readonly data: string } | Over
+/** `data` was stored when the session was bound. */
+export type LiveOrEnded = { readonly _tag: "live"; readonly data: string } | Ended
 
-/** Whether what was bound to a ticket says which session it is. */
+/** Whether the bound data name a session. */
 const namesSession = (data: string): boolean => {
   const found = decode(data)
   return isObject(found) && textsIn(found.s).length > 0
 }
 
-/** A live ticket; one whose session nobody knows any more ends. */
-export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrOver => {
+/** A live ticket; it ends as failed when its session is not on record any more. */
+export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded => {
   const data = s.db.hget(s.keys.data, id)
   if (data !== undefined && namesSession(data)) return { _tag: "live", data }
   quarantine(s, "data", id, data ?? "")

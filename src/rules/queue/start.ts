@@ -1,14 +1,14 @@
 /**
- * A called ticket takes its slot to start. A call that came too late frees the slot for the next, unless nobody could come, or the
- * platform cannot be reached.
+ * A called ticket starts in its slot. A start that comes too late frees the slot for the next, unless an outage kept
+ * the caller from starting or the platform cannot be reached.
  */
 import { callNext } from "../call-next.ts"
 import { endTicket, freeSlot, isDisrupted, place, type Waiting } from "../line.ts"
 import { load, save } from "../load.ts"
-import { behindMillis, silentSince } from "../outage.ts"
+import { clockLagMillis, silentSince } from "../outage.ts"
 import type { Step } from "../step.ts"
 import { START_LEASE_MILLIS } from "./admit.ts"
-import { type LiveOrOver, liveOrFailed, type Over } from "./standing.ts"
+import { type Ended, type LiveOrEnded, liveOrFailed } from "./standing.ts"
 
 /** `calledAt` and `acceptedAt` in ms since 1970. */
 export type Start =
@@ -22,7 +22,7 @@ export type Start =
   | Waiting
   /** another start of it is under way */
   | { readonly _tag: "busy" }
-  | LiveOrOver
+  | LiveOrEnded
   | { readonly _tag: "unknown" }
 
 export const start = (s: Step, { id }: { readonly id: string }): Start => {
@@ -31,9 +31,9 @@ export const start = (s: Step, { id }: { readonly id: string }): Start => {
   if (ticket.state === "waiting") return place(s, id)
   if (ticket.state === "starting") return { _tag: "busy" }
   if (ticket.state === "live") return liveOrFailed(s, id, ticket)
-  if (ticket.state !== "called") return { _tag: "over", state: ticket.state } satisfies Over
-  const ends = s.db.zscore(s.keys.leases, id) ?? 0
-  if (ends < s.now && silentSince(s, ends) === undefined && !isDisrupted(s)) {
+  if (ticket.state !== "called") return { _tag: "over", state: ticket.state } satisfies Ended
+  const deadline = s.db.zscore(s.keys.leases, id) ?? 0
+  if (deadline < s.now && silentSince(s, deadline) === undefined && !isDisrupted(s)) {
     freeSlot(s, id, ticket)
     endTicket(s, id, ticket, "missed", "missed")
     callNext(s)
@@ -41,7 +41,7 @@ export const start = (s: Step, { id }: { readonly id: string }): Start => {
   }
   ticket.state = "starting"
   save(s, id, ticket)
-  s.db.zadd(s.keys.leases, s.now + START_LEASE_MILLIS + behindMillis(s), id)
+  s.db.zadd(s.keys.leases, s.now + START_LEASE_MILLIS + clockLagMillis(s), id)
   return {
     _tag: "starting",
     lease: ticket.lease ?? "",

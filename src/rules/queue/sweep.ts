@@ -1,28 +1,28 @@
 /**
- * Upholds what time decides: leases past their deadline are freed (called → missed, live → reclaimed, doubt → gone), except that a
- * start whose gate died may have happened: its slot is held in doubt, and its ticket goes back to its place;
- * absent tickets are abandoned, free slots call the next, and what is over is forgotten. What an outage brought about is held against
- * nobody (`../outage.ts`). Every `RECOUNT_MILLIS` what networks have, live sessions and doubts are counted anew, and so they are after a
- * record was found that was none (`../load.ts`). Any gate may run it at any moment, as often as it likes.
+ * Enforces deadlines. Leases past their deadline are freed (called → missed, live → reclaimed, doubt → freed). A start
+ * whose gate died may have happened: its slot is held in doubt, and its ticket returns to its place. Absent tickets are
+ * abandoned, free slots call the next tickets, and ended tickets are forgotten. Time lost to an outage is given back
+ * (`../outage.ts`). Every `RECOUNT_MILLIS`, and after an invalid record was found (`../load.ts`), the counts of
+ * networks, live sessions and doubts are rebuilt. Any gate may sweep at any time, as often as it likes.
  */
 import { callNext } from "../call-next.ts"
-import { expire, forgetOld, LIMIT, leftOwed } from "../expiry.ts"
+import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "../expiry.ts"
 import { dequeue, endTicket, isDisrupted } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { decode, isNumber, isObject, isText, LOWEST } from "../native.ts"
-import { DEAD_MILLIS, forgiveOutage, isAbsent, isGrace, isUnattended, missTurn, silentSince } from "../outage.ts"
+import { DEAD_MILLIS, forgiveOutage, isAbsent, isGracePeriod, isUnattended, missTurn, silentSince } from "../outage.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
 import { isRecountDue, recount } from "./recount.ts"
 
-/** At most so many times as many are looked at for it, when others are still to be waited for. */
-const PAGES = 5
-/** The end of a session that nobody knows is remembered for so many at most, and so long (ms). */
-const ENDED_MAX = 100_000
+/** A sweep reads at most this many pages of `MAX_PER_STEP` entries when it has to skip some. */
+const MAX_PAGES = 5
+/** How many ends of sessions are remembered, and for how long (ms). */
+const MAX_ENDED_SESSIONS = 100_000
 export const ENDED_SESSION_MILLIS: number = 24 * 3_600_000
 
 export interface Swept {
-  /** another sweep has work at once */
+  /** another sweep has work to do at once */
   readonly more: boolean
   readonly waiting: number
   readonly leases: number
@@ -33,37 +33,37 @@ export interface Swept {
   readonly averageMillis: number
   /** settlements that the process which caused them did not carry out */
   readonly owed?: ReadonlyArray<Settlement>
-  /** the platform cannot be reached: one ticket at a time is called to find out */
+  /** the platform cannot be reached: one ticket at a time is called to probe it */
   readonly disrupted: boolean
-  /** how many records were ever found that were none; when the last was (ms), and its key and id */
+  /** how many invalid records were ever found; when the last was found (ms), and its key and id */
   readonly quarantined: number
   readonly junk?: { readonly at: number; readonly key: string; readonly id: string }
 }
 
-/** Ends what is overdue, unless it is still to be waited for; true when there is more. */
-const overdue = (
+/** Ends overdue entries, except those whose gate must be waited for. True when there is more to do. */
+const endOverdue = (
   s: Step,
   key: string,
   read: (s: Step, id: string) => Ticket | undefined,
-  ends: (s: Step, id: string, ticket: Ticket, score: number) => boolean,
+  end: (s: Step, id: string, ticket: Ticket, score: number) => boolean,
 ): boolean => {
   let ended = 0
-  let waitedFor = 0
-  for (let page = 0; page < PAGES; page++) {
-    const ids = s.db.zrangebyscore(key, LOWEST, s.now - 1, LIMIT, waitedFor)
+  let deferred = 0
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const ids = s.db.zrangebyscore(key, LOWEST, s.now - 1, MAX_PER_STEP, deferred)
     for (const id of ids) {
       const score = s.db.zscore(key, id) ?? 0
       const ticket = read(s, id)
-      if (ticket === undefined || ends(s, id, ticket, score)) ended++
-      else waitedFor++
+      if (ticket === undefined || end(s, id, ticket, score)) ended++
+      else deferred++
     }
-    if (ended >= LIMIT) return true
-    if (ids.length < LIMIT) return false
+    if (ended >= MAX_PER_STEP) return true
+    if (ids.length < MAX_PER_STEP) return false
   }
   return false
 }
 
-const endsSlot = (s: Step, id: string, ticket: Ticket, deadline: number): boolean => {
+const endSlot = (s: Step, id: string, ticket: Ticket, deadline: number): boolean => {
   const presentUntil = s.now + s.context.seenMillis
   if (ticket.state !== "called") {
     expire(s, id, ticket, presentUntil)
@@ -74,49 +74,49 @@ const endsSlot = (s: Step, id: string, ticket: Ticket, deadline: number): boolea
   return true
 }
 
-const endsPresence = (s: Step, id: string, ticket: Ticket, seen: number): boolean => {
-  if (!isAbsent(s, ticket, seen)) return false
+const endPresence = (s: Step, id: string, ticket: Ticket, presentUntil: number): boolean => {
+  if (!isAbsent(s, ticket, presentUntil)) return false
   dequeue(s, id, ticket)
   endTicket(s, id, ticket, "abandoned")
   return true
 }
 
-/** Forgets what is over; true when there is more. */
-const forget = (s: Step): boolean => {
+/** Forgets ended tickets and sessions after their retention. True when there is more to do. */
+const forgetOverdue = (s: Step): boolean => {
   const forgotten = forgetOld(s)
   const withdrawn = meta(s, "withdrawnUntil")
-  if (withdrawn > 0 && withdrawn < s.now && forgotten < LIMIT) s.db.hdel(s.keys.meta, "withdrawnUntil")
+  if (withdrawn > 0 && withdrawn < s.now && forgotten < MAX_PER_STEP) s.db.hdel(s.keys.meta, "withdrawnUntil")
   s.db.zremrangebyscore(s.keys.endedSessions, LOWEST, s.now - ENDED_SESSION_MILLIS)
-  if (s.db.zcard(s.keys.endedSessions) > ENDED_MAX) s.db.zkeepLast(s.keys.endedSessions, ENDED_MAX)
-  return forgotten === LIMIT
+  if (s.db.zcard(s.keys.endedSessions) > MAX_ENDED_SESSIONS) s.db.zkeepLast(s.keys.endedSessions, MAX_ENDED_SESSIONS)
+  return forgotten === MAX_PER_STEP
 }
 
-/** What was found last that was no record. */
-const lastJunk = (s: Step): Swept["junk"] => {
+/** The last invalid record that was found. */
+const lastQuarantined = (s: Step): Swept["junk"] => {
   const found = decode(s.db.hget(s.keys.meta, "junk") ?? "")
   if (!isObject(found)) return undefined
   const { at, id, key } = found
   return isNumber(at) && isText(key) && isText(id) ? { at, key, id } : undefined
 }
 
-/** @param shown until when this gate has shown who is connected to it (ms); now where it does not say */
-export const sweep = (s: Step, call: { readonly shown?: number }): Swept => {
+/** @param touchedAt until when this gate has touched its connected tickets (ms); now if absent */
+export const sweep = (s: Step, call: { readonly touchedAt?: number }): Swept => {
   const { db, keys, now } = s
   const sweptAt = meta(s, "sweptAt")
   if (isRecountDue(s, sweptAt)) recount(s)
   if (isUnattended(s)) forgiveOutage(s, sweptAt)
-  // a sweep that was on its way for long is no step back
+  // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)
   db.zadd(keys.gates, now, s.context.instance)
   db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)
-  s.shown = call.shown ?? now
-  const moreSlots = overdue(s, keys.leases, loadHolder, endsSlot)
+  s.touchedAt = call.touchedAt ?? now
+  const moreSlots = endOverdue(s, keys.leases, loadHolder, endSlot)
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
-  const moreWaiting = isGrace(s) ? false : overdue(s, keys.presence, loadWaiting, endsPresence)
-  const moreOld = forget(s)
+  const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)
+  const moreOld = forgetOverdue(s)
   const moreCalls = callNext(s)
-  const owed = leftOwed(s)
-  const junk = lastJunk(s)
+  const owed = overdueSettlements(s)
+  const junk = lastQuarantined(s)
   const swept: Swept = {
     more: moreSlots || moreWaiting || moreOld || moreCalls,
     waiting: db.zcard(keys.waiting),

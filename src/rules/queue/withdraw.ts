@@ -1,26 +1,27 @@
 /**
- * Takes back tickets of which nobody knows: their callers were answered that the store is away, or could not be answered. A place
- * is given up and a slot is free again, also one whose start was never asked for; quota is given back. All of them go before the
- * free slots call the next, so that none of them is called. An id that is not known is remembered, so that its admission is
- * refused if it still comes. One whose session runs is left to its end. Repeated, all of it changes nothing.
+ * Withdraws tickets whose callers do not know of them: they were answered that the store is unavailable, or the answer
+ * could not be delivered. Places and slots are freed, also of a start that was never requested, and quota is given
+ * back. All are withdrawn before free slots call the next ticket, so none of them is called. An unknown id is
+ * remembered, so that its admission is refused if it still arrives. A ticket with a running session is left to end with
+ * it. Idempotent.
  */
 import { callNext } from "../call-next.ts"
 import { dequeue, endTicket, freeSlot, RETENTION_MILLIS } from "../line.ts"
 import { load } from "../load.ts"
 import { meta, type Step } from "../step.ts"
 
-/** At most so many tickets are withdrawn in one step. */
-export const WITHDRAW_LIMIT = 200
+/** Maximum tickets that one step withdraws. */
+export const MAX_WITHDRAWN_PER_STEP = 200
 
-/** Ends these tickets and calls nobody. Answers how many this ended. */
+/** Ends these tickets and calls nobody. Returns how many it ended. */
 export const endWithdrawn = (s: Step, ids: ReadonlyArray<string>): number => {
-  const forgotten = s.now + RETENTION_MILLIS
+  const forgetAt = s.now + RETENTION_MILLIS
   let ended = 0
   for (const id of ids) {
     const ticket = load(s, id)
     if (ticket === undefined) {
-      s.db.zadd(s.keys.forget, forgotten, id)
-      if (forgotten > meta(s, "withdrawnUntil")) s.db.hset(s.keys.meta, "withdrawnUntil", `${forgotten}`)
+      s.db.zadd(s.keys.forget, forgetAt, id)
+      if (forgetAt > meta(s, "withdrawnUntil")) s.db.hset(s.keys.meta, "withdrawnUntil", `${forgetAt}`)
     } else if (ticket.state === "waiting" || ticket.state === "called" || ticket.state === "starting") {
       if (ticket.state === "waiting") dequeue(s, id, ticket)
       else freeSlot(s, id, ticket)
@@ -31,7 +32,7 @@ export const endWithdrawn = (s: Step, ids: ReadonlyArray<string>): number => {
   return ended
 }
 
-/** Answers how many tickets this ended. */
+/** Returns how many tickets it ended. */
 export const withdraw = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): number => {
   const ended = endWithdrawn(s, ids)
   callNext(s)

@@ -1,5 +1,5 @@
 /**
- * The commands of `../db.ts`, for the Lua of Redis. Each is a function of its own: `s.db.hget(key, field)` in a rule becomes
+ * The commands of `../db.ts` for Redis's Lua. Each is a plain function: `s.db.hget(key, field)` in a rule becomes
  * `hget(key, field)` in its Lua (`scripts/rules.ts`). A missing value is `false` in Redis's Lua, and `nil` here.
  */
 import { textOf } from "./native.ts"
@@ -55,13 +55,15 @@ export const zaddMany = (key: string, scoresAndMembers: ReadonlyArray<string | n
 
 export const zrem = (key: string, member: string): boolean => call("ZREM", key, member) === 1
 
-/** A score that is no finite number was written by hand; it is the least or the largest whole number there is. */
-const MOST_SCORE = 2 ** 53
+/**
+ * A score that is not a finite number was written by hand; it is clamped to the smallest or largest exact whole number.
+ */
+const MAX_SCORE = 2 ** 53
 
 export const zscore = (key: string, member: string): number | undefined => {
   const score = call("ZSCORE", key, member)
   if (score === false) return undefined
-  return Math.max(-MOST_SCORE, Math.min(MOST_SCORE, tonumber(score) ?? 0))
+  return Math.max(-MAX_SCORE, Math.min(MAX_SCORE, tonumber(score) ?? 0))
 }
 
 export const zrank = (key: string, member: string): number | undefined =>
@@ -70,7 +72,7 @@ export const zrank = (key: string, member: string): number | undefined =>
 export const zcard = (key: string): number => call("ZCARD", key) as number
 
 export const zrange = (key: string, first: number, count: number): ReadonlyArray<string> => {
-  // an end of -1 means all of them
+  // an end of -1 would return all members
   if (count < 1) return []
   return call("ZRANGE", key, first, count === math.huge ? -1 : first + count - 1) as ReadonlyArray<string>
 }

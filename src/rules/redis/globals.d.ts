@@ -1,4 +1,4 @@
-/** What the Lua of Redis has, as far as rules use it. */
+/** The parts of Redis's Lua that rules use. */
 declare function tonumber(this: void, value: unknown): number | undefined
 declare function type(this: void, value: unknown): string
 declare function pcall(this: void, f: unknown, ...args: ReadonlyArray<unknown>): LuaMultiReturn<[boolean, unknown]>

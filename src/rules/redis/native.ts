@@ -1,4 +1,4 @@
-/** What rules need of the language they run in, for the Lua of Redis. See `../native.ts`, which says what each does. */
+/** What rules need from the language they run in, for Redis's Lua. `../native.ts` documents each function. */
 
 export const LOWEST: number = -math.huge
 export const HIGHEST: number = math.huge
@@ -25,7 +25,7 @@ export const beginsWith = (text: string, start: string): boolean => string.sub(t
 
 export const encode = (value: object): string => cjson.encode(value)
 
-/** `cjson` reads `NaN` and `Infinity`, which are no JSON, and would not write them again. */
+/** `cjson` parses `NaN` and `Infinity`, which are not JSON, and cannot encode them again. */
 const isFiniteOrText = (value: unknown): boolean =>
   type(value) !== "number" || ((value as number) > -math.huge && (value as number) < math.huge)
 

@@ -1,6 +1,6 @@
 /**
- * A campaign is taken out of the settings while tickets wait and calls run: two gates are started anew without it, one after the
- * other, and later with it again. The platform tells all ends to the gate that has it no more.
+ * A campaign is removed from the settings while tickets wait and calls run: two gates restart without it, one after the
+ * other, and later with it again. The platform reports all ends to a gate that no longer has it.
  */
 import { UNSERVED_MILLIS } from "../../../src/gatekeeper/removed-campaigns.ts"
 import type { Environment } from "../../e2e/support/gate.ts"
@@ -20,9 +20,12 @@ const SERVED: Environment = {
   VoiceAiPlatform__Campaigns__sales__WebCampaignId: CAMPAIGN,
   VoiceAiPlatform__Campaigns__sales__MaxConcurrency: String(SLOTS),
 }
-/** Who waits is told so long after the last gate that had the campaign at most: the minute, and what it takes to be noticed. */
+/**
+ * Maximum time until a waiting caller is notified, after the last gate that had the campaign: the minute, and the time
+ * to notice.
+ */
 const TOLD_MILLIS = UNSERVED_MILLIS + 15_000
-/** Until when a webhook must have done what it does. */
+/** Maximum time until a webhook takes effect. */
 const SOON_MILLIS = 10_000
 
 /** Units in the budgets of all callers. */
@@ -53,7 +56,7 @@ const count = (all: Iterable<string>): ReadonlyMap<string, number> => {
   return counts
 }
 
-/** What each gate says of these tickets: a state, or a code. */
+/** What each gate answers about these tickets: a state, or a code. */
 const said = async ({ seats }: Rig, tickets: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const answers: Array<Answer> = []
   for (const { url } of seats)
@@ -61,7 +64,7 @@ const said = async ({ seats }: Rig, tickets: ReadonlyArray<string>): Promise<Rea
   return answers.map((answer) => field(answer, "state") ?? `${answer.status} ${field(answer, "code")}`)
 }
 
-/** Lets the call of this session end; answers whether its webhook was said to have freed a slot. */
+/** Lets the call of this session end; returns whether its webhook was answered that a slot was freed. */
 const hangUp = async ({ platform }: Rig, id: string): Promise<boolean> => {
   await platform.talk(id, 1)
   const session = platform.sessions.find(({ webId }) => webId === id)
@@ -69,7 +72,7 @@ const hangUp = async ({ platform }: Rig, id: string): Promise<boolean> => {
   return session?.released === true
 }
 
-/** Asks for an agent with no page behind it, and answers what was given: a session or a ticket. */
+/** Requests an agent without a page behind it, and returns the answer: a session or a ticket. */
 const begin = async ({ seats }: Rig, n: number): Promise<Answer> =>
   ask("POST", `${seats[0]?.url}/api/session/request`, {
     headers: { "x-forwarded-for": `198.19.2.${n + 1}` },
@@ -106,16 +109,16 @@ export const campaignRemoved: Scenario = {
     const calls: Array<string> = []
     for (let n = 0; n < SLOTS; n++) calls.push(textOf(await begin(rig, n), "sessionId"))
     const [one = "", two = "", three = "", four = ""] = calls
-    /** the first in the line, which is called and does not start */
+    /** the first in the queue, which is called and does not start */
     const called = textOf(await begin(rig, SLOTS), "uniqueRequestId")
-    // as behind a balancer, each connection and each request comes to another gate
+    // as behind a load balancer, each connection and each request goes to another gate
     let turn = 0
     const entrances = (): ReadonlyArray<string> => [seats[turn++ % seats.length]?.url ?? ""]
     const line = rig.crowd({ callers: waiting, arriveMillis: 1_000, talkMillis: [10_000, 15_000], entrances })
     await eventually("all wait", () => line.answered() === waiting)
     const tickets = [called, ...line.callers.flatMap(({ ticket }) => ticket ?? [])]
 
-    // one gate has it, and is not told of the ends
+    // one gate has it, and does not receive the ends
     await startAnew(first, withoutIt)
     const released = [await hangUp(rig, one), await hangUp(rig, two)]
     const served = await within(SOON_MILLIS, () => line.callers.some(({ startedAt }) => startedAt !== undefined))
@@ -140,7 +143,7 @@ export const campaignRemoved: Scenario = {
     await startAnew(second, withIt)
     const times = await back
     const live = [...((await rig.view.look())?.tickets.values() ?? [])].filter(({ state }) => state === "live").length
-    /** slots of calls that have ended */
+    /** held slots of calls that have ended */
     const held = live - rig.platform.running()
     const newcomers = rig.crowd({ callers: SLOTS, arriveMillis: 1, talkMillis: [4_000, 5_000] })
     await within(SOON_MILLIS, () => newcomers.answered() === SLOTS)

@@ -1,4 +1,4 @@
-/** The wall clocks of gates step by up to two seconds, forth and back, each on its own. */
+/** The wall clocks of gates step by up to two seconds, back and forth, each independently. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -37,7 +37,7 @@ export const clockSteps: Scenario = {
       settingsOf: (gate) => ({ CHAOS_CLOCK: clocks[gate] ?? "" }),
     })
     const { chance, seats } = rig
-    // half of them react when more than half of their window has passed
+    // half of them react after more than half of their window has passed
     const crowd = rig.crowd({ callers, arriveMillis: steps * 500, talkMillis: [200, 800], reactMillis: 900 })
     for (let n = 0; n < steps; n++) {
       await sleep(chance.between(300, 1_000))
@@ -48,7 +48,7 @@ export const clockSteps: Scenario = {
     const times = await orderBack(rig, performance.now())
     await crowd.done(200_000)
     const verdict = await judge(rig, { outcomes: ["missed"] })
-    // on a busy machine a caller may be slow itself, which is no fault of the gate
+    // on a busy machine a caller may be slow itself, which is not the gate's fault
     const unjust = crowd.callers.flatMap(({ name, outcome, turn }) => {
       if (outcome !== "missed") return []
       const left = turn === undefined ? undefined : turn.until - (turn.sentAt ?? Number.POSITIVE_INFINITY)

@@ -1,4 +1,6 @@
-/** Connections are cut in the middle of a message, in both directions: to Redis, to the platform, and of the callers. */
+/**
+ * Connections are cut in the middle of a message, in both directions: to Redis, to the platform, and of the callers.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Chance } from "../../simulation/chance.ts"
 import { startRedis } from "../../support/redis.ts"
@@ -14,7 +16,7 @@ const SIZES = {
 }
 
 type Where = "redis" | "platform" | "callers"
-/** of a thousand chunks so many are cut; Redis sees by far the most */
+/** how many of a thousand chunks are cut; Redis sees by far the most */
 const RATES: Readonly<Record<Where, number>> = { redis: 3, platform: 100, callers: 60 }
 const BETWEEN: Readonly<Record<Where, string>> = {
   redis: "between gates and Redis",
@@ -40,7 +42,7 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
     slots,
     joinMillis: 10_000,
     startMillis: 100,
-    // whose start was cut off waits on and is called again
+    // a ticket whose start was cut off keeps waiting and is called again
     calledAnew: where !== "callers",
     ...(where === "platform" ? { platformPort: through } : {}),
     ...(where === "callers" ? { entrance: async (port) => `http://127.0.0.1:${await through(port)}` } : {}),
@@ -56,7 +58,7 @@ const cut = async (where: Where, size: Size, seed: number, bench: Parameters<Sce
   const times = await orderBack(rig, performance.now())
   await crowd.done(200_000)
   const cuts = cutters.reduce((sum, cutter) => sum + cutter.cuts(), 0)
-  // whose start was cut off three times has failed; whose webhook or answer was, is told late
+  // a ticket whose start was cut off three times has failed; one whose webhook or answer was cut off is told late
   const outcomes: Readonly<Record<Where, ReadonlyArray<string>>> = {
     redis: ["failed", "missed", "dead session"],
     platform: ["failed"],

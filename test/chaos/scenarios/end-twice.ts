@@ -1,6 +1,6 @@
 /**
- * The platform tells two gates of the same end at once, where each gate serves several campaigns. A gate asks all of its campaigns
- * after the session, so of two such ends each may find that the other has been in some campaign before it.
+ * The platform reports the same end to two gates at once, and each gate serves several campaigns. A gate looks for the
+ * session in all of its campaigns, so each of the two may find that the other was first in some campaign.
  */
 import type { Environment } from "../../e2e/support/gate.ts"
 import { eventually } from "../../support/process.ts"
@@ -12,7 +12,7 @@ import type { Scenario } from "../support/scenario.ts"
 import { postWebhook } from "../support/seats.ts"
 
 const SIZES = { small: { callers: 30, slots: 5 }, full: { callers: 100, slots: 5 } }
-/** Besides the default one. Calls are in the last, so that a gate has the answers of all others before it. */
+/** In addition to the default one. Calls are in the last, so a gate has the answers of all others before it. */
 const CAMPAIGNS = 4
 
 const campaigns = (slots: number): Environment =>
@@ -28,7 +28,7 @@ export const endTwice: Scenario = {
   run: async (size, seed, bench) => {
     const { callers, slots } = SIZES[size]
     const redis = bench.own(await startRedis())
-    /** of each session, how many gates said at once that they freed its slot, each time that they were told */
+    /** for each session, how many gates answered at once that they freed its slot, per report */
     const released = new Map<string, Array<number>>()
     const wrongs: Array<string> = []
     const rig = await makeRig({
@@ -42,7 +42,7 @@ export const endTwice: Scenario = {
       webhook: async (id, seats) => {
         const answers = await Promise.all(seats.map(({ url }) => postWebhook(url, id)))
         for (const { status } of answers) if (status !== 200) wrongs.push(`a webhook was answered ${status}`)
-        // a session has two ids that differ in their first word
+        // the two ids of a session differ in their first word
         const session = id.replace(/^\D+/, "")
         const freed = answers.filter((answer) => answer.released).length
         released.set(session, [...(released.get(session) ?? []), freed])

@@ -1,6 +1,6 @@
 /**
- * A gate stands still for longer than its deadlines, with starts in flight and called tickets of its own callers, and wakes with what it
- * believed before: its process is frozen (SIGSTOP), or its machine suspended, so that its clocks stand still too.
+ * A gate is stalled for longer than its deadlines, with starts in flight and called tickets of its own callers, and
+ * resumes with its old state: its process is frozen (SIGSTOP), or its machine suspended, so that its clocks stop too.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Environment } from "../../e2e/support/gate.ts"
@@ -13,18 +13,23 @@ import type { Row, Scenario, Size } from "../support/scenario.ts"
 import type { Seat } from "../support/seats.ts"
 
 const SIZES = { small: { callers: 40, slots: 4, times: 1 }, full: { callers: 300, slots: 10, times: 2 } }
-/** Callers who come to a gate in the moment when it wakes. */
+/** Callers that arrive at a gate at the moment it resumes. */
 const AT_ONCE = 20
 const preload = new URL("../support/stand-still.ts", import.meta.url).href
 
 interface Still {
-  /** longer than the start window, the grace and a start's time (`START_LEASE_MILLIS`): it wakes with a stale lease */
+  /**
+   * longer than the start window, the grace and a start's time (`START_LEASE_MILLIS`): it resumes with a stale lease
+   */
   readonly millis: number
   readonly fault: (times: number) => string
   readonly clocks: Environment
 }
 
-/** Whoever the gate that woke calls from now on has the start window before them: its time is Redis's again. */
+/**
+ * Every ticket that the resumed gate calls from now on has its start window ahead of it: the gate's time is Redis's
+ * again.
+ */
 const tellsTime = async (rig: Rig, { url }: Seat): Promise<void> => {
   const crowd = rig.crowd({
     callers: AT_ONCE,
@@ -67,10 +72,10 @@ const stand = async (
   let inFlight = 0
   let doubts = 0
   for (let n = 0; n < times; n++) {
-    // callers of both gates, those of the one that stands still hang as a browser would
+    // callers of both gates; those of the stalled one hang as a browser would
     const crowd = rig.crowd({ callers: Math.ceil(callers / times), arriveMillis: 1_000, talkMillis: [200, 600] })
     await sleep(chance.between(1_200, 2_000))
-    // starts are left unanswered until some of them are that gate's
+    // starts are left unanswered until some of them are the stalled gate's
     platform.hold = true
     const since = platform.sessions.length
     await eventually("starts in flight", () => platform.sessions.length >= since + Math.ceil(slots / 2))
@@ -79,7 +84,7 @@ const stand = async (
     await still.kill("SIGSTOP")
     const began = performance.now()
     platform.hold = false
-    // from outside nothing is to be noticed at the other gate, but the slots that the one that stands still holds
+    // the other gate shows no effect, except for the slots that the stalled one holds
     const order = orderBack({ ...rig, seats: [awake] }, began)
     await sleep(millis)
     const asleep = await rig.view.look()
@@ -90,7 +95,7 @@ const stand = async (
     await sleep(1_000)
     const woken = await rig.view.look()
     doubts += asleep?.meta.get("doubts") ?? 0
-    // what was over stays so, whatever the waking gate brings
+    // what had ended stays so, whatever the resuming gate does
     for (const [id, { lease, state }] of asleep?.tickets ?? []) {
       const now = woken?.tickets.get(id)
       if (!["failed", "missed", "abandoned", "ended", "reclaimed"].includes(state) || now === undefined) continue
@@ -102,7 +107,7 @@ const stand = async (
     await woke.done(120_000)
     await tellsTime(rig, still)
   }
-  // "ended": bound just before, and given up by the platform before its caller could be told of it
+  // "ended": bound just before, and given up by the platform before its caller could be told
   const verdict = await judge(rig, { outcomes: ["failed", "dead session", "ended"], putBack: true })
   return {
     fault: `${fault(times)}, with starts in flight; ${AT_ONCE} callers come as it wakes`,

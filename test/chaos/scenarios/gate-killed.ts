@@ -1,4 +1,4 @@
-/** kill -9 of gates at random moments, under load: the other takes over, and the dead one comes back. */
+/** kill -9 of gates at random moments, under load: the other one takes over, and the dead one restarts. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { OPEN } from "../../../src/rules/limits/units.ts"
 import { startRedis } from "../../support/redis.ts"
@@ -9,7 +9,7 @@ import type { Scenario } from "../support/scenario.ts"
 
 const SIZES = { small: { callers: 60, slots: 5, kills: 2 }, full: { callers: 400, slots: 10, kills: 6 } }
 
-/** Units of the callers' concurrent budgets that are held, when nobody calls any more. */
+/** Units of the callers' concurrent budgets that are still held when all calls are over. */
 const HELD = `local n = 0
 for _, key in ipairs(redis.call('KEYS', 'vg:*:log')) do n = n + redis.call('ZCOUNT', key, '${OPEN}', '+inf') end
 return n`
@@ -46,7 +46,7 @@ export const gateKilled: Scenario = {
     }
     await crowd.done(120_000)
     const verdict = await judge(rig, { outcomes: [], putBack: true })
-    // what a dead gate had taken for a request whose admission it did not live to ask for
+    // what a dead gate had taken for a request whose admission it did not live to send
     const held = await redis.command("eval", HELD, "0")
     const gaps = crowd.callers.flatMap((caller) =>
       caller.gaps.flatMap(({ from, to }) => (to === undefined ? [] : [to - from])),

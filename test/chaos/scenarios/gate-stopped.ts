@@ -1,6 +1,6 @@
 /**
- * SIGTERM of gates while calls are being started over every transport: by requests that start at once, by `POST …/start`, over
- * WebSockets and over the hub. The platform answers late, or not before the gate is gone.
+ * SIGTERM of gates while calls are being started over every transport: by requests that start at once, by `POST
+ * …/start`, over WebSockets and over the hub. The platform answers late, or not before the gate has exited.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { GONE_WITHIN_MILLIS, type Stopped, stopping } from "../../e2e/support/stopping.ts"
@@ -13,20 +13,20 @@ import type { Row, Scenario } from "../support/scenario.ts"
 import type { Seat } from "../support/seats.ts"
 
 const SIZES = { small: { callers: 48, slots: 6, stops: 2 }, full: { callers: 360, slots: 12, stops: 6 } }
-/** How long slots may fill with starts that the platform does not answer, before the gate is told to stop. */
+/** How long slots may fill with starts that the platform does not answer, before the gate is stopped. */
 const FILL_MILLIS = 2_000
-/** When the platform that is only slow answers; channels have been sent elsewhere by then. */
+/** When a slow platform answers; by then channels have been sent elsewhere. */
 const LATE_MILLIS = 2_500
-/** What was being started by the gate that has gone must be decided so soon after. */
+/** Starts of the gate that has exited must be resolved within this time. */
 const DECIDED_MILLIS = 3_000
 
-/** What is being started now, each ticket by its lease. */
+/** The starts in flight, each ticket with its lease. */
 const starting = async ({ view }: Rig): Promise<ReadonlyMap<string, string>> => {
   const tickets = (await view.look())?.tickets ?? new Map()
   return new Map([...tickets].flatMap(([id, { lease, state }]) => (state === "starting" ? [[id, lease] as const] : [])))
 }
 
-/** Waits until none of these is being started any more; how long that took, or undefined when it does not happen. */
+/** Waits until none of these is starting any more; returns how long that took, or undefined if it does not happen. */
 const decided = async (rig: Rig, before: ReadonlyMap<string, string>): Promise<number | undefined> => {
   const since = performance.now()
   const open = async (): Promise<boolean> => {
@@ -67,19 +67,19 @@ const stop = async (rig: Rig, seat: Seat, hangs: boolean): Promise<Stop> => {
   return { exit, millis, inFlight, decidedAfter, back: timesInWords(await back) }
 }
 
-/** Callers, a stop under them, and their ends: all of it anew each time, so that it is known what is under way. */
+/** Callers, a stop during their starts, and their ends: fresh each time, so that it is known what is in flight. */
 const round = async (rig: Rig, n: number, callers: number, hangs: boolean): Promise<Stop> => {
   const { platform, seats, view } = rig
   const seat = seats[n % seats.length]
   if (seat === undefined) throw new Error("there are gates")
-  // every other time those who come first are being started by their requests when the gate is told to stop
+  // every other time the first callers are being started by their requests when the gate is stopped
   const requests = n % 2 === 0
   platform.hold = requests
   const crowd = rig.crowd({
     callers,
     arriveMillis: 1_000,
     talkMillis: [200, 1_500],
-    // where all is to be finished, requests would keep the process for the others
+    // when every start is to finish, requests would keep the process alive for the others
     startsOver: requests || hangs ? ["http", "websocket", "hub"] : ["websocket", "hub"],
   })
   await eventually("callers wait", async () => ((await view.look())?.waiting.size ?? 0) > 0)

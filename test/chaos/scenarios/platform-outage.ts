@@ -1,6 +1,7 @@
 /**
- * The platform cannot be reached, or does not say what it did, while a full queue waits: nobody loses the place, it is asked
- * seldom meanwhile, its sessions never exceed the slots, and afterwards the queue goes on by itself.
+ * The platform cannot be reached, or does not report what it did, while a full queue waits: nobody loses a place, the
+ * platform is asked rarely meanwhile, its sessions never exceed the slots, and afterwards the queue continues by
+ * itself.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { startRedis } from "../../support/redis.ts"

@@ -1,4 +1,7 @@
-/** Ten thousand who wait lose their gate at once and come back: to the other one, then to the same one, started anew. */
+/**
+ * Ten thousand waiting callers lose their gate at once and reconnect: to the other one, then to the same one,
+ * restarted.
+ */
 import { ask, textOf } from "../../e2e/support/http.ts"
 import { Chance } from "../../simulation/chance.ts"
 import { eventually } from "../../support/process.ts"
@@ -12,7 +15,7 @@ import { join, keep, leave, type Waiter } from "../support/waiting-line.ts"
 const SIZES = { small: { count: 300, calls: 10 }, full: { count: 10_000, calls: 100 } }
 const SLOTS = 10
 
-/** Waits until all have been told where they stand since they came back; answers the times of half, 99 % and all. */
+/** Waits until all have received their position since they reconnected; returns the times of half, 99 % and all. */
 const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promise<string> => {
   await eventually(
     "all have their position again",
@@ -29,13 +32,13 @@ const allTold = async (line: ReadonlyArray<Waiter>, since: number): Promise<stri
   return `half after ${at(0.5)}, 99 % after ${at(0.99)}, all after ${at(1)}`
 }
 
-/** Whoever is not where it was. */
+/** The waiters that are not at their own place. */
 const moved = (line: ReadonlyArray<Waiter>): ReadonlyArray<string> => {
   const wrong = line.filter(({ over, position }, i) => position !== i + 1 || over !== undefined)
   return wrong.length === 0 ? [] : [`I2: ${wrong.length} of ${line.length} came back to another place`]
 }
 
-/** Frees slots one after the other and sees who is called; the called start and talk. */
+/** Frees slots one after the other and checks who is called; the called tickets start and talk. */
 const callInOrder = async (rig: Rig, line: ReadonlyArray<Waiter>, calls: number, url: string) => {
   const times: Array<number> = []
   const wrongs: Array<string> = []
@@ -102,7 +105,7 @@ export const reconnect: Scenario = {
     const firstTold = await allTold(line, opened)
 
     entrance = b.url
-    // before it dies: the first may be told at the other one before this process hears of the death
+    // measured before it dies: the other gate may answer the first before this process learns of the death
     const movedAt = performance.now()
     await a.kill("SIGKILL")
     const movedTold = await allTold(line, movedAt)

@@ -1,4 +1,4 @@
-/** kill -9 of a Redis that keeps nothing: the queue is gone, those who wait are told, and everything begins anew. */
+/** kill -9 of a Redis without persistence: the queue is lost, waiting callers are told, and everything starts again. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { startRedis } from "../../support/redis.ts"
 import { inWords, judge } from "../support/judge.ts"
@@ -13,7 +13,7 @@ export const redisEmptied: Scenario = {
   run: async (size, seed, bench) => {
     const { callers, gates, slots } = SIZES[size]
     const redis = bench.own(await startRedis())
-    // a platform that takes as many calls as the gate has slots
+    // a platform that runs as many calls as the gate has slots
     const rig = await makeRig({
       seed,
       bench,

@@ -1,6 +1,7 @@
 /**
- * kill -9 of Redis with an append-only file: written before each answer (`always`), or once a second (`everysec`), there also
- * with the loss of the machine, which takes what was not synced: the last second of the file is cut off.
+ * kill -9 of Redis with an append-only file that is written before each answer (`always`) or once a second
+ * (`everysec`). With `everysec` also the loss of the machine, which takes what was not synced: the last second of the
+ * file is cut off.
  */
 import { readdir, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
@@ -16,7 +17,7 @@ const SIZES = {
   full: { gates: 2, callers: 300, slots: 10, kills: 3 },
 }
 
-/** The file that Redis appends to now, and how long it is. */
+/** The file that Redis currently appends to, and its length. */
 const appended = async (redis: RedisServer): Promise<{ readonly file: string; readonly length: number }> => {
   const dir = (await redis.command("config", "get", "dir")).split("\n")[1] ?? ""
   const files = await readdir(join(dir, "appendonlydir"))
@@ -24,7 +25,7 @@ const appended = async (redis: RedisServer): Promise<{ readonly file: string; re
   return { file, length: (await stat(file)).size }
 }
 
-/** What the store had acknowledged and no longer has, of what matters for good: accepted tickets and ended sessions. */
+/** What the store had acknowledged and lost, of what must persist: accepted tickets and ended sessions. */
 const lostOf = async (rig: Rig): Promise<{ readonly tickets: number; readonly ends: number }> => {
   const state = await rig.view.look()
   const callers = rig.crowds.flatMap((crowd) => crowd.callers)

@@ -1,6 +1,6 @@
 /**
- * A Redis that can be reached and refuses to write: its memory is full, or it was made a replica. And one into whose keys
- * somebody else writes what is no record.
+ * A reachable Redis that refuses writes: its memory is full, or it was made a replica. And one into whose keys another
+ * program writes invalid records.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { keysOf, quarantineKeyOf } from "../../../src/queue/keys.ts"
@@ -47,7 +47,7 @@ const refusing =
       backs.push(timesInWords(await orderBack(rig, performance.now())))
     }
     await crowd.done(150_000)
-    // a start whose answer could not be kept is not repeated, and fails by its deadline
+    // a start whose answer could not be stored is not repeated, and fails by its deadline
     const verdict = await judge(rig, { outcomes: ["failed", "dead session", "ended"] })
     return [
       {
@@ -63,13 +63,13 @@ const refusing =
 export const redisFull: Scenario = { name: "redis-full", run: refusing("is out of memory") }
 export const redisDemoted: Scenario = { name: "redis-demoted", run: refusing("is made a replica") }
 
-/** Writes what is no record into the campaign's keys: hashes and sorted sets alike, under names of its own. */
+/** Writes invalid records into the campaign's keys: hashes and sorted sets alike, under reserved names. */
 const scribble = async (redis: RedisServer, n: number): Promise<void> => {
   const keys = keysOf("business-1/campaign-1")
   const key = (name: string): string => keys.find((each) => each.endsWith(`:${name}`)) ?? ""
   const seq = Number((await redis.command("hget", key("meta"), "seq")) || "0")
   const junk = `${JUNK}${n}`
-  // among those who are yet to come, so that nobody's position becomes worse than it was said to be
+  // at places of future tickets, so that nobody's reported position becomes worse
   await redis.command("zadd", key("waiting"), String(seq + 50.5), junk)
   await redis.command("zadd", key("presence"), String(Date.now() + 60_000), `${junk}-present`)
   await redis.command("zadd", key("leases"), String(Date.now() - 1), `${junk}-held`)

@@ -1,6 +1,6 @@
 /**
- * Redis stands still (SIGSTOP) while requests are on their way to it. They are answered 503, and Redis executes them when it goes
- * on: their tickets are strangers', of whom nobody knows. Healthy callers come in the moment when it goes on.
+ * Redis is stalled (SIGSTOP) while requests are on their way to it. They are answered with 503, and Redis executes them
+ * when it resumes: strangers' tickets, which no caller knows of. Healthy callers arrive at the moment it resumes.
  */
 
 import { setTimeout as sleep } from "node:timers/promises"
@@ -17,13 +17,15 @@ const SLOTS = 3
 const STOPPED_MILLIS = 4_000
 const STRANGERS = 60
 const HEALTHY = 5
-/** Until then nothing of what was answered 503 may be left: what clients take to come back, and a try. */
+/** By then nothing may be left of what was answered with 503: the time clients take to reconnect, and a retry. */
 const GONE_MILLIS = 5_000
-/** So long a healthy caller may wait for the agent, behind two others' calls. */
+/** How long a healthy caller may wait for the agent, behind two others' calls. */
 const WAIT_MILLIS = 10_000
-/** So long strangers are looked for at least, and at most. */
+/** How long strangers are looked for, at least and at most. */
 const LOOK_MILLIS = { least: 3_000, most: 90_000 }
-/** Strangers come from these addresses, each from a network of its own. Tickets' records and the keys of budgets name them. */
+/**
+ * Strangers come from these addresses, each from its own network. Tickets' records and the keys of budgets name them.
+ */
 const STRANGE = "198.20."
 
 /** Units in the budgets of strangers. */
@@ -31,7 +33,7 @@ const UNITS = `local n = 0
 for _, key in ipairs(redis.call('KEYS', 'vg:*${STRANGE}*:log')) do n = n + redis.call('ZCARD', key) end
 return n`
 
-/** Asks for all strangers at once, at the gates in turn; counts the answers. */
+/** Sends all strangers' requests at once, to the gates in turn; counts the answers. */
 const askAsStrangers = async ({ seats }: Rig, round: number): Promise<ReadonlyMap<string, number>> => {
   const answers = new Map<string, number>()
   const one = async (n: number): Promise<void> => {
@@ -52,7 +54,7 @@ interface Seen {
   readonly held: number
   /** how many were seen with a start call */
   readonly called: number
-  /** ms until the last of them was gone; undefined when some never were */
+  /** ms until the last of them was gone; undefined if some never were */
   readonly gone: number | undefined
 }
 
@@ -81,7 +83,7 @@ const lookForStrangers = async ({ view }: Rig, since: number, { callers }: Crowd
 
 interface Round extends Seen {
   readonly answers: ReadonlyMap<string, number>
-  /** ms until the last healthy caller had the agent; undefined when one never had */
+  /** ms until the last healthy caller had the agent; undefined if one never had */
   readonly served: number | undefined
 }
 
@@ -122,7 +124,7 @@ const row = async (gates: number, ...[size, seed, bench]: Parameters<Scenario["r
   const redis = bench.own(await startRedis())
   const settings = { Security__RateLimitHourly: "20", Security__RateLimitDaily: "100" }
   const rig = await makeRig({ seed, bench, storeUrl: redis.url, gates, slots: SLOTS, settings })
-  // Redis knows the scripts then, so that it executes what is on its way
+  // Redis has cached the scripts by then, so it executes the requests in flight
   await rig.crowd({ callers: 2 * SLOTS, arriveMillis: 1, talkMillis: [50, 200] }).done(30_000)
   const rounds: Array<Round> = []
   for (let n = 0; n < times; n++) rounds.push(await round(rig, redis, n))

@@ -1,6 +1,6 @@
 /**
- * The master behind Sentinels is killed: its replica takes over, with all that had reached it. Or it is told to hand over while
- * it lives, and goes on taking writes for some ten seconds, which are lost.
+ * The master behind Sentinels is killed: its replica takes over with all writes that had reached it. Or a failover is
+ * requested while the master lives: it accepts writes for some ten more seconds, which are lost.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventually } from "../../support/process.ts"
@@ -69,13 +69,13 @@ export const sentinelPlanned: Scenario = {
       startMillis: 200,
       calledAnew: true,
     })
-    // they come until the old master is a replica too
+    // callers arrive until the old master is a replica too
     const crowd = rig.crowd({ callers, arriveMillis: 16_000, talkMillis: [300, 900] })
     await sleep(rig.chance.between(2_000, 3_500))
     const leader = sentinels.sentinels[rig.chance.below(sentinels.sentinels.length)]
     const since = performance.now()
     await leader?.command("sentinel", "failover", "mymaster")
-    // requests before the promotion are answered as ever
+    // requests before the promotion are answered as usual
     await eventually("the promotion", async () => (await sentinels.replica.command("role")).startsWith("master"))
     const times = await orderBack(rig, since)
     await eventually(

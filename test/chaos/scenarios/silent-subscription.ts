@@ -1,7 +1,8 @@
 /**
- * The connection on which one of two gates hears what the other publishes goes silent: nothing comes through, and nothing is closed.
- * All callers are connected to that gate, and every webhook comes to the other, so that each start call has to cross. How long it takes
- * from the moment when the call is stored to the caller is measured before the fault, right after it, and when it must be over.
+ * The connection on which one of two gates receives what the other publishes goes silent: nothing arrives, and nothing
+ * is closed. All callers are connected to that gate, and every webhook goes to the other, so each start call must
+ * cross. The delay from storing a call to its caller is measured before the fault, right after it, and when it must be
+ * over.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
@@ -20,19 +21,24 @@ const SIZES = {
 }
 
 const WINDOW_SECONDS = 10
-/** Whoever is called so long after the fault is told as soon as before: it is noticed by then, and a new connection stands. */
+/**
+ * A ticket called this long after the fault is notified as fast as before: the fault is noticed by then, and a new
+ * connection is open.
+ */
 const AGAIN_MILLIS = DETECTION_MILLIS + 1_450
 /** How long is measured before each fault, and after each is over. */
 const MEASURED_MILLIS = 2_500
-/** A start call that is told within this time was heard, and not looked up (`TICK_MILLIS`): on a busy machine most are. */
+/**
+ * A start call within this time came as a message, not from a query (`TICK_MILLIS`): even on a busy machine most do.
+ */
 const SOON_MILLIS = 700
 const SOON_SHARE = 0.8
-/** One whose message was lost is looked up within this time, on a machine that is busy. */
+/** A start call whose message was lost is found by a query within this time, on a busy machine. */
 const LOOKED_UP_MILLIS = TICK_MILLIS + 1_000
-/** Fewer calls show nothing. */
+/** Fewer calls prove nothing. */
 const LEAST_CALLS = 8
 
-/** When a call was stored, by the wall clock, and how long its caller took to hear of it (ms). */
+/** When a call was stored, by the wall clock, and how long its caller took to receive it (ms). */
 interface Heard {
   readonly storedAt: number
   readonly delay: number

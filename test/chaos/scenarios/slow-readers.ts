@@ -1,4 +1,7 @@
-/** Push clients that stop reading, by WebSocket and Server-Sent Events: they are dropped, others are served as before. */
+/**
+ * Push clients that stop reading, by WebSocket and Server-Sent Events: they are dropped, and others are served as
+ * before.
+ */
 import { readFileSync } from "node:fs"
 import { get } from "node:http"
 import type { Socket as TcpSocket } from "node:net"
@@ -14,12 +17,12 @@ import type { Scenario } from "../support/scenario.ts"
 
 const SIZES = { small: { callers: 40, slow: 50, slots: 4 }, full: { callers: 200, slow: 400, slots: 5 } }
 /**
- * The gate asks for a sign of life every 15 s, and has heard none at the second; whose ticket is over is waited for to close for
- * 30 s more. Twice that, for a busy machine.
+ * The gate pings every 15 s and drops a connection that has not answered by the second ping. A connection whose ticket
+ * has ended gets 30 s more to close. Twice that, for a busy machine.
  */
 const DROPPED_BY_MILLIS = 120_000
 
-/** What of a process is in memory, in MB. */
+/** The resident memory of a process, in MB. */
 const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
@@ -29,7 +32,7 @@ interface Slow {
   readonly dispose: () => void
 }
 
-/** Opens the ticket's WebSocket, asks for more than it will ever read, and reads no more. */
+/** Opens the ticket's WebSocket, requests more than it will ever read, and stops reading. */
 const slowSocket = (url: string, ticket: string, headers: Record<string, string>): Promise<Slow> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(`${url.replace(/^http/, "ws")}/api/session/${ticket}/events`, { headers })
@@ -57,7 +60,7 @@ const slowEvents = (url: string, ticket: string, headers: Record<string, string>
     request.on("error", reject)
   })
 
-/** The peers' ports of the connections that stand at this port, as the system lists them. */
+/** The peers' ports of the open connections at this port, as the system lists them. */
 const peersOf = (port: number): ReadonlySet<number> => {
   const hex = (part = ""): number => Number.parseInt(part.split(":")[1] ?? "", 16)
   return new Set(
@@ -80,7 +83,7 @@ export const slowReaders: Scenario = {
     const [seat] = rig.seats
     if (seat === undefined) throw new Error("there is a gate")
     const pid = seat.gate().pid
-    // all slots are taken by a few long calls, so that everybody waits
+    // all slots are taken by a few long calls, so everybody waits
     const first = rig.crowd({ callers: slots, arriveMillis: 1, talkMillis: [8_000, 10_000] })
     await eventually("all slots are taken", () => rig.platform.running() === slots)
     const idle = residentOf(pid)
@@ -100,7 +103,7 @@ export const slowReaders: Scenario = {
     const crowd = rig.crowd({ callers, arriveMillis: 5_000, talkMillis: [100, 300] })
     let most = 0
     let droppedAfter: number | undefined
-    // whoever does not read does not see the end either, so the system is asked
+    // a client that does not read does not see the close either, so the system is asked
     const standing = (kind: Slow["kind"]): number => {
       const peers = peersOf(seat.port)
       return clients.filter((client) => client.kind === kind && peers.has(client.port)).length
@@ -123,7 +126,7 @@ export const slowReaders: Scenario = {
       ...(droppedAfter === undefined
         ? [`the silent WebSockets were not dropped in ${DROPPED_BY_MILLIS / 1000} s`]
         : []),
-      // 64 KiB a connection is what the gate keeps for a peer that lags
+      // the gate keeps 64 KiB per connection for a slow peer
       ...(most - idle > 100 + slow / 8 ? [`the gate grew by ${Math.round(most - idle)} MB`] : []),
     ]
     return [

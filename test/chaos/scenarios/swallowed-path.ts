@@ -1,7 +1,7 @@
 /**
- * The path of one of two gates to Redis swallows every packet for longer than the disconnect grace and the start window, and closes
- * nothing; the other gate sweeps all the while. Afterwards what was swallowed arrives, as TCP repeats it. Half of the callers cannot go
- * to the other gate, as behind a load balancer that keeps everybody where they were.
+ * The path of one of two gates to Redis drops every packet for longer than the disconnect grace and the start window,
+ * and closes nothing; the other gate keeps sweeping. Afterwards the dropped data arrive, as TCP retransmits them. Half
+ * of the callers cannot use the other gate, as behind a load balancer with sticky sessions.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Chance } from "../../simulation/chance.ts"
@@ -31,7 +31,7 @@ export const swallowedPath: Scenario = {
       slots,
       joinMillis: 10_000,
       startMillis: 100,
-      // whose start was under way waits on and is called again
+      // a ticket whose start was in flight keeps waiting and is called again
       calledAnew: true,
       settings: { Queue__StartWindowSeconds: "6", Queue__DisconnectGraceSeconds: "5" },
       settingsOf: (gate): Readonly<Record<string, string>> =>

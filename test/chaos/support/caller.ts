@@ -1,6 +1,7 @@
 /**
- * One caller, as the widget behaves: asks until it is answered, keeps a WebSocket open while it waits, comes back with its
- * ticket when the connection breaks, starts when it is called, and talks. It notes all that it is told.
+ * One caller that behaves like the widget: requests until it is answered, keeps a WebSocket open while it waits,
+ * reconnects with its ticket when the connection breaks, starts when it is called, and talks. It records everything
+ * that it receives.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
@@ -8,47 +9,50 @@ import { type Answer, ask, field, textOf } from "../../e2e/support/http.ts"
 import { openHub } from "../../e2e/support/hub.ts"
 import type { Chance } from "../../simulation/chance.ts"
 
-/** How a caller's page starts its call: by a request, over its WebSocket, or as the existing widget, for which the hub starts it. */
+/**
+ * How a caller's page starts its call: by a request, over its WebSocket, or like the existing widget, for which the hub
+ * starts it.
+ */
 export type StartsOver = "http" | "websocket" | "hub"
 
-/** How it came out for the caller: `talked`, `dead session` (the platform had given it up), or as the ticket ended. */
+/** The outcome for the caller: `talked`, `dead session` (the platform had given it up), or the end of its ticket. */
 export type Outcome = string
 
 export interface Caller {
   readonly name: number
-  /** the present attempt, which the platform sees as the client's identifier */
+  /** the current attempt, which the platform sees as the client's identifier */
   attempt: string
   ticket: string | undefined
   /** when the request that got the ticket was sent and answered */
   askedAt: number
   answeredAt: number
   queued: boolean
-  /** position, and when it was told */
+  /** position, and when it was received */
   readonly positions: Array<{ readonly at: number; readonly position: number }>
-  /** each distinct start call, when it was told first */
+  /** each distinct start call, when it was first received */
   readonly calls: Map<string, number>
-  /** when it lost its connection while waiting, and when it heard of its ticket again */
+  /** when it lost its connection while waiting, and when it received its ticket's state again */
   readonly gaps: Array<{ readonly from: number; to: number | undefined }>
-  /** by the wall clock (ms): until when it may start, when it heard of that, and when it sent its start first */
+  /** by the wall clock (ms): until when it may start, when it learnt that, and when it first sent its start */
   turn: { readonly until: number; readonly heardAt: number; sentAt: number | undefined } | undefined
   startedAt: number | undefined
-  /** it was called and is at its place again, because its start did not come about */
+  /** it was called and is back at its place, because its start failed */
   putBack: boolean
   /** it was told that the agent cannot be reached */
   disrupted: boolean
   outcome: Outcome | undefined
-  /** answers that were no answer: 503, broken connections, by name */
+  /** failed requests by name: 503, broken connections */
   readonly troubles: Map<string, number>
-  /** attempts whose answer never came: what became of them is the store's to know */
+  /** attempts without an answer: only the store knows what became of them */
   readonly ghosts: Array<string>
 }
 
 export interface CallerOptions {
   readonly name: number
   readonly chance: Chance
-  /** the campaign that it asks for; the default one when absent */
+  /** the campaign that it requests; the default one when absent */
   readonly campaignId: string | undefined
-  /** where gates are reached */
+  /** the gates' addresses */
   readonly entrances: () => ReadonlyArray<string>
   /** talks on the platform */
   readonly talk: (sessionId: string, millis: number) => Promise<boolean>
@@ -61,7 +65,7 @@ export interface CallerOptions {
 }
 
 const ATTEMPT_PAUSE = 150
-/** a caller is one address */
+/** a caller has one address */
 const addressOf = (name: number): string => `198.18.${Math.floor(name / 250)}.${(name % 250) + 1}`
 
 export const makeCaller = (name: number): Caller => ({
@@ -83,7 +87,7 @@ export const makeCaller = (name: number): Caller => ({
   ghosts: [],
 })
 
-/** What a WebSocket ends with: what became of the ticket, or that it is to be opened again. */
+/** What a WebSocket ends with: the end of the ticket, or that it must be reopened. */
 type Left = { readonly outcome: Outcome } | { readonly session: string } | "again"
 
 export const runCaller = async (caller: Caller, options: CallerOptions): Promise<void> => {
@@ -116,7 +120,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
         caller.disrupted ||= answer.json.disrupted === true
         return "again"
       }
-      // the first request that is answered no counts as none; its slot, if it had one, is freed by its deadline
+      // the first answered request counts; an earlier slot, if there was one, is freed by its deadline
       caller.ghosts.push(caller.attempt)
       const code = answer === undefined ? "broken" : (field(answer, "code") ?? String(answer.status))
       if (answer !== undefined && answer.status !== 503) wrong(`a request was answered ${answer.status} ${answer.text}`)
@@ -126,7 +130,7 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
     return { outcome: "unasked" }
   }
 
-  /** Starts until it is told what became of the ticket; undefined when it has to wait on. */
+  /** Starts until it is told what became of the ticket; undefined when it must keep waiting. */
   const start = async (): Promise<Exclude<Left, "again"> | undefined> => {
     while (!stopped()) {
       if (caller.turn !== undefined) caller.turn.sentAt ??= Date.now()
@@ -212,12 +216,13 @@ export const runCaller = async (caller: Caller, options: CallerOptions): Promise
       })
       socket.on("error", () => settle("again"))
       socket.on("close", () => settle("again"))
-      // whoever was called before its connection broke does not know whether its start was heard; over a WebSocket it is told
+      // a caller called before its connection broke does not know whether its start arrived; over a WebSocket it is
+      // told
       if (caller.calls.size > 0 && startsOver === "http") void begin()
     })
 
   let token = ""
-  /** The same as the existing widget, except that it registers its ticket each time. */
+  /** Like the existing widget, except that it registers its ticket each time. */
   const waitAtHub = async (): Promise<Left> => {
     const gate = { url: entrance() }
     const hub = await openHub(gate, token, headers).catch(() => undefined)

@@ -1,6 +1,7 @@
 /**
- * A TCP proxy that cuts connections in the middle of a message, in either direction: of the chunk that it is about to pass on,
- * a part gets through, then both ends are closed, or reset. It can also swallow: nothing comes through and nothing is closed.
+ * A TCP proxy that cuts connections in the middle of a message, in either direction: of the chunk that it is about to
+ * forward a part gets through, then both ends are closed, or reset. It can also go silent: nothing is forwarded and
+ * nothing is closed.
  */
 import { once } from "node:events"
 import { createConnection, createServer, type Socket } from "node:net"
@@ -8,19 +9,20 @@ import type { Chance } from "../../simulation/chance.ts"
 
 export interface Cutter {
   readonly port: number
-  /** of a thousand chunks so many are cut; 0 passes everything on */
+  /** how many of a thousand chunks are cut; 0 forwards everything */
   perMille: number
   readonly cuts: () => number
-  /** the next that a client sends with this text in it is passed on; the connection is cut instead of its answer */
+  /** the next message of a client with this text is forwarded, and the connection is cut instead of its answer */
   loseAnswerTo: string | undefined
-  /** the next answer to this text is held up, with all that follows on its connection */
+  /** the next answer to this text is delayed, with all that follows on its connection */
   holdAnswerTo: { readonly text: string; readonly millis: number } | undefined
   /**
-   * While true, nothing comes through, no connection is closed and a new one leads nowhere, as with a path that loses every
-   * packet. Afterwards what was sent meanwhile comes through, as TCP repeats it, also from clients that have given up.
+   * While true, nothing is forwarded, no connection is closed and a new one leads nowhere, like a path that loses every
+   * packet. Afterwards what was sent meanwhile is forwarded, as TCP retransmits it, also from clients that have given
+   * up.
    */
   readonly swallow: (on: boolean) => void
-  /** cuts all connections that stand */
+  /** cuts all open connections */
   readonly cutAll: () => void
   readonly dispose: () => Promise<void>
 }
@@ -28,7 +30,7 @@ export interface Cutter {
 /** `port` is where it listens; any free one by default. */
 export const startCutter = async (target: number, chance: Chance, port = 0): Promise<Cutter> => {
   const open = new Set<() => void>()
-  /** what is to be done when the path is whole again; undefined while it is */
+  /** pending work for when the path is restored; undefined while it works */
   let swallowed: Array<() => void> | undefined
   let cuts = 0
 

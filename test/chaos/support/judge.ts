@@ -1,6 +1,6 @@
 /**
- * The end of every scenario: the queue drains, every slot is free, and what callers, platform and store saw together is held
- * against the invariants I1 to I8 of the design.
+ * The end of every scenario: the queue drains, every slot is free, and what callers, platform and store saw is checked
+ * together against the invariants I1 to I8 of the design.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { CIRCUIT_OPEN_MILLIS } from "../../../src/PlatformApi.ts"
@@ -11,15 +11,18 @@ import type { QueueState } from "../../support/queue-probe.ts"
 import type { Caller } from "./caller.ts"
 import type { Rig } from "./rig.ts"
 
-/** What the store itself lost and so cannot be held to. */
+/** What the store itself lost, so that the checks cannot require it. */
 export interface Allowed {
-  /** its last writes: what was called, bound or ended then may be called, bound or missed again */
+  /** its last writes: tickets called, bound or ended then may be called, bound or missed again */
   readonly rollback?: boolean
   /** everything */
   readonly emptied?: boolean
-  /** starts fail without ending their tickets: these are called again, and those behind them move back by as many at most */
+  /**
+   * starts fail without ending their tickets: these are called again, and those behind them move back by at most as
+   * many
+   */
   readonly putBack?: boolean
-  /** outcomes besides `talked` that the fault may bring about */
+  /** outcomes besides `talked` that the fault may cause */
   readonly outcomes: ReadonlyArray<string>
 }
 
@@ -27,15 +30,15 @@ export interface Verdict {
   readonly wrongs: ReadonlyArray<string>
   readonly outcomes: ReadonlyMap<string, number>
   readonly troubles: ReadonlyMap<string, number>
-  /** the most sessions at once on the platform, of them with somebody who talks, and leases in the store */
+  /** the most sessions at once on the platform, those with a talking caller, and leases in the store */
   readonly platformPeak: number
   readonly talkPeak: number
   readonly leasePeak: number
-  /** ms until everything was over and all slots free, since it was asked */
+  /** ms until everything had ended and all slots were free */
   readonly drained: number
 }
 
-/** Callers are not held to be present when the test's own process stood still for so long. */
+/** Callers need not have been present when the test's own process was stalled for this long. */
 const STALLED_MILLIS = 2_000
 
 const count = <A>(all: Iterable<A>, key: (one: A) => string): ReadonlyMap<string, number> => {
@@ -50,7 +53,7 @@ export const inWords = (counts: ReadonlyMap<string, number>): string =>
     .map(([name, n]) => `${n} ${name}`)
     .join(", ")
 
-/** Everything is over in the store and on the platform. */
+/** Everything has ended in the store and on the platform. */
 const drain = async (rig: Rig): Promise<QueueState> => {
   let state: QueueState | undefined
   const summary = (): string =>
@@ -78,7 +81,10 @@ const drain = async (rig: Rig): Promise<QueueState> => {
   return state
 }
 
-/** I2: by the store's own record, whoever got a later lease had a later place, unless it was put back and called again. */
+/**
+ * I2: by the store's own record, a ticket with a later lease had a later place, unless it was requeued and called
+ * again.
+ */
 const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): ReadonlyArray<string> => {
   const called = [...tickets]
     .filter(([id, { lease }]) => lease !== "" && !id.startsWith("?") && !again(id))
@@ -93,8 +99,8 @@ const inOrder = ({ tickets }: QueueState, again: (ticket: string) => boolean): R
 }
 
 /**
- * I2 and I5 as callers saw them: nobody falls back in line but by `back` whom a failed start has put back before them, nor is called
- * twice but after a start that failed, or to say that the window is given anew.
+ * I2 and I5 as callers saw them: nobody moves back except behind `back` tickets requeued after a failed start, and
+ * nobody is called twice except after a failed start or to report a renewed window.
  */
 const asCallersSaw = (
   callers: ReadonlyArray<Caller>,
@@ -119,8 +125,8 @@ const asCallersSaw = (
 }
 
 /**
- * Exactly as many slots are free as there are: so many requests at once start, and one more waits. A gate that slept blames the
- * platform for what it missed, and asks it again after a pause of its own: that is waited for.
+ * Exactly as many slots are free as there are: as many concurrent requests start, and one more waits. A gate that was
+ * stalled blames the platform for what it missed and backs off: that is waited for.
  */
 const allFree = async (rig: Rig): Promise<ReadonlyArray<string>> => {
   for (let left = 3; ; left--) {
@@ -152,10 +158,10 @@ const takeAll = async (rig: Rig): Promise<ReadonlyArray<string>> => {
     : [`I4: of ${slots + 1} requests at the end: ${inWords(statuses)}, with ${slots} slots`]
 }
 
-/** What no gate may ever write: a stack, or a request or loop that failed for no known reason. */
+/** What no gate may ever write: a stack, or a request or loop that failed for an unknown reason. */
 const SUSPICIOUS = /^\s+at .+:\d+|A request failed|The (sweep|tick|audit) failed|nhandled|answered something else/m
 
-/** What gates wrote that they may not: see above, and tickets. */
+/** Output of gates that is not allowed: see above, and ticket ids. */
 const logs = ({ crowds, seats }: Rig): ReadonlyArray<string> => {
   const tickets = new Set(crowds.flatMap(({ callers }) => callers.flatMap(({ ticket }) => ticket ?? [])))
   return seats
@@ -170,13 +176,13 @@ const logs = ({ crowds, seats }: Rig): ReadonlyArray<string> => {
     })
 }
 
-/** The most of everything at once, in words. */
+/** The peak values, in words. */
 export const peaksInWords = ({ leasePeak, platformPeak, talkPeak }: Verdict, { options, stalled }: Rig): string => {
   const still = stalled() > 500 ? `; this machine itself stood still for up to ${Math.round(stalled())} ms` : ""
   return `of ${options.slots} slots at most ${leasePeak} were held, ${talkPeak} talked, ${platformPeak} sessions ran${still}`
 }
 
-/** Waits until all is over and judges it. Callers must have their outcomes. */
+/** Waits until everything has ended and checks it. Callers must have their outcomes. */
 export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const asked = performance.now()
   const { platform, watch } = rig
@@ -187,9 +193,9 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const { running: platformPeak, talking: talkPeak } = platform.peak()
   const leasePeak = watch.peak()
 
-  // I3: one outcome each, and the store's own agrees
+  // I3: one outcome each, and the store agrees
   const outcomes = count(callers, ({ outcome }) => outcome ?? "none")
-  // a machine on which everything stands still for seconds takes turns and places as any absence does
+  // a machine that stalls for seconds costs turns and places like any absence
   const excused = rig.stalled() > STALLED_MILLIS ? ["missed", "abandoned", "dead session"] : []
   for (const [outcome, n] of outcomes) {
     if (excused.includes(outcome)) continue
@@ -207,7 +213,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
     const seen = watch.putBack()
-    /** Whether a ticket was put back and called again. Of one whose holder never heard of it nobody can say. */
+    /** Whether a ticket was requeued and called again. Unknown if its holder never learnt of it. */
     const again = (ticket: string): boolean => {
       const holder = holders.get(ticket)
       if (allowed.putBack !== true) return false
@@ -216,7 +222,7 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
     const back = allowed.putBack === true ? rig.options.slots : 0
     for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
-    // I5: one session of an attempt; besides those of which the gates did not hear, and which nobody has joined
+    // I5: one session per attempt, except sessions that the gates did not learn of and nobody has joined
     const told = platform.sessions.filter(({ joinedAt }) => allowed.putBack !== true || joinedAt !== undefined)
     for (const [attempt, n] of count(told, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)

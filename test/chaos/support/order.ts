@@ -1,4 +1,4 @@
-/** How long until order is back: a new request is answered, and a free slot calls the next who waits. */
+/** How long until order is restored: a new request is answered, and a free slot calls the next waiting ticket. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { ask, field } from "../../e2e/support/http.ts"
 import { eventually } from "../../support/process.ts"
@@ -7,14 +7,14 @@ import type { Rig } from "./rig.ts"
 export interface OrderBack {
   /** ms until a new request was answered */
   readonly request: number
-  /** ms until somebody was called; undefined when nobody waited any more */
+  /** ms until somebody was called; undefined when nobody was waiting any more */
   readonly call: number | undefined
 }
 
-/** Each attempt is somebody else to the platform, also of several measurements. */
+/** Each attempt is a different caller to the platform, across several measurements too. */
 let attempts = 0
 
-/** Asks as somebody new until it is answered, then gives back what it got. */
+/** Requests as a new caller until it is answered, then gives back what it got. */
 const answered = async ({ options, platform, seats }: Rig, since: number, deadline: number): Promise<number> => {
   for (let n = 0; performance.now() < deadline; n++) {
     const url = seats[n % seats.length]?.url ?? ""
@@ -35,7 +35,7 @@ const answered = async ({ options, platform, seats }: Rig, since: number, deadli
   throw new Error("no new request was answered")
 }
 
-/** Measures from `since`; fails when order does not come back in time. */
+/** Measures from `since`; fails when order is not restored in time. */
 export const orderBack = async (rig: Rig, since: number, withinMillis = 90_000): Promise<OrderBack> => {
   const request = await answered(rig, since, since + withinMillis)
   const callers = rig.crowds.flatMap((crowd) => crowd.callers)

@@ -1,6 +1,6 @@
 /**
- * The platform as chaos sees it: it starts sessions, knows which of them run, ends them when their caller has talked enough
- * or never came, and sends the webhook until a gate has taken it, now and then twice. It remembers all it was asked.
+ * The platform in chaos tests: it starts sessions, knows which of them run, ends them when their caller has talked
+ * enough or never came, and sends the webhook until a gate has accepted it, sometimes twice. It records every request.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -13,36 +13,36 @@ export interface Session {
   /** the `clientIdentifier` of the request, which names one attempt of one caller */
   readonly attempt: string
   readonly startedAt: number
-  /** by the wall clock (ms), as its history tells it */
+  /** by the wall clock (ms), as in its history */
   readonly createdAt: number
-  /** its start was answered with an error, so that no gate was told of it */
+  /** its start was answered with an error, so no gate was told of it */
   readonly untold: boolean
   joinedAt: number | undefined
   endedAt: number | undefined
-  /** when a gate took its webhook, and whether that freed a slot */
+  /** when a gate accepted its webhook, and whether that freed a slot */
   toldAt: number | undefined
   released: boolean
 }
 
 export interface PlatformOptions {
   readonly chance: Chance
-  /** posts a webhook to some gate; answers its status and body */
+  /** posts a webhook to some gate; returns its status and body */
   readonly webhook: (sessionId: string) => Promise<{ readonly status: number; readonly released: boolean }>
-  /** sessions that may run at once; more are refused with 429 */
+  /** maximum concurrent sessions; more are refused with 429 */
   readonly limit?: number
   /** how long a session waits for its caller (ms) */
   readonly joinMillis?: number
-  /** how long a start takes at most (ms) */
+  /** the maximum duration of a start (ms) */
   readonly startMillis?: number
 }
 
 /**
- * What is wrong with it: `refuses` answers 503 to everything and does nothing, `hangs` answers nothing and does nothing, `untold`
- * begins sessions and answers 500.
+ * Its fault: `refuses` answers 503 to everything and does nothing, `hangs` answers nothing and does nothing, `untold`
+ * starts sessions and answers 500.
  */
 export type Fault = "none" | "refuses" | "hangs" | "untold"
 
-/** Something that it was asked, and when. */
+/** A request to it, and when. */
 export interface Asked {
   readonly at: number
   readonly what: "start" | "history" | "other"
@@ -52,20 +52,20 @@ export interface ChaosPlatform {
   readonly port: number
   readonly baseUrl: string
   readonly sessions: ReadonlyArray<Session>
-  /** refusals for want of capacity */
+  /** refusals because of capacity */
   readonly refusals: () => number
   readonly running: () => number
-  /** the most sessions that ran at once, and of them with somebody who talks */
+  /** the most concurrent sessions, and those with a talking caller */
   readonly peak: () => { readonly running: number; readonly talking: number }
-  /** webhooks that no gate has taken yet */
+  /** webhooks that no gate has accepted yet */
   readonly untold: () => number
-  /** starts are answered only after this is false again */
+  /** starts are not answered until this is false again */
   hold: boolean
   fault: Fault
   readonly asked: ReadonlyArray<Asked>
-  /** attempts of which a start was not answered with a session */
+  /** attempts with a start that was not answered with a session */
   readonly failed: ReadonlySet<string>
-  /** A caller talks for so long; resolves when the call is over, to whether there was a call. */
+  /** A caller talks for this long; resolves at the end of the call to whether there was a call. */
   readonly talk: (sessionId: string, millis: number) => Promise<boolean>
   readonly dispose: () => Promise<void>
 }
@@ -174,7 +174,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
     })
   }
 
-  /** The newest sessions, and where the next ones begin. */
+  /** The newest sessions, and the cursor of the next ones. */
   const list = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body: { readonly limit: number; readonly nextCursor?: string } = JSON.parse(await read(request))
     if (await spoilt(response)) return
@@ -200,7 +200,7 @@ export const startChaosPlatform = async (options: PlatformOptions): Promise<Chao
   const server = createServer((request, response) => {
     response.on("error", () => {})
     const [, id] = /\/websession\/history\/([^/]+)$/.exec(request.url ?? "") ?? []
-    // a request that was cut in the middle is no request
+    // a request that was cut in the middle is not a request
     const cut = (): void => void response.destroy()
     const start = request.url?.endsWith("/websession/initiate") === true
     const listed = request.url?.endsWith("/websession/history") === true

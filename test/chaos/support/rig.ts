@@ -1,6 +1,6 @@
 /**
- * What every scenario stands on: a platform, gates on a store, callers, and somebody who looks into the store meanwhile. All
- * decisions come from one seed; what real processes do in between is theirs.
+ * The setup of every scenario: a platform, gates on a store, callers, and an observer of the store. All decisions come
+ * from one seed; the timing of real processes does not.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -14,36 +14,36 @@ import { type StoreView, type StoreWatch, viewStore, watchStore } from "./store.
 export interface RigOptions {
   readonly seed: number
   readonly bench: Bench
-  /** where the gates find their store */
+  /** the store's address for the gates */
   readonly storeUrl: string
-  /** where the rig finds it, when a proxy stands before the gates' */
+  /** the store's address for the rig, if a proxy stands in front of the gates' */
   readonly viewUrl?: string
   readonly gates: number
   readonly slots: number
-  /** the campaign (`WebCampaignId`) that callers ask for and that is looked at; the default one when absent */
+  /** the campaign (`WebCampaignId`) that callers request and that is observed; the default one when absent */
   readonly campaign?: string
   readonly settings?: Environment
-  /** settings of one gate alone */
+  /** settings of one gate only */
   readonly settingsOf?: (gate: number) => Environment
-  /** puts something between the gates and the platform; answers the port to use */
+  /** puts something between the gates and the platform; returns the port to use */
   readonly platformPort?: (port: number) => Promise<number>
-  /** puts something before a gate; answers the address to use */
+  /** puts something in front of a gate; returns the address to use */
   readonly entrance?: (port: number) => Promise<string>
-  /** the gates that the platform's webhooks come to, in turn; all by default */
+  /** the gates that receive the platform's webhooks, in turn; all by default */
   readonly webhookGates?: ReadonlyArray<number>
-  /** how the platform tells of an end; each time one of these gates when absent */
+  /** how the platform reports an end; to one of these gates each time when absent */
   readonly webhook?: (sessionId: string, seats: ReadonlyArray<Seat>) => ReturnType<typeof postWebhook>
   readonly platformLimit?: number
   readonly joinMillis?: number
   readonly startMillis?: number
   readonly lookEveryMillis?: number
-  /** tickets may be called anew: the store may forget, or the platform be full */
+  /** tickets may be called again: the store may lose data, or the platform be at capacity */
   readonly calledAnew?: boolean
 }
 
 export interface CrowdOptions {
   readonly callers: number
-  /** they come within this time, evenly */
+  /** they arrive within this time, evenly */
   readonly arriveMillis: number
   /** the shortest and the longest call */
   readonly talkMillis: readonly [number, number]
@@ -57,7 +57,7 @@ export interface CrowdOptions {
 
 export interface Crowd {
   readonly callers: ReadonlyArray<Caller>
-  /** resolves when all have an outcome; those who have none by then are told to stop */
+  /** resolves when all have an outcome; those without one by then are stopped */
   readonly done: (withinMillis: number) => Promise<void>
   /** how many have a ticket or an outcome */
   readonly answered: () => number
@@ -70,9 +70,9 @@ export interface Rig {
   readonly seats: ReadonlyArray<Seat>
   readonly view: StoreView
   readonly watch: StoreWatch
-  /** what callers saw that nobody may see */
+  /** violations that callers saw */
   readonly wrongs: Set<string>
-  /** for how long this process itself stood still at most (ms): so long callers and platform were away */
+  /** the longest time for which this process itself was stalled (ms): callers and platform were away for as long */
   readonly stalled: () => number
   readonly crowds: ReadonlyArray<Crowd>
   readonly crowd: (options: CrowdOptions) => Crowd
@@ -111,7 +111,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
   for (let i = 0; i < gates; i++) {
     seats.push(await makeSeat(bench, { ...settings, ...options.settingsOf?.(i) }, options.entrance))
   }
-  // all or none: what starts later than a failure would belong to nobody
+  // all or none: a gate that starts after a failure would belong to nobody
   for (const seat of seats) await seat.start()
   await Promise.all(seats.map((seat) => seat.ready()))
   const view = bench.own(viewStore(options.viewUrl ?? storeUrl, campaign))
@@ -151,7 +151,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
         wrong: (what) => wrongs.add(what),
       })
     })
-    // a caller that fails is a fault of the test, or two callers with one session: it is told where it is awaited
+    // a caller that fails is a fault of the test, or two callers with one session: it is reported where it is awaited
     const all = Promise.all(lives)
     all.catch(() => {})
     const crowd: Crowd = {
@@ -170,7 +170,7 @@ export const makeRig = async (options: RigOptions): Promise<Rig> => {
       },
     }
     crowds.push(crowd)
-    // a scenario that fails leaves nobody behind who would ask for ever
+    // a scenario that fails leaves no caller behind that retries forever
     bench.own({
       dispose: async () => {
         stopped = true

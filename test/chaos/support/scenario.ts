@@ -1,4 +1,4 @@
-/** A scenario, and the row of the table that it ends in. */
+/** A scenario, and the row of the table that it produces. */
 import { type Bench, makeBench } from "../../e2e/support/gate.ts"
 
 export type Size = "small" | "full"
@@ -7,9 +7,9 @@ export interface Row {
   readonly fault: string
   readonly promised: string
   readonly seen: string
-  /** time until order was back */
+  /** time until order was restored */
   readonly back: string
-  /** what was promised and did not hold */
+  /** broken promises */
   readonly wrongs: ReadonlyArray<string>
 }
 
@@ -18,7 +18,7 @@ export interface Scenario {
   readonly run: (size: Size, seed: number, bench: Bench) => Promise<ReadonlyArray<Row>>
 }
 
-/** Runs one, with everything that it starts ended afterwards. */
+/** Runs one, and stops everything that it started. */
 export const carryOut = async (scenario: Scenario, size: Size, seed: number): Promise<ReadonlyArray<Row>> => {
   const bench = makeBench()
   try {

@@ -1,4 +1,4 @@
-/** A place where a gate runs: an address that stays, while the process behind it is killed, frozen and started anew. */
+/** A fixed address at which a gate runs while its process is killed, frozen and restarted. */
 
 import { type Bench, type Environment, type Gate, WEBHOOK_TOKEN } from "../../e2e/support/gate.ts"
 import { ask } from "../../e2e/support/http.ts"
@@ -6,20 +6,20 @@ import { eventually, freePort } from "../../support/process.ts"
 
 export interface Seat {
   readonly port: number
-  /** `http://127.0.0.1:port`, or where a proxy of the test stands in front of it */
+  /** `http://127.0.0.1:port`, or the address of a test proxy in front of it */
   readonly url: string
-  /** what the process that is started next has */
+  /** the settings of the process that is started next */
   settings: Environment
   readonly gate: () => Gate
-  /** what each process that ran here wrote */
+  /** the output of each process that ran here */
   readonly outputs: () => ReadonlyArray<string>
   readonly start: () => Promise<void>
   readonly kill: (signal: NodeJS.Signals) => Promise<void>
-  /** waits until it says that it is ready */
+  /** waits until it reports that it is ready */
   readonly ready: () => Promise<void>
 }
 
-/** Gates start one after the other, whatever scenarios run at the same time: starting is the most that they ask of a machine. */
+/** Gates start one after the other, whatever scenarios run concurrently: starting is their most expensive phase. */
 let starting: Promise<unknown> = Promise.resolve()
 const oneAtATime = <A>(start: () => Promise<A>): Promise<A> => {
   const started = starting.then(start)

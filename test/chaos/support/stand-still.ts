@@ -1,11 +1,11 @@
 /**
- * Preloaded into a gate (`--import`): its clocks stand still while the process does, as those of a machine that is suspended.
- * Monotonic time always does, and with it all timers; the wall clock goes on, as one that is set on waking, unless `CHAOS_WALL`
- * is `stands`.
+ * Preloaded into a gate (`--import`): its clocks stop while the process is stopped, like those of a suspended machine.
+ * Monotonic time always does, and with it all timers. The wall clock continues, like one that is set on resuming,
+ * unless `CHAOS_WALL` is `stands`.
  */
 import { hrtime } from "node:process"
 
-/** A process that has not asked for the time for so long stood still: a gate asks every second. */
+/** A process that has not read the time for this long was stalled: a gate reads it every second. */
 const STILL_NANOS = 5_000_000_000n
 
 const real = hrtime.bigint.bind(hrtime)
@@ -28,7 +28,7 @@ hrtime.bigint = () => look() - lost
 performance.now = () => now() - lostMillis()
 
 const later = setTimeout
-/** A timer that is due while less time has passed than it was set for has slept: it is set anew. */
+/** A timer that fires after less time than it was set for has slept: it is set again. */
 globalThis.setTimeout = new Proxy(later, {
   apply: (target, self, [run, millis = 0, ...args]) => {
     const due = performance.now() + millis - 1

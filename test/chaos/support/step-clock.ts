@@ -1,6 +1,7 @@
 /**
- * Preloaded into a gate (`--import`): steps its wall clock, as a time server does that finds it wrong. The file that
- * `CHAOS_CLOCK` names says by how many milliseconds; SIGUSR2 has it read. Monotonic time goes on, as it does in reality.
+ * Preloaded into a gate (`--import`): steps its wall clock, as a time server does to correct it. The file that
+ * `CHAOS_CLOCK` names contains the milliseconds; SIGUSR2 makes the gate read it. Monotonic time continues, as it does
+ * in reality.
  */
 import { readFileSync } from "node:fs"
 

@@ -1,4 +1,4 @@
-/** Looks into the store beside the gates, on a connection of its own, in one atomic step. */
+/** Reads the store beside the gates, on its own connection, in one atomic step. */
 import { Effect, Layer, Logger, ManagedRuntime, Schema } from "effect"
 import { keysOf } from "../../../src/queue/keys.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
@@ -11,7 +11,7 @@ import { connectionTo } from "../../support/stores.ts"
 /** A hash or a sorted set: names and values. */
 type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Everything of a campaign, in the order of its keys. */
+/** All data of a campaign, in the order of its keys. */
 const snapshot: Rule<object, object, ReadonlyArray<Pairs>> = {
   name: "test.snapshot",
   lua: `-- test.snapshot
@@ -33,7 +33,7 @@ return '[[' .. table.concat(all, ',') .. ']]'
 /** The campaign that every gate of `settingsFor` serves. */
 export const DEFAULT_CAMPAIGN = "campaign-1"
 
-/** What a scenario writes there itself begins so, and is not looked at. */
+/** Prefix of what a scenario writes there itself, which is ignored. */
 export const JUNK = "junk-"
 
 const pairsOf = <A>(found: Pairs | undefined, read: (value: string) => A): ReadonlyMap<string, A> =>
@@ -63,7 +63,7 @@ const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
 }
 
 export interface StoreView {
-  /** what is there now, or undefined while the store is away */
+  /** its current content, or undefined while the store is down */
   readonly look: () => Promise<QueueState | undefined>
   readonly dispose: () => Promise<void>
 }
@@ -85,20 +85,20 @@ export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN): StoreView =
 }
 
 export interface StoreWatch {
-  /** what was wrong at any moment, each once */
+  /** all violations, each once */
   readonly wrongs: () => ReadonlyArray<string>
-  /** the most leases that were held at once */
+  /** the most leases held at once */
   readonly peak: () => number
-  /** tickets that lost a slot without an end: their start failed, or may have happened */
+  /** tickets that lost a slot without ending: their start failed, or may have happened */
   readonly putBack: () => ReadonlySet<string>
-  /** whether start windows were given anew, after an outage that a gate saw */
+  /** whether start windows were renewed, after an outage that a gate noticed */
   readonly windowsAnew: () => boolean
   readonly dispose: () => Promise<void>
 }
 
 /**
- * Looks again and again: leases never exceed the slots, no ticket has two, and nothing contradicts itself. With `strict` false
- * a ticket may be called anew, because the store may forget, or the platform be full.
+ * Reads repeatedly: leases never exceed the slots, no ticket has two, and nothing contradicts itself. With `strict`
+ * false a ticket may be called again, because the store may lose data, or the platform be at capacity.
  */
 export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
   const wrongs = new Set<string>()
@@ -111,13 +111,13 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
     while (!stopped) {
       const state = await view.look()
       if (state !== undefined) {
-        // the grace is given anew with them, and lasts longer than the time between two looks
+        // the grace starts with them, and lasts longer than the time between two reads
         if ((state.meta.get("graceUntil") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
           const before = leases.get(id) ?? ""
           if (strict && before !== "" && before !== lease) wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
-          // what is kept with a start in doubt begins with its ticket
+          // the data of a start in doubt begin with its ticket
           if (state.tickets.get(id)?.state === "doubt") putBack.add(state.tickets.get(id)?.ticket ?? "")
           if (state.tickets.get(id)?.state === "waiting" && lease !== "") putBack.add(id)
         }

@@ -1,4 +1,4 @@
-/** A line of very many who wait, each with a WebSocket that comes back by itself, as lean as it can be. */
+/** Very many waiting callers, each with a WebSocket that reconnects by itself, as cheap as possible. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { WebSocket } from "ws"
 import { ask, field, textOf } from "../../e2e/support/http.ts"
@@ -8,16 +8,16 @@ export interface Waiter {
   readonly ticket: string
   readonly headers: Readonly<Record<string, string>>
   socket: WebSocket | undefined
-  /** the last that it was told, and when on the present connection it was told first */
+  /** the last position it received, and when it received the first one on the current connection */
   position: number
   toldAt: number | undefined
   called: boolean
-  /** how often it had to try to come back */
+  /** how many attempts it needed to reconnect */
   tries: number
   over: string | undefined
 }
 
-/** So many do `work` at the same time. */
+/** Maximum concurrent runs of `work`. */
 export const atOnce = async <A>(
   all: ReadonlyArray<A>,
   limit: number,
@@ -31,7 +31,7 @@ export const atOnce = async <A>(
   )
 }
 
-/** Lets so many join at this address, in order of their positions. */
+/** Lets this many join at this address, in order of their positions. */
 export const join = async (url: string, count: number): Promise<ReadonlyArray<Waiter>> => {
   const line: Array<Waiter> = []
   const names = Array.from({ length: count }, (_, n) => n)
@@ -55,7 +55,7 @@ export const join = async (url: string, count: number): Promise<ReadonlyArray<Wa
   return line.toSorted((a, b) => a.position - b.position)
 }
 
-/** Keeps a waiter connected to whatever `entrance` says, until `stopped`. */
+/** Keeps a waiter connected to the address that `entrance` returns, until `stopped`. */
 export const keep = (waiter: Waiter, entrance: () => string, chance: Chance, stopped: () => boolean): void => {
   const connect = (): void => {
     if (stopped() || waiter.over !== undefined) return

@@ -1,11 +1,11 @@
-/** What a history is: the steps that were taken on the memory store, and all that they answered and published. */
+/** A history: the steps run on the memory store, and all that they answered and published. */
 import type { Rule } from "../../../src/Store.ts"
 import { MemoryDb } from "../../../src/store/MemoryDb.ts"
 
-/** Whatever rule. */
+/** Any rule. */
 export type AnyRule = Rule<never, never, unknown>
 
-/** What a rule is asked, without its keys. */
+/** The input of a rule, without its keys. */
 export interface Asked<Context extends object, Call extends object> {
   readonly now: number
   readonly context: Context
@@ -16,7 +16,7 @@ export interface Step extends Asked<object, object> {
   readonly rule: AnyRule
   readonly keys: ReadonlyArray<string>
   readonly answer: unknown
-  /** each message, in order */
+  /** every message, in order */
   readonly published: ReadonlyArray<Message>
 }
 
@@ -27,18 +27,18 @@ export interface Message {
 
 export interface History {
   readonly seed: number
-  /** its channels begin with it, and no other's do */
+  /** prefix of its channels, unique to it */
   readonly prefix: string
   readonly steps: ReadonlyArray<Step>
-  /** what was wrong with the last step, by the invariants; the history ends there */
+  /** violated invariants of the last step; the history ends there */
   readonly wrong: ReadonlyArray<string>
 }
 
-/** Takes steps on a memory store and writes them down. */
+/** Runs steps on a memory store and records them. */
 export const recorder = (all: ReadonlyArray<string>) => {
   const steps: Array<Step> = []
   let published: Array<Message> = []
-  // its time stands still, as the server's nearly does: lifetimes of keys are the affair of the store's own contract
+  // its time stands still, as the server's nearly does: the store's own contract tests lifetimes of keys
   const db = new MemoryDb((channel, text) => published.push({ channel, text }))
   const answerOf = <Context extends object, Call extends object, A>(
     rule: Rule<Context, Call, A>,
@@ -51,12 +51,12 @@ export const recorder = (all: ReadonlyArray<string>) => {
   }
   return {
     steps,
-    /** Takes a step that is not written down. */
+    /** Runs a step without recording it. */
     look: <Context extends object, Call extends object, A>(
       rule: Rule<Context, Call, A>,
       asked: Asked<Context, Call>,
     ): A => answerOf(rule, asked, all),
-    /** Takes a step on these keys, or on all. */
+    /** Runs a step on these keys, or on all. */
     run: <Context extends object, Call extends object, A>(
       rule: Rule<Context, Call, A>,
       asked: Asked<Context, Call>,

@@ -39,7 +39,7 @@ export const limiterHistory = (seed: number, asked: Rules = rules): History => {
       : now + random.pick([0, 0, 1, 999, 60_000, HOUR / 2])
   }
 
-  /** The figures that a limit defines must be those of the model. */
+  /** The figures that a limit defines must equal the model's. */
   const differs = (answer: Taken, taken: boolean, omitUsage: boolean): ReadonlyArray<string> => {
     if (omitUsage && taken) {
       return JSON.stringify(answer) === '{"taken":true}' ? [] : [`the answer is ${JSON.stringify(answer)}`]

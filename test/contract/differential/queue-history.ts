@@ -1,6 +1,6 @@
 /**
- * A random history of one campaign: callers come, wait, start, leave and vanish, the platform answers late or twice, slots
- * change, instances too, and time jumps to deadlines and past them. The invariants are checked after every step.
+ * A random history of one campaign: callers arrive, wait, start, leave and vanish, the platform answers late or twice,
+ * slots and instances change, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 import { keysOf } from "../../../src/queue/keys.ts"
 import * as queueRules from "../../../src/queue/rules.ts"
@@ -34,23 +34,23 @@ const STEPS = 36
 const CALL_MILLIS = 7_200_000
 const WHO = "192.0.2.9"
 
-/** What was asked, what came of it, and what the invariants have to know of it. */
+/** The input, the result, and what the invariants need to know of the step. */
 interface Done {
   readonly answer: StepAnswer<unknown>
   readonly published: ReadonlyArray<Message>
   readonly about: Partial<Change>
 }
 
-/** A step that is yet to be taken. */
+/** A pending step. */
 interface Choice {
   readonly take: (context: QueueContext) => Done
-  /** the gate that takes it, where it is not any */
+  /** the gate that runs it; any gate if absent */
   readonly self?: string
 }
 
 const strings = (values: ReadonlyArray<unknown>): string => values.map(String).toSorted().join("\n")
 
-/** Whether what a step said to connections and to the limiter is exactly what it changed. */
+/** Checks that a step's signals and settlements are exactly what it changed. */
 const unsaid = (change: Change, { answer, published }: Done, channel: string): ReadonlyArray<string> => {
   const { settlements = [], signals = [] } = answer
   const said = [...signals.map(signalText), ...published.map(({ text }) => signalText(JSON.parse(text)))]
@@ -67,7 +67,7 @@ const unsaid = (change: Change, { answer, published }: Done, channel: string): R
   return wrong
 }
 
-/** Makes the history of a seed; rules may be wrong ones, to see whether that is found. */
+/** Generates the history of a seed. `rules` may be wrong ones, to test that they are detected. */
 export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const random = makeRandom(seed)
   const prefix = `q${seed}:`
@@ -78,13 +78,13 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   const share = random.pick([0.25, 0.25, 0.25, 0.5, 1])
   const attended = random.percent(75)
   let slots = random.pick([0, 1, 1, 2, 2, 3, 5])
-  // in the others the queue is left to itself, and gets further
+  // in the others the queue is left alone, and gets further
   const operated = random.percent(40)
   let now = 1_700_000_000_000 + random.below(1_000_000)
   let state = EMPTY
 
   const tickets: Array<string> = []
-  /** withdrawn, though they are not admitted yet */
+  /** withdrawn before their admission */
   const withdrawn: Array<string> = []
   const sessions: Array<string> = []
   const early: Array<string> = []
@@ -94,13 +94,13 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     return `x${sessions.length - 1}`
   }
 
-  /** A ticket in one of these states, or now and then any, or one that never was. */
+  /** A ticket in one of these states; occasionally any ticket, or one that never existed. */
   const ticket = (...states: ReadonlyArray<State>): string => {
     if (random.percent(3)) return "nobody"
     const wanted = [...state.tickets].filter(([, t]) => states.includes(t.state)).map(([id]) => id)
     return (random.percent(85) ? random.maybe(wanted) : undefined) ?? random.maybe(tickets) ?? "nobody"
   }
-  /** The ticket's lease, or now and then one that it held before or another holds. */
+  /** The ticket's lease; occasionally an old one or another ticket's. */
   const lease = (id: string): string =>
     random.percent(85)
       ? (state.tickets.get(id)?.lease ?? "0")
@@ -129,7 +129,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
 
   const isOn = (field: "paused" | "draining"): boolean => state.meta.get(field) === 1
 
-  /** Asks a rule; `about` says what the invariants have to know of it. */
+  /** Runs a rule; `about` says what the invariants need to know of it. */
   const does = <Call extends object, R>(
     rule: Rule<QueueContext, Call, StepAnswer<R>>,
     call: Call,
@@ -144,13 +144,13 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   /** by a gate whose last tick may be some time ago */
   const sweeping = (): Choice => {
     const shown = random.percent(10) ? undefined : now - random.pick([0, 0, 1_900, 40_000])
-    return does(asked.sweep, shown === undefined ? {} : { shown }, ({ more }) => ({
+    return does(asked.sweep, shown === undefined ? {} : { touchedAt: shown }, ({ more }) => ({
       swept: !more,
       shown: shown ?? now,
     }))
   }
 
-  /** some tickets, and maybe one that is admitted only later */
+  /** some tickets, and possibly one whose admission is still pending */
   const toWithdraw = (): ReadonlyArray<string> => {
     const ids = Array.from({ length: 1 + random.below(3) }, () => ticket("waiting", "called", "starting")).filter(
       (id) => id !== "nobody",
@@ -190,7 +190,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   }
 
   const step = (): Choice => {
-    // mostly what moves somebody on, so that histories get far; now and then what fits nobody
+    // mostly steps that advance a ticket, so that histories get far; occasionally a step that fits no state
     const some = (weight: number, ...states: ReadonlyArray<State>): number =>
       [...state.tickets.values()].some((t) => states.includes(t.state)) ? weight : 2
     const op = random.weighted({
@@ -203,12 +203,12 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       resolve: some(12, "doubt"),
       end: some(14, "live"),
       leave: some(7, "waiting", "called"),
-      // seldom: it ends what the histories are after
+      // rarely: it ends what the histories are about
       withdraw: 1,
       attach: some(14, "waiting", "called"),
       heartbeat: some(8, "waiting"),
       sweep: 10,
-      // as seldom as withdraw
+      // as rarely as withdraw
       clear: 1,
       acknowledge: 2,
       audit: 2,
@@ -345,7 +345,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
     callMillis: CALL_MILLIS,
   })
 
-  /** Takes a step and answers what is wrong after it. */
+  /** Runs a step and returns what is wrong after it. */
   const taken = (choice: Choice, gate = random.pick(["a", "b", ""])): ReadonlyArray<string> => {
     const self = choice.self ?? gate
     const done = choice.take(contextOf(self))
@@ -360,7 +360,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
 
   for (let n = 0; n < STEPS; n++) {
     const then = later()
-    // gates are there all the while, unless the store or all of them were away
+    // gates sweep all the time, unless the store or all of them were down
     while (attended && then - now > UNATTENDED_MILLIS && then - now < 100_000) {
       now += UNATTENDED_MILLIS
       for (const gate of ["a", "b"]) {

@@ -1,11 +1,11 @@
-/** Chance that can be repeated: the same seed gives the same history. */
+/** Repeatable randomness: the same seed gives the same history. */
 export interface Random {
-  /** an integer from 0 up to, not including, `below` */
+  /** an integer from 0 up to but not including `below` */
   readonly below: (below: number) => number
-  /** true so many times in a hundred */
+  /** true with this probability in percent */
   readonly percent: (percent: number) => boolean
   readonly pick: <A>(from: readonly [A, ...ReadonlyArray<A>]) => A
-  /** one of a list that may be empty */
+  /** an element of a list, which may be empty */
   readonly maybe: <A>(from: ReadonlyArray<A>) => A | undefined
   /** a name by its weight */
   readonly weighted: <A extends string>(weights: { readonly [K in A]: number }) => A

@@ -1,6 +1,6 @@
 /**
- * Plays recorded histories on a real Redis, many in one pipeline, and compares every answer and every published message, whatever the
- * order of their fields. Each history has keys and channels of its own, so that they do not meet.
+ * Replays recorded histories on a real Redis, many in one pipeline, and compares every answer and every published
+ * message, ignoring the order of fields. Each history has its own keys and channels.
  */
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll } from "@effect/vitest"
@@ -27,13 +27,13 @@ const digestOf = (lua: string): string => {
   return known
 }
 
-/** Puts the fields of an object in order. */
+/** Sorts the fields of an object. */
 const inOrder = (_: string, value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
     : value
 
-/** The same text for what is the same as JSON. */
+/** The same text for equal JSON. */
 const canonical = (value: unknown): string => JSON.stringify(value, inOrder)
 
 /** The limiter publishes texts, the queue JSON. */

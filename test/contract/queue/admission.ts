@@ -1,4 +1,4 @@
-/** Who is let in, who waits and who is sent away. */
+/** Which newcomers are admitted, queued or refused. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { FifoQueue } from "../../../src/FifoQueue.ts"
@@ -25,7 +25,7 @@ export const admission = (test: QueueTest): void => {
     }),
   )
 
-  test("a full queue refuses, and keeps nothing of whom it refused", { slots: 1, maxLength: 2 }, (q) =>
+  test("a full queue refuses newcomers and stores nothing about them", { slots: 1, maxLength: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -39,7 +39,7 @@ export const admission = (test: QueueTest): void => {
     }),
   )
 
-  test("a queue of length 0 lets in as long as a slot is free, and nobody waits", { slots: 1, maxLength: 0 }, (q) =>
+  test("a queue of length 0 admits newcomers while a slot is free, and nobody waits", { slots: 1, maxLength: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       assert.strictEqual((yield* q.admit("t2"))._tag, "full")
@@ -54,7 +54,7 @@ export const admission = (test: QueueTest): void => {
     }),
   )
 
-  test("a newcomer does not pass one who waits: a slot that came free calls the waiting one", { slots: 1 }, (q) =>
+  test("a newcomer does not overtake a waiting ticket: a freed slot calls the waiting one", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -65,17 +65,20 @@ export const admission = (test: QueueTest): void => {
     }),
   )
 
-  test("a newcomer who finds more slots than waiting tickets takes one after they are called", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* q.enter("t1")
-      yield* q.wait("t2")
-      q.setSlots(3)
-      assert.strictEqual((yield* q.admit("t3"))._tag, "starting")
-      assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["called", "starting"])
-    }),
+  test(
+    "a newcomer that finds more free slots than waiting tickets is admitted after those are called",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        q.setSlots(3)
+        assert.strictEqual((yield* q.admit("t3"))._tag, "starting")
+        assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("t3")], ["called", "starting"])
+      }),
   )
 
-  test("of many newcomers at the same time as many are let in as there are slots", { slots: 10 }, (q) =>
+  test("of many simultaneous newcomers exactly as many are admitted as there are slots", { slots: 10 }, (q) =>
     Effect.gen(function* () {
       const queue = yield* FifoQueue
       const all = yield* Effect.forEach(
@@ -112,7 +115,7 @@ export const admission = (test: QueueTest): void => {
     }),
   )
 
-  test("a campaign's name may have any characters, and similar names stay apart", { slots: 1 }, (q) =>
+  test("a campaign's name may contain any characters, and similar names do not collide", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const { campaign } = q.at()
       const odd = ["}", "{", "{a}", "}:meta{", "a b", "a%20b", "a/b", "ü🌍", "a:b", "*", "'\"\\\n"]

@@ -1,4 +1,4 @@
-/** Who is called when a slot opens, and what becomes of the call. */
+/** Which ticket is called when a slot opens, and what follows from the call. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -22,7 +22,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("tickets are called in the order in which they were accepted, to the last", { slots: 2 }, (q) =>
+  test("tickets are called in the order in which they were accepted, to the last one", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("a")
       yield* q.enter("b")
@@ -43,7 +43,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("as many slots as open at once call as many tickets, in order", { slots: 1 }, (q) =>
+  test("each of several slots that open at once calls one ticket, in order", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3", "t4", "t5")
@@ -53,23 +53,26 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("when slots shrink nobody is cut off, and nobody is called until below", { slots: 3 }, (q) =>
-    Effect.gen(function* () {
-      for (const id of ids(3)) yield* q.enter(id)
-      yield* q.wait("t4", "t5")
-      q.setSlots(1)
-      yield* q.sweep
-      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2"), q.stateOf("t3")], ["live", "live", "live"])
-      yield* q.end("session of t1")
-      yield* q.end("session of t2")
-      assert.deepStrictEqual(q.called(), [])
-      assert.strictEqual((yield* q.admit("t6"))._tag, "waiting")
-      yield* q.end("session of t3")
-      assert.deepStrictEqual(q.called(), ["t4"])
-    }),
+  test(
+    "when slots shrink no call is cut off, and nobody is called until leases are below the new limit",
+    { slots: 3 },
+    (q) =>
+      Effect.gen(function* () {
+        for (const id of ids(3)) yield* q.enter(id)
+        yield* q.wait("t4", "t5")
+        q.setSlots(1)
+        yield* q.sweep
+        assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2"), q.stateOf("t3")], ["live", "live", "live"])
+        yield* q.end("session of t1")
+        yield* q.end("session of t2")
+        assert.deepStrictEqual(q.called(), [])
+        assert.strictEqual((yield* q.admit("t6"))._tag, "waiting")
+        yield* q.end("session of t3")
+        assert.deepStrictEqual(q.called(), ["t4"])
+      }),
   )
 
-  test("a called ticket takes its slot with what was kept for it, under the lease of the call", { slots: 1 }, (q) =>
+  test("a called ticket starts with its stored data, under the lease of the call", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.admit("t2", { data: '{"Grüße":"🌍 \\/ \\u0000"}' })
@@ -84,7 +87,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket is started once: a second start is busy, then answers the running session", { slots: 1 }, (q) =>
+  test("a ticket starts once: a second start is busy, then returns the running session", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -99,7 +102,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("who is not called cannot start", { slots: 1 }, (q) =>
+  test("a ticket that was not called cannot start", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -116,7 +119,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("a called ticket may start until the last millisecond of its window", { slots: 1 }, (q) =>
+  test("a called ticket may start up to the last millisecond of its window", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -127,7 +130,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("a start window that passes is missed, and its slot goes to the next", { slots: 1 }, (q) =>
+  test("when a start window passes the turn is missed, and the slot goes to the next ticket", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -144,7 +147,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("a start that comes too late frees the slot for the next, before any sweep", { slots: 1 }, (q) =>
+  test("a late start frees the slot for the next ticket, before any sweep", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -157,7 +160,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("starting gives the ticket a deadline of its own, however little of its window was left", { slots: 1 }, (q) =>
+  test("a start gives the ticket a new deadline, however little of its window was left", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -170,7 +173,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("who leaves the line makes the others move up", { slots: 1 }, (q) =>
+  test("when a ticket leaves the queue the others move up", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3", "t4")
@@ -186,7 +189,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("who leaves when called frees the slot for the next", { slots: 1 }, (q) =>
+  test("a called ticket that leaves frees the slot for the next", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -198,7 +201,7 @@ export const calling = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket that starts or is live cannot leave: it ends with its session", { slots: 1 }, (q) =>
+  test("a starting or live ticket cannot leave: it ends with its session", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       assert.strictEqual(yield* q.leave("t1"), "busy")

@@ -1,21 +1,21 @@
-/** What happens when the platform says that it is at capacity, although a slot was free. */
+/** What happens when the platform reports that it is at capacity although a slot was free. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  BACKOFF_FIRST_MILLIS,
-  BACKOFF_IDLE_MILLIS,
-  BACKOFF_LONGEST_MILLIS,
+  INITIAL_BACKOFF_MILLIS,
   LIMITED_LONGEST_MILLIS,
+  MAX_BACKOFF_MILLIS,
+  MAX_IDLE_BACKOFF_MILLIS,
 } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
 const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
 
-/** How long the campaign rests: the first whole step of time after which a sweep calls the ticket. */
+/** How long the campaign backs off: the first whole step of time after which a sweep calls the ticket. */
 const restOf = Effect.fnUntraced(function* (q: Bench, id: string, step: number) {
-  for (let millis = 0; millis <= 2 * BACKOFF_LONGEST_MILLIS; millis += step) {
+  for (let millis = 0; millis <= 2 * MAX_BACKOFF_MILLIS; millis += step) {
     yield* q.sweep
     if (q.called().includes(id)) return millis
     assert.deepStrictEqual(q.called(), [])
@@ -26,23 +26,20 @@ const restOf = Effect.fnUntraced(function* (q: Bench, id: string, step: number) 
 })
 
 export const capacity = (test: QueueTest): void => {
-  test(
-    "a ticket that the platform has no room for goes back to its own place, before all later ones",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.admit("t1")
-        yield* q.wait("t2", "t3")
-        const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0, disrupted: false }
-        assert.deepStrictEqual(yield* q.rest("t1", leaseOf(q, "t1")), place)
-        assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
-        yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
-        yield* q.sweep
-        assert.deepStrictEqual(q.called(), ["t1"])
-      }),
+  test("a ticket refused for capacity returns to its own place, before all later ones", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      yield* q.wait("t2", "t3")
+      const place = { _tag: "waiting" as const, position: 1, length: 3, averageMillis: 0, disrupted: false }
+      assert.deepStrictEqual(yield* q.rest("t1", leaseOf(q, "t1")), place)
+      assert.deepStrictEqual(q.line(), ["t1", "t2", "t3"])
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
   )
 
-  test("two that are sent back stand in the order of their acceptance, whoever is refused first", { slots: 2 }, (q) =>
+  test("two refused tickets wait in the order of their acceptance, whichever is refused first", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.admit("t2")
@@ -53,11 +50,11 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("while the campaign rests nobody is called and nobody let in, to the last millisecond", { slots: 2 }, (q) =>
+  test("during the backoff nobody is called or admitted, up to its last millisecond", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.rest("t1", leaseOf(q, "t1"))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS - 1)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS - 1)
       assert.strictEqual((yield* q.admit("t2"))._tag, "waiting")
       yield* q.leave("t1")
       yield* q.sweep
@@ -68,7 +65,7 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("while the campaign rests a newcomer waits even when nobody else does", { slots: 1 }, (q) =>
+  test("during the backoff a newcomer waits even when nobody else does", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.rest("t1", leaseOf(q, "t1"))
@@ -77,7 +74,7 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("a limit of the key's requests lets it rest as long as it says, not longer each time", { slots: 1 }, (q) =>
+  test("a limit of the key's requests backs off as long as it asks, and does not grow", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       const rests: Array<number | undefined> = []
@@ -87,13 +84,13 @@ export const capacity = (test: QueueTest): void => {
         yield* q.begin("t1")
       }
       assert.deepStrictEqual(rests, [1_000, 1_000, 3_000, LIMITED_LONGEST_MILLIS, 1_000])
-      // it has not made the next rest of a full platform longer
+      // it did not lengthen the next backoff of a platform at capacity
       yield* q.rest("t1", leaseOf(q, "t1"))
-      assert.strictEqual(yield* restOf(q, "t1", 500), BACKOFF_FIRST_MILLIS)
+      assert.strictEqual(yield* restOf(q, "t1", 500), INITIAL_BACKOFF_MILLIS)
     }),
   )
 
-  test("each refusal after a rest doubles the next one, up to the longest", { slots: 2 }, (q) =>
+  test("each refusal after a backoff doubles the next one, up to the maximum", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t0")
       yield* q.admit("t1")
@@ -107,7 +104,7 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("while none of its calls runs, whose end would say that there is room, no rest is long", { slots: 1 }, (q) =>
+  test("the backoff stays short while no call runs whose end would reveal a free slot", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       const rests: Array<number | undefined> = []
@@ -116,21 +113,21 @@ export const capacity = (test: QueueTest): void => {
         rests.push(yield* restOf(q, "t1", 1_000))
         yield* q.begin("t1")
       }
-      assert.deepStrictEqual(rests, [2_000, 4_000, BACKOFF_IDLE_MILLIS, BACKOFF_IDLE_MILLIS])
+      assert.deepStrictEqual(rests, [2_000, 4_000, MAX_IDLE_BACKOFF_MILLIS, MAX_IDLE_BACKOFF_MILLIS])
     }),
   )
 
-  test("starts that were under way together and are refused together rest the campaign once", { slots: 5 }, (q) =>
+  test("starts that were in flight together and are refused together count as one refusal", { slots: 5 }, (q) =>
     Effect.gen(function* () {
       const five = ["t1", "t2", "t3", "t4", "t5"]
       for (const id of five) yield* q.admit(id)
       for (const id of five) yield* q.rest(id, leaseOf(q, id))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), five)
       for (const id of five) yield* q.begin(id)
       for (const id of five) yield* q.rest(id, leaseOf(q, id))
-      yield* TestClock.adjust(2 * BACKOFF_FIRST_MILLIS - 1)
+      yield* TestClock.adjust(2 * INITIAL_BACKOFF_MILLIS - 1)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       yield* TestClock.adjust(1)
@@ -139,12 +136,12 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("the end of a session ends the rest at once, and the back-off starts anew", { slots: 2 }, (q) =>
+  test("the end of a session ends the backoff at once and resets it", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.admit("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
-      yield* TestClock.adjust(BACKOFF_FIRST_MILLIS)
+      yield* TestClock.adjust(INITIAL_BACKOFF_MILLIS)
       yield* q.sweep
       yield* q.begin("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
@@ -152,11 +149,11 @@ export const capacity = (test: QueueTest): void => {
       assert.deepStrictEqual(q.called(), ["t2"])
       yield* q.begin("t2")
       yield* q.rest("t2", leaseOf(q, "t2"))
-      assert.strictEqual(yield* restOf(q, "t2", 1_000), BACKOFF_FIRST_MILLIS)
+      assert.strictEqual(yield* restOf(q, "t2", 1_000), INITIAL_BACKOFF_MILLIS)
     }),
   )
 
-  test("a session that could start after all ends the rest", { slots: 2 }, (q) =>
+  test("a session that starts after all ends the backoff", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.admit("t2")
@@ -167,7 +164,7 @@ export const capacity = (test: QueueTest): void => {
     }),
   )
 
-  test("a repeated or unknown end does not end the rest", { slots: 2 }, (q) =>
+  test("a repeated or unknown end does not end the backoff", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.end("session of t1")

@@ -1,4 +1,4 @@
-/** The end of a campaign that no gate serves any more. */
+/** The clearing of a campaign that no gate serves any more. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,7 +12,7 @@ import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const UNSERVED = 60_000
 
-/** How many ended sessions a campaign remembers. KEYS as the queue's */
+/** How many ended sessions a campaign remembers. Keys: the queue's */
 const remembered: Rule<object, object, number> = {
   name: "test.remembered",
   run: (db, keys) => [db.zcard(keys[7] ?? "")],
@@ -21,7 +21,7 @@ const remembered: Rule<object, object, number> = {
   batch: false,
 }
 
-/** What a clearing did; the test fails where a gate serves the campaign. */
+/** What a clearing did; the test fails when a gate serves the campaign. */
 const clear = (q: Bench, unservedMillis: number) =>
   Effect.map(q.clear(unservedMillis), (cleared) => {
     if (cleared._tag === "served") return assert.fail("the campaign is served")
@@ -30,7 +30,7 @@ const clear = (q: Bench, unservedMillis: number) =>
   })
 
 export const clearing = (test: QueueTest): void => {
-  test("a cleared campaign sends away who waits and gives quota back, and its calls run on", { slots: 1 }, (q) =>
+  test("clearing removes waiting tickets with a refund, and lets calls continue", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("call")
       yield* q.admit("a", { caller: "1.2.3.4", holds: true })
@@ -51,14 +51,14 @@ export const clearing = (test: QueueTest): void => {
         q.settlements().map(({ kind, ticket }) => `${kind} ${ticket}`),
         ["refund a", "refund b"],
       )
-      // again it has nothing to do
+      // a repeated clearing has nothing to do
       assert.strictEqual((yield* clear(q, UNSERVED)).sent, 0)
       q.setSlots(0)
       assert.strictEqual(yield* q.end("session of call"), "released")
     }),
   )
 
-  test("a cleared campaign tells each holder where the connection is", { slots: 0 }, (q) =>
+  test("clearing notifies each holder where the connection is", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.wait("a", "b")
       q.on(q.there)
@@ -71,7 +71,7 @@ export const clearing = (test: QueueTest): void => {
     }),
   )
 
-  test("a cleared campaign frees the slots of those called, and leaves starts alone", { slots: 2 }, (q) =>
+  test("clearing frees the slots of called tickets, and leaves starts alone", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("one")
       yield* q.enter("two")
@@ -99,7 +99,7 @@ export const clearing = (test: QueueTest): void => {
     }),
   )
 
-  test("clearing leaves alone who was accepted or called since", { slots: 1 }, (q) =>
+  test("clearing leaves alone tickets that were accepted or called since", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("call")
       yield* q.wait("old", "older")
@@ -108,7 +108,7 @@ export const clearing = (test: QueueTest): void => {
       yield* q.wait("young")
       yield* q.end("session of call")
       yield* TestClock.adjust(1)
-      // the called one was accepted long ago, and called by a gate just now
+      // the called one was accepted long ago, but called just now
       assert.strictEqual((yield* clear(q, UNSERVED)).sent, 1)
       assert.deepStrictEqual(["old", "older", "young"].map(q.stateOf), ["called", "removed", "waiting"])
       yield* TestClock.adjust(UNSERVED)
@@ -116,7 +116,7 @@ export const clearing = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket that comes back to its place after the clearing is sent away by the next", { slots: 1 }, (q) =>
+  test("a ticket that returns to its place after a clearing is removed by the next one", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const unserved = START_LEASE - 1
       const admission = yield* q.admit("a", { caller: "1.2.3.4" })
@@ -129,7 +129,7 @@ export const clearing = (test: QueueTest): void => {
     }),
   )
 
-  test("more who wait than one step clears are sent away by further ones, and none twice", { slots: 0 }, (q) =>
+  test("more waiting tickets than one step handles are removed in further steps, none twice", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.wait(...Array.from({ length: 450 }, (_, n) => `t${n}`))
       yield* TestClock.adjust(UNSERVED)
@@ -143,7 +143,7 @@ export const clearing = (test: QueueTest): void => {
     }),
   )
 
-  test("a campaign that somebody has swept since is left as it is", { slots: 1 }, (q) =>
+  test("clearing does nothing to a campaign that was swept since", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("call")
       yield* q.wait("a")
@@ -159,7 +159,7 @@ export const clearing = (test: QueueTest): void => {
   )
 
   test(
-    "clearing reclaims the slot of a call beyond the longest, and holds that of a start that nobody finished in doubt",
+    "clearing reclaims the slot of a call beyond the maximum length, and puts an unfinished start in doubt",
     { slots: 2 },
     (q) =>
       Effect.gen(function* () {
@@ -176,7 +176,7 @@ export const clearing = (test: QueueTest): void => {
       }),
   )
 
-  test("a clearing hands on what the process owed that died before it", { slots: 0 }, (q) =>
+  test("clearing returns the settlements that a dead process still owed", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("a", { caller: "1.2.3.4" })
       yield* TestClock.adjust(UNSERVED)
@@ -189,7 +189,7 @@ export const clearing = (test: QueueTest): void => {
   )
 
   test(
-    "a campaign has nothing left when its tickets are forgotten, and then forgets ended sessions",
+    "once its tickets are forgotten a campaign has nothing left, and its ended sessions are forgotten",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
@@ -209,7 +209,7 @@ export const clearing = (test: QueueTest): void => {
       }),
   )
 
-  test("a campaign that was never there has nothing left", { slots: 1 }, (q) =>
+  test("a campaign that never existed has nothing left", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* clear(q, UNSERVED), {
         more: false,

@@ -1,4 +1,4 @@
-/** What time decides when nobody else does: after crashes, lost webhooks and lost messages. */
+/** What deadlines enforce after crashes, lost webhooks and lost messages. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,32 +9,35 @@ import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { GRACE, LONGEST_CALL, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 export const deadlines = (test: QueueTest): void => {
-  test("whoever is called when the store was away for longer than the start window has it anew", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* TestClock.adjust(1_000)
-      yield* q.enter("t1")
-      yield* q.wait("t2", "t3")
-      yield* q.end("session of t1")
-      yield* q.sweep
-      assert.strictEqual(q.stateOf("t2"), "called")
-      // nobody sweeps, so nobody could start either
-      yield* TestClock.adjust(WINDOW + 10_000)
-      yield* q.sweep
-      assert.strictEqual(q.stateOf("t2"), "called")
-      for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
+  test(
+    "a called ticket gets a new start window after the store was down for longer than its window",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
         yield* TestClock.adjust(1_000)
-        yield* q.touch("t3")
+        yield* q.enter("t1")
+        yield* q.wait("t2", "t3")
+        yield* q.end("session of t1")
         yield* q.sweep
-      }
-      assert.strictEqual(q.stateOf("t2"), "called")
-      yield* TestClock.adjust(1)
-      yield* q.sweep
-      assert.strictEqual(q.stateOf("t2"), "missed")
-      assert.strictEqual(q.stateOf("t3"), "called")
-    }),
+        assert.strictEqual(q.stateOf("t2"), "called")
+        // nobody sweeps, so nobody could start
+        yield* TestClock.adjust(WINDOW + 10_000)
+        yield* q.sweep
+        assert.strictEqual(q.stateOf("t2"), "called")
+        for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
+          yield* TestClock.adjust(1_000)
+          yield* q.touch("t3")
+          yield* q.sweep
+        }
+        assert.strictEqual(q.stateOf("t2"), "called")
+        yield* TestClock.adjust(1)
+        yield* q.sweep
+        assert.strictEqual(q.stateOf("t2"), "missed")
+        assert.strictEqual(q.stateOf("t3"), "called")
+      }),
   )
 
-  test("whoever starts first after the store was away is not too late", { slots: 1 }, (q) =>
+  test("a start that is the first step after the store was down is not too late", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* TestClock.adjust(1_000)
       yield* q.enter("t1")
@@ -47,7 +50,7 @@ export const deadlines = (test: QueueTest): void => {
   )
 
   test(
-    "a start whose process died may have happened: its slot is held, its ticket has its place again",
+    "a start whose process died may have happened: its slot is held, and its ticket returns to its place",
     { slots: 2 },
     (q) =>
       Effect.gen(function* () {
@@ -63,14 +66,14 @@ export const deadlines = (test: QueueTest): void => {
         assert.deepStrictEqual([q.signals(), q.settlements()], [[], []])
         assert.deepStrictEqual(q.line(), ["t1", "t2"])
         assert.deepStrictEqual([q.stateOf("?1"), q.state().leases.size], ["doubt", 2])
-        // the first is not called while a session of it may run
+        // the first is not called while its session may run
         yield* q.end("session of other")
         assert.deepStrictEqual(q.called(), ["t2"])
       }),
   )
 
   test(
-    "a session whose webhook was lost is reclaimed at the longest call, and its late end is a repeat",
+    "a session whose webhook was lost is reclaimed at the maximum call length, and its late end is a repeat",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
@@ -82,7 +85,7 @@ export const deadlines = (test: QueueTest): void => {
         yield* q.sweep
         assert.deepStrictEqual(q.signals(), [{ ticket: "t1", kind: { _tag: "ended", state: "reclaimed" } }])
         assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
-        // a call that nobody ended says nothing about the length of calls
+        // a reclaimed call is not measured
         assert.strictEqual((yield* q.touch()).averageMillis, 0)
         yield* q.enter("t2")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
@@ -90,7 +93,7 @@ export const deadlines = (test: QueueTest): void => {
       }),
   )
 
-  test("a sweep calls whom a freed slot has not called, though every message was lost", { slots: 1 }, (q) =>
+  test("a sweep calls the ticket that a freed slot did not call, even if every message was lost", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -114,41 +117,38 @@ export const deadlines = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "after all instances died, all slots come free by sweeps alone, and nothing is left in the end",
-    { slots: 4 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.enter("live")
-        yield* q.enter("ending")
-        const started = yield* q.admit("starting")
-        yield* q.enter("other")
-        yield* q.wait("called", "waiting", "also waiting")
-        yield* q.end("session of ending")
-        assert.deepStrictEqual([started._tag, q.called()], ["starting", ["called"]])
-        for (const millis of [WINDOW + 1, START_LEASE, GRACE, TICK_MILLIS, DOUBT_MILLIS]) {
-          yield* TestClock.adjust(millis)
-          yield* q.sweep
-        }
-        assert.deepStrictEqual(["ending", "starting", "called", "waiting", "also waiting"].map(q.stateOf), [
-          "ended",
-          "abandoned",
-          "missed",
-          "abandoned",
-          "abandoned",
-        ])
-        yield* TestClock.adjust(LONGEST_CALL)
+  test("after all instances died, sweeps alone free all slots and leave nothing behind", { slots: 4 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("live")
+      yield* q.enter("ending")
+      const started = yield* q.admit("starting")
+      yield* q.enter("other")
+      yield* q.wait("called", "waiting", "also waiting")
+      yield* q.end("session of ending")
+      assert.deepStrictEqual([started._tag, q.called()], ["starting", ["called"]])
+      for (const millis of [WINDOW + 1, START_LEASE, GRACE, TICK_MILLIS, DOUBT_MILLIS]) {
+        yield* TestClock.adjust(millis)
         yield* q.sweep
-        assert.deepStrictEqual([q.stateOf("live"), q.stateOf("other")], ["reclaimed", "reclaimed"])
-        assert.deepStrictEqual([q.state().leases.size, q.state().waiting.size], [0, 0])
-        yield* q.enter("new")
-        yield* TestClock.adjust(RETENTION_MILLIS + 1)
-        yield* q.sweep
-        assert.deepStrictEqual([...q.state().tickets.keys()], ["new"])
-      }),
+      }
+      assert.deepStrictEqual(["ending", "starting", "called", "waiting", "also waiting"].map(q.stateOf), [
+        "ended",
+        "abandoned",
+        "missed",
+        "abandoned",
+        "abandoned",
+      ])
+      yield* TestClock.adjust(LONGEST_CALL)
+      yield* q.sweep
+      assert.deepStrictEqual([q.stateOf("live"), q.stateOf("other")], ["reclaimed", "reclaimed"])
+      assert.deepStrictEqual([q.state().leases.size, q.state().waiting.size], [0, 0])
+      yield* q.enter("new")
+      yield* TestClock.adjust(RETENTION_MILLIS + 1)
+      yield* q.sweep
+      assert.deepStrictEqual([...q.state().tickets.keys()], ["new"])
+    }),
   )
 
-  test("how a ticket ended is known for the retention, and then it is unknown", { slots: 1 }, (q) =>
+  test("the end of a ticket is known during the retention, and unknown afterwards", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.end("session of t1")
@@ -162,28 +162,31 @@ export const deadlines = (test: QueueTest): void => {
     }),
   )
 
-  test("what a dead process owed the limiter appears in sweeps after 5 s, until it is settled", { slots: 2 }, (q) =>
-    Effect.gen(function* () {
-      yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
-      const admitted = yield* q.admit("t2", { caller: "2001:db8::/64" })
-      yield* q.end("session of t1")
-      yield* q.fail("t2", admitted._tag === "starting" ? admitted.lease : "")
-      yield* TestClock.adjust(SETTLE_AFTER_MILLIS - 1)
-      assert.deepStrictEqual((yield* q.sweep).owed, [])
-      yield* TestClock.adjust(1)
-      const release = { kind: "release" as const, ticket: "t1", caller: "1.2.3.4" }
-      const refund = { kind: "refund" as const, ticket: "t2", caller: "2001:db8::/64" }
-      const { owed } = yield* q.sweep
-      assert.sameDeepMembers([...owed], [release, refund])
-      yield* q.settled([release])
-      yield* q.settled([release])
-      assert.deepStrictEqual((yield* q.sweep).owed, [refund])
-      yield* q.settled([refund])
-      assert.deepStrictEqual((yield* q.sweep).owed, [])
-    }),
+  test(
+    "a settlement that a dead process owed is returned by sweeps after 5 s, until it is acknowledged",
+    { slots: 2 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
+        const admitted = yield* q.admit("t2", { caller: "2001:db8::/64" })
+        yield* q.end("session of t1")
+        yield* q.fail("t2", admitted._tag === "starting" ? admitted.lease : "")
+        yield* TestClock.adjust(SETTLE_AFTER_MILLIS - 1)
+        assert.deepStrictEqual((yield* q.sweep).owed, [])
+        yield* TestClock.adjust(1)
+        const release = { kind: "release" as const, ticket: "t1", caller: "1.2.3.4" }
+        const refund = { kind: "refund" as const, ticket: "t2", caller: "2001:db8::/64" }
+        const { owed } = yield* q.sweep
+        assert.sameDeepMembers([...owed], [release, refund])
+        yield* q.settled([release])
+        yield* q.settled([release])
+        assert.deepStrictEqual((yield* q.sweep).owed, [refund])
+        yield* q.settled([refund])
+        assert.deepStrictEqual((yield* q.sweep).owed, [])
+      }),
   )
 
-  test("what was settled at once is never owed", { slots: 1 }, (q) =>
+  test("a settlement that is acknowledged at once is never returned as owed", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
       yield* q.end("session of t1")
@@ -193,7 +196,7 @@ export const deadlines = (test: QueueTest): void => {
     }),
   )
 
-  test("old sessions are asked after by one instance at a time, by one id each", { slots: 4 }, (q) =>
+  test("old sessions are checked by one instance at a time, by one id each", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["web 1", "conversation 1"])

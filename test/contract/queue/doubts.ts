@@ -1,4 +1,4 @@
-/** Starts of which nobody knows whether their session runs. */
+/** Starts in doubt: nobody knows whether their session runs. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ import { LONGEST_CALL, type QueueTest, START_LEASE } from "./harness.ts"
 
 const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
 
-/** A first ticket whose start is in doubt, and a second that was called meanwhile where there is a slot for it. */
+/** A first ticket whose start is in doubt, and a second that was called meanwhile if there is a slot for it. */
 const doubted = Effect.fnUntraced(function* (q: Bench) {
   yield* q.admit("t1", { caller: "1.2.3.4", holds: true, network: "9.8.7", data: '{"clientIdentifier":"ada"}' })
   yield* q.wait("t2")
@@ -29,7 +29,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("do not keep those behind for ever from a slot, when all starts of a ticket are in doubt", { slots: 1 }, (q) =>
+  test("do not keep the slot forever from those behind, when all starts of a ticket end in doubt", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.wait("t2", "t3")
@@ -44,7 +44,7 @@ export const doubts = (test: QueueTest): void => {
       yield* q.begin("t1")
       yield* doubtAgain
       assert.deepStrictEqual([q.called(), q.line()], [["t2"], ["t1", "t3"]])
-      // its place is kept
+      // it keeps its place
       yield* q.run("t2")
       yield* TestClock.adjust(5_000)
       yield* q.touch("t1", "t3")
@@ -54,19 +54,22 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("keep what their callers took: whoever leaves gets nothing back before they are decided", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      const one = yield* doubted(q)
-      yield* q.leave("t1")
-      assert.deepStrictEqual(q.settlements(), [])
-      yield* q.resolve(`?${one}`)
-      assert.deepStrictEqual(q.settlements(), [])
-      yield* q.resolve(`?${one}`)
-      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
-    }),
+  test(
+    "keep their callers' units: a caller who leaves gets nothing back before the doubt is resolved",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const one = yield* doubted(q)
+        yield* q.leave("t1")
+        assert.deepStrictEqual(q.settlements(), [])
+        yield* q.resolve(`?${one}`)
+        assert.deepStrictEqual(q.settlements(), [])
+        yield* q.resolve(`?${one}`)
+        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
+      }),
   )
 
-  test("keep what their callers took until time decides, or a session that runs", { slots: 3 }, (q) =>
+  test("keep their callers' units until a deadline, or a running session, resolves them", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       for (const id of ["t1", "t2"]) yield* q.admit(id, { caller: `caller of ${id}`.replaceAll(" ", "-"), holds: true })
       const [one, two] = [leaseOf(q, "t1"), leaseOf(q, "t2")]
@@ -84,7 +87,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("keep their ticket from being called though another start is answered", { slots: 1 }, (q) =>
+  test("keep their ticket from being called even if another start is answered", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* doubted(q)
       q.setSlots(3)
@@ -104,22 +107,19 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "are decided by what the platform said, though it is told only when the start's time was over",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.admit("t1")
-        const lease = leaseOf(q, "t1")
-        yield* TestClock.adjust(START_LEASE + 1)
-        yield* q.sweep
-        assert.deepStrictEqual([...q.state().leases.keys()], [`?${lease}`])
-        assert.deepStrictEqual(yield* q.startFails("t1", lease, "capacity"), { _tag: "stale" })
-        assert.deepStrictEqual(q.called(), ["t1"])
-      }),
+  test("are resolved by the platform's answer even if it arrives after the start's deadline", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.admit("t1")
+      const lease = leaseOf(q, "t1")
+      yield* TestClock.adjust(START_LEASE + 1)
+      yield* q.sweep
+      assert.deepStrictEqual([...q.state().leases.keys()], [`?${lease}`])
+      assert.deepStrictEqual(yield* q.startFails("t1", lease, "capacity"), { _tag: "stale" })
+      assert.deepStrictEqual(q.called(), ["t1"])
+    }),
   )
 
-  test("are over after a while, whatever the platform says, and the ticket is called", { slots: 1 }, (q) =>
+  test("expire after a while, whatever the platform reports, and the ticket is called", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* doubted(q)
       for (let millis = 0; millis < DOUBT_MILLIS; millis += 20_000) {
@@ -134,7 +134,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("are told to whoever asks the platform, one instance for a while", { slots: 1 }, (q) =>
+  test("are listed for checking by one instance at a time", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.deepStrictEqual(yield* q.doubts(1_000, 5_000), [])
@@ -147,7 +147,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("are free when the platform has said twice that it has no such session", { slots: 1 }, (q) =>
+  test("are freed when the platform has reported twice that it has no such session", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.strictEqual(yield* q.resolve(`?${lease}`), "open")
@@ -157,7 +157,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("hold their slot until the session that runs has ended, told by any of its ids", { slots: 1 }, (q) =>
+  test("hold their slot until the running session has ended, reported by any of its ids", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.strictEqual(yield* q.resolve(`?${lease}`, [["web", "conversation"]]), "running")
@@ -167,12 +167,12 @@ export const doubts = (test: QueueTest): void => {
       assert.strictEqual(yield* q.end("conversation"), "released")
       assert.deepStrictEqual(q.called(), ["t1"])
       assert.strictEqual(yield* q.end("web"), "repeat")
-      // nobody talked: it says nothing about the length of calls
+      // nobody talked, so the call is not measured
       assert.strictEqual((yield* q.touch()).averageMillis, 0)
     }),
   )
 
-  test("of which the session runs without an end are reclaimed at the longest call", { slots: 1 }, (q) =>
+  test("are reclaimed at the maximum call length if their session never ends", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       yield* q.resolve(`?${lease}`, [["web"]])
@@ -182,7 +182,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("take no session of another ticket for theirs, nor one that has ended", { slots: 3 }, (q) =>
+  test("do not match another ticket's session, nor one that has ended", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("other")
       yield* q.enter("past")
@@ -197,7 +197,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("take no session for theirs while another start is under way, whose it may be", { slots: 2 }, (q) =>
+  test("do not match a session while another start is in flight that it may belong to", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       const lease = leaseOf(q, "t1")
@@ -214,7 +214,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("end when the answer comes after all: the ticket is live where it still waits", { slots: 1 }, (q) =>
+  test("end when the answer arrives after all: the ticket becomes live if it still waits", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "live")
@@ -225,7 +225,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("keep the slot for a late answer whose ticket has left, until its session ends", { slots: 1 }, (q) =>
+  test("hold the slot for a late answer whose ticket has left, until its session ends", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       yield* q.leave("t1")
@@ -236,7 +236,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("whose late answer comes when the ticket is called again touch nothing of that", { slots: 2 }, (q) =>
+  test("are not affected by a late answer after the ticket was called again", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       const lease = leaseOf(q, "t1")
@@ -250,7 +250,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("whose session has ended already, as a late answer tells, free the slot", { slots: 1 }, (q) =>
+  test("free the slot when a late answer names a session that has already ended", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* doubted(q)
       yield* q.end("late")
@@ -259,7 +259,7 @@ export const doubts = (test: QueueTest): void => {
     }),
   )
 
-  test("count to their network's share, and an operator may free them", { slots: 4 }, (q) =>
+  test("count toward their network's share, and an operator may free them", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1", { network: "9.8.7" })
       const lease = leaseOf(q, "t1")

@@ -2,15 +2,15 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { PARK_LONGEST_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
-import { PARK_FIRST_MILLIS } from "../../../src/rules/doubt.ts"
-import { DISRUPTED_FIRST_MILLIS, DISRUPTED_LONGEST_MILLIS } from "../../../src/rules/queue/fail.ts"
+import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
+import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
+import { INITIAL_DISRUPTED_MILLIS, MAX_DISRUPTED_MILLIS } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
 
 const leaseOf = (q: Bench, id: string): string => q.state().tickets.get(id)?.lease ?? ""
 
-/** Time passes while these tickets show presence, and sweeps go on. */
+/** Advances time while these tickets stay present and sweeps continue. */
 const pass = Effect.fnUntraced(function* (q: Bench, millis: number, ...present: ReadonlyArray<string>) {
   const called: Array<string> = []
   for (let left = millis; left > 0; left -= 1_000) {
@@ -24,7 +24,7 @@ const pass = Effect.fnUntraced(function* (q: Bench, millis: number, ...present: 
 
 export const failures = (test: QueueTest): void => {
   test(
-    "nobody loses a place to a platform that cannot be reached, and one at a time asks it again",
+    "nobody loses a place while the platform cannot be reached, and one ticket at a time probes it",
     { slots: 5 },
     (q) =>
       Effect.gen(function* () {
@@ -39,15 +39,15 @@ export const failures = (test: QueueTest): void => {
         assert.deepStrictEqual(q.line(), [...five, ...waiting])
         assert.strictEqual(q.state().leases.size, 0)
         assert.deepInclude(yield* q.touch("t7"), { length: 9, disrupted: true })
-        // those who come now wait
+        // newcomers wait now
         assert.deepInclude(yield* q.admit("t10"), { _tag: "waiting", position: 10, disrupted: true })
 
         const all = ids(10)
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...all), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...all), ["t1"])
         assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS - 1, ...all), [])
         yield* q.startFails("t1", yield* q.begin("t1"), "disrupted")
-        // the back-off doubles
-        assert.deepStrictEqual(yield* pass(q, 2 * DISRUPTED_FIRST_MILLIS - 1_000, ...all), [])
+        // the backoff doubles
+        assert.deepStrictEqual(yield* pass(q, 2 * INITIAL_DISRUPTED_MILLIS - 1_000, ...all), [])
         assert.deepStrictEqual(yield* pass(q, 1_000, ...all), ["t1"])
         yield* q.run("t1")
         // it answers again: all free slots call
@@ -56,27 +56,24 @@ export const failures = (test: QueueTest): void => {
       }),
   )
 
-  test(
-    "whoever is called to find out, and does not come, keeps it from the next for a moment only",
-    { slots: 3 },
-    (q) =>
-      Effect.gen(function* () {
-        for (const id of ids(3)) yield* q.admit(id)
-        for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
-        assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS, ...ids(3)), ["t2"])
-      }),
+  test("a probing caller who does not start delays the next probe only briefly", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      for (const id of ids(3)) yield* q.admit(id)
+      for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
+      assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3)), ["t1"])
+      assert.deepStrictEqual(yield* pass(q, PROBE_MILLIS, ...ids(3)), ["t2"])
+    }),
   )
 
   test(
-    "whoever is called to find out, and does not come in time, pays nothing and keeps the place; the next is called",
+    "a probing caller who does not start in time pays nothing and keeps the place; the next is called",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
         yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
         yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
         yield* q.wait("t2", "t3")
-        assert.deepStrictEqual(yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3)), ["t1"])
+        assert.deepStrictEqual(yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3)), ["t1"])
         yield* pass(q, WINDOW + 2_000, ...ids(3))
         assert.strictEqual(q.stateOf("t2"), "called")
         assert.deepStrictEqual(q.line(), ["t1", "t3"])
@@ -85,41 +82,41 @@ export const failures = (test: QueueTest): void => {
         yield* q.run("t2")
         yield* q.end("session of t2")
         assert.deepStrictEqual(q.called(), ["t1"])
-        // it can be reached again: a turn is missed as ever
+        // the platform is reachable: a turn is missed as usual
         yield* pass(q, WINDOW + 2_000, ...ids(3))
         assert.strictEqual(q.stateOf("t1"), "missed")
         assert.strictEqual(q.stateOf("t3"), "called")
       }),
   )
 
-  test("whoever leaves late while the platform cannot be reached has missed no turn", { slots: 1 }, (q) =>
+  test("a caller who leaves late while the platform cannot be reached has missed no turn", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
-      yield* pass(q, DISRUPTED_FIRST_MILLIS, "t1")
+      yield* pass(q, INITIAL_DISRUPTED_MILLIS, "t1")
       yield* pass(q, 10_000, "t1")
       yield* q.leave("t1")
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
     }),
   )
 
-  test("what comes to a gate that does not serve the campaign says nothing about the platform", { slots: 3 }, (q) =>
+  test("a start at a gate that does not serve the campaign says nothing about the platform", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.admit(id)
       for (const id of ids(3)) yield* q.startFails(id, leaseOf(q, id), "disrupted")
-      yield* pass(q, DISRUPTED_FIRST_MILLIS, ...ids(3))
+      yield* pass(q, INITIAL_DISRUPTED_MILLIS, ...ids(3))
       const told = yield* q.startFails("t1", yield* q.begin("t1"), "elsewhere", 1)
       assert.deepInclude(told, { _tag: "waiting", position: 1, disrupted: true })
       assert.deepStrictEqual(q.called(), [])
     }),
   )
 
-  test("while the platform cannot be reached one newcomer at a time finds out", { slots: 3 }, (q) =>
+  test("while the platform cannot be reached one newcomer at a time probes it", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
       yield* q.leave("t1")
-      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      yield* TestClock.adjust(MAX_DISRUPTED_MILLIS)
       assert.strictEqual((yield* q.admit("t2"))._tag, "starting")
       assert.strictEqual((yield* q.admit("t3"))._tag, "waiting")
       yield* q.bind("t2", leaseOf(q, "t2"), ["s2"])
@@ -127,11 +124,11 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
-  test("an answer that is no session, but an answer, ends the disruption", { slots: 2 }, (q) =>
+  test("any answer of the platform, even without a session, ends the disruption", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
-      yield* TestClock.adjust(DISRUPTED_LONGEST_MILLIS)
+      yield* TestClock.adjust(MAX_DISRUPTED_MILLIS)
       yield* q.touch("t1")
       yield* q.sweep
       yield* q.startFails("t1", yield* q.begin("t1"), "refused")
@@ -139,31 +136,34 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
-  test("a start that the platform could not carry out keeps its place; those behind it are called", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* q.admit("t1")
-      yield* q.wait("t2", "t3")
-      assert.deepInclude(yield* q.startFails("t1", leaseOf(q, "t1")), { position: 1, disrupted: false })
-      assert.deepStrictEqual(q.called(), ["t2"])
-      assert.deepStrictEqual(q.line(), ["t1", "t3"])
-      yield* q.run("t2")
-      yield* TestClock.adjust(PARK_FIRST_MILLIS + 1)
-      yield* q.sweep
-      yield* q.end("session of t2")
-      assert.deepStrictEqual(q.called(), ["t1"])
-    }),
+  test(
+    "a ticket whose start the platform could not carry out keeps its place; those behind it are called",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1")
+        yield* q.wait("t2", "t3")
+        assert.deepInclude(yield* q.startFails("t1", leaseOf(q, "t1")), { position: 1, disrupted: false })
+        assert.deepStrictEqual(q.called(), ["t2"])
+        assert.deepStrictEqual(q.line(), ["t1", "t3"])
+        yield* q.run("t2")
+        yield* TestClock.adjust(INITIAL_PARK_MILLIS + 1)
+        yield* q.sweep
+        yield* q.end("session of t2")
+        assert.deepStrictEqual(q.called(), ["t1"])
+      }),
   )
 
-  test("it fails alone when others have begun their calls between its failures, twice", { slots: 2 }, (q) =>
+  test("a ticket fails alone when other calls have started between its failures, twice", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("other")
       yield* q.admit("t1", { caller: "1.2.3.4" })
       const again = Effect.gen(function* () {
-        yield* pass(q, PARK_LONGEST_MILLIS + 1_000, "t1")
+        yield* pass(q, MAX_PARK_MILLIS + 1_000, "t1")
         return yield* q.startFails("t1", yield* q.begin("t1"))
       })
       yield* q.startFails("t1", leaseOf(q, "t1"))
-      // the platform may be down: however often
+      // the platform may be down, however often it failed
       for (let n = 0; n < 5; n++) assert.strictEqual((yield* again)._tag, "waiting")
       for (const n of [1, 2]) {
         yield* q.wait(`guest ${n}`)
@@ -176,7 +176,7 @@ export const failures = (test: QueueTest): void => {
     }),
   )
 
-  test("more and more time passes before it is called again", { slots: 1 }, (q) =>
+  test("the time before it is called again grows with each failure", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"))

@@ -1,4 +1,4 @@
-/** One test of the queue over one store: a campaign of its own, and every invariant checked after every step. */
+/** One test of the queue over one store: its own campaign, and every invariant checked after every step. */
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { BEGIN } from "../../support/gate.ts"
 import { type Bench, makeBench } from "../../support/queue-bench.ts"
 import { settingsWith } from "../../support/settings.ts"
 
-/** The defaults of the settings, which the tests use unless they say so. */
+/** The defaults of the settings, which tests use unless they set others. */
 export const WINDOW = 30_000
 export const GRACE = 30_000
 export const LONGEST_CALL = 120 * 60_000
@@ -20,8 +20,8 @@ export interface Given {
   readonly maxLength?: number
   readonly share?: number
   /**
-   * How far the gates' clocks are ahead of the store's (ms). While a test's clock stands still a server's goes on, so that steps would
-   * seem to have been on their way for long.
+   * How far the gates' clocks are ahead of the store's (ms). A server's clock continues while a test's clock stands
+   * still, so steps would otherwise seem to have taken long to arrive.
    */
   readonly ahead?: number
 }

@@ -1,9 +1,10 @@
-/** After an outage the gates come back one by one: nobody is called whose request another gate answered 503. */
+/** After an outage the gates return one by one: no ticket is called whose request another gate answered with 503. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { DEAD_MILLIS, HOLD_EVERY_MILLIS, HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/outage.ts"
-import { WITHDRAW_LIMIT } from "../../../src/rules/queue/withdraw.ts"
+import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/hold.ts"
+import { DEAD_MILLIS } from "../../../src/rules/outage.ts"
+import { MAX_WITHDRAWN_PER_STEP } from "../../../src/rules/queue/withdraw.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
@@ -16,7 +17,7 @@ const sweepOn = (q: Bench, gate: string) =>
     return q.sweep
   })
 
-/** A gate cannot reach the store, notices it, and can again after a second. */
+/** A gate cannot reach the store, notices that, and can reach it again after a second. */
 const outage = (q: Bench, ...gates: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     for (const gate of gates) {
@@ -27,7 +28,10 @@ const outage = (q: Bench, ...gates: ReadonlyArray<string>) =>
     for (const gate of gates) q.setBroken(gate, false)
   })
 
-/** Both gates are there; the first is starting a ticket that it answers 503, and of those who wait each gate answers one. */
+/**
+ * Both gates are up. The first is starting a ticket whose request it answers with 503, and each gate does the same to
+ * one waiting ticket.
+ */
 const beginning = (q: Bench) =>
   Effect.gen(function* () {
     yield* sweepOn(q, q.there)
@@ -40,7 +44,7 @@ const beginning = (q: Bench) =>
 
 export const holds = (test: QueueTest): void => {
   test(
-    "a gate that is back withdraws with its first step, and nobody is called until the other is back",
+    "a returning gate withdraws with its first step, and nobody is called until the other has returned",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
@@ -50,19 +54,19 @@ export const holds = (test: QueueTest): void => {
         assert.deepStrictEqual(["a1", "a2", "b1", "known"].map(q.stateOf), ["left", "left", "waiting", "waiting"])
         assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "a1", caller: CALLER }])
         assert.deepStrictEqual([q.withdrawing(q.here), q.called()], [[], []])
-        // a newcomer passes nobody meanwhile
+        // a newcomer overtakes nobody meanwhile
         yield* q.wait("late")
         yield* sweepOn(q, q.there)
         assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["left", ["known"]])
       }),
   )
 
-  test("a gate that does not come back holds calls for a moment only", { slots: 1 }, (q) =>
+  test("a gate that does not return holds calls only briefly", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* beginning(q)
       yield* outage(q, q.here, q.there)
       yield* sweepOn(q, q.here)
-      yield* TestClock.adjust(HOLD_MILLIS - 1)
+      yield* TestClock.adjust(MAX_HOLD_MILLIS - 1)
       yield* q.sweep
       assert.deepStrictEqual(q.called(), [])
       yield* TestClock.adjust(1)
@@ -97,7 +101,7 @@ export const holds = (test: QueueTest): void => {
     )
   }
 
-  test("a gate that comes and goes holds calls once in a while only", { slots: 3 }, (q) =>
+  test("a flapping gate holds calls only once per interval", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       const heldAfter = (id: string) =>
         Effect.gen(function* () {
@@ -112,51 +116,48 @@ export const holds = (test: QueueTest): void => {
       yield* q.wait("t4", "t5", "t6")
       assert.isTrue(yield* heldAfter("t1"))
       assert.isFalse(yield* heldAfter("t2"))
-      yield* TestClock.adjust(HOLD_EVERY_MILLIS)
+      yield* TestClock.adjust(HOLD_INTERVAL_MILLIS)
       yield* sweepOn(q, q.there)
       assert.isTrue(yield* heldAfter("t3"))
     }),
   )
 
-  test("a report that its gate repeats, because it heard no answer, holds calls again", { slots: 1 }, (q) =>
+  test("a report that its gate repeats after a lost answer holds calls again", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* beginning(q)
       yield* outage(q, q.here, q.there)
-      // the answer is lost: the same outage is reported again when it is over for good
+      // the answer is lost, so the same outage is reported again at its end
       q.on(q.here)
       yield* q.reportUnheard((yield* q.now) - SECOND)
-      yield* TestClock.adjust(2 * HOLD_MILLIS)
+      yield* TestClock.adjust(2 * MAX_HOLD_MILLIS)
       yield* sweepOn(q, q.here)
       assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["waiting", []])
     }),
   )
 
-  test(
-    "a step that was on its way through an outage calls nobody until the gates are back",
-    { slots: 2, ahead: 0 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.enter("t1")
-        yield* q.enter("t2")
-        yield* q.wait("known", "next")
-        yield* sweepOn(q, q.there)
-        yield* sweepOn(q, q.here)
-        // one that is quick enough calls
-        yield* q.endSentBefore(100, "session of t1")
-        assert.strictEqual(q.stateOf("known"), "called")
-        yield* TestClock.adjust(2)
-        yield* q.endSentBefore(2 * STALL_MILLIS, "session of t2")
-        assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("next")], ["ended", "waiting"])
-        yield* TestClock.adjust(SECOND)
-        yield* sweepOn(q, q.there)
-        yield* sweepOn(q, q.here)
-        assert.strictEqual(q.stateOf("next"), "called")
-      }),
+  test("a step delayed by an outage calls nobody until the gates have returned", { slots: 2, ahead: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.enter("t2")
+      yield* q.wait("known", "next")
+      yield* sweepOn(q, q.there)
+      yield* sweepOn(q, q.here)
+      // a step without delay calls
+      yield* q.endSentBefore(100, "session of t1")
+      assert.strictEqual(q.stateOf("known"), "called")
+      yield* TestClock.adjust(2)
+      yield* q.endSentBefore(2 * STALL_MILLIS, "session of t2")
+      assert.deepStrictEqual([q.stateOf("t2"), q.stateOf("next")], ["ended", "waiting"])
+      yield* TestClock.adjust(SECOND)
+      yield* sweepOn(q, q.there)
+      yield* sweepOn(q, q.here)
+      assert.strictEqual(q.stateOf("next"), "called")
+    }),
   )
 
   test("many tickets are withdrawn in several steps, and none of them is called", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      const many = Array.from({ length: 2 * WITHDRAW_LIMIT + 1 }, (_, n) => `m${n}`)
+      const many = Array.from({ length: 2 * MAX_WITHDRAWN_PER_STEP + 1 }, (_, n) => `m${n}`)
       yield* q.admit("a1")
       yield* q.wait(...many, "known")
       q.setWithdrawing(q.here, "a1", ...many)

@@ -1,9 +1,9 @@
-/** What one network may take of slots and places while others want them. */
+/** How many slots and places one network may take while others want them. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { keysOf } from "../../../src/queue/keys.ts"
-import { CLEAR_LIMIT } from "../../../src/rules/call-next.ts"
+import { MAX_CLEARED_PER_STEP } from "../../../src/rules/call-next.ts"
 import { RECOUNT_MILLIS } from "../../../src/rules/queue/recount.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
@@ -13,14 +13,14 @@ import { GRACE, ids, type QueueTest, WINDOW } from "./harness.ts"
 /** Slots of which a network may hold two while others wait, with a share of a quarter. */
 const SLOTS = 8
 
-/** All slots are taken by callers without a network, named `s1` to `s8`. */
+/** Takes all slots with callers that have no network, named `s1` to `s8`. */
 const occupied = (q: Bench) => Effect.forEach(ids(SLOTS), (id) => q.enter(id.replace("t", "s")), { discard: true })
 
-/** So many of a network wait, named by it and a number from 1. */
+/** Newcomers of one network, named after it and numbered from 1. */
 const crowd = (q: Bench, network: string, count: number) =>
   Effect.forEach(ids(count), (id) => q.admit(id.replace("t", network), { network }), { discard: true })
 
-/** Counts that are off, as a faulty program leaves them behind, after it ended and called tickets of `a` and `b`. */
+/** Corrupts the counts as a faulty program would, after it ended and called tickets of `a` and `b`. */
 const miscount: Rule<object, object, true> = {
   name: "test.miscount",
   run: (db, keys) => {
@@ -53,7 +53,7 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("a network has all slots while nobody else waits", { slots: SLOTS }, (q) =>
+  test("a network may hold all slots while nobody else waits", { slots: SLOTS }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(SLOTS - 1)) yield* q.enter(id, { network: "a" })
       yield* q.enter("s8")
@@ -66,7 +66,7 @@ export const networks = (test: QueueTest): void => {
   )
 
   test(
-    "who was passed over keeps the place, and is called as soon as the network is below its share",
+    "a passed-over ticket keeps its place, and is called once its network is below its share",
     { slots: SLOTS },
     (q) =>
       Effect.gen(function* () {
@@ -97,7 +97,7 @@ export const networks = (test: QueueTest): void => {
       }),
   )
 
-  test("of two networks at their share the older waits less, where nobody else waits", { slots: 4 }, (q) =>
+  test("of two networks at their share the older ticket is called, when nobody else waits", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(4)) yield* q.enter(id)
       for (const id of ["a1", "b1", "b2", "a2"]) yield* q.admit(id, { network: id.slice(0, 1) })
@@ -116,7 +116,7 @@ export const networks = (test: QueueTest): void => {
       yield* crowd(q, "b", 2)
       q.setSlots(SLOTS)
       yield* q.sweep
-      // two each, then what is left to the oldest
+      // two each, then the rest to the oldest
       assert.deepStrictEqual(q.called(), ["a1", "a2", "b1", "b2", "a3", "a4", "a5", "a6"])
     }),
   )
@@ -131,7 +131,7 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("a newcomer of another network does not pass those who were passed over", { slots: SLOTS }, (q) =>
+  test("a newcomer of another network does not overtake passed-over tickets", { slots: SLOTS }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(SLOTS)) yield* q.enter(id, { network: "a" })
       yield* crowd(q, "a", 2)
@@ -144,7 +144,7 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("who was passed over may leave, be removed or stay away, as anybody", { slots: SLOTS }, (q) =>
+  test("a passed-over ticket may leave, be removed or become absent like any other", { slots: SLOTS }, (q) =>
     Effect.gen(function* () {
       yield* occupied(q)
       yield* crowd(q, "a", 5)
@@ -164,24 +164,27 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("who was passed over waits through a pause, and an operator calls by the same rule", { slots: SLOTS }, (q) =>
-    Effect.gen(function* () {
-      yield* occupied(q)
-      yield* crowd(q, "a", 4)
-      yield* q.wait("n1", "n2")
-      for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
-      yield* q.operator.turn("pause")
-      yield* q.end("session of s4")
-      assert.deepStrictEqual(q.called(), [])
-      yield* q.operator.callOne
-      assert.deepStrictEqual(q.called(), ["n2"])
-      yield* q.operator.turn("resume")
-      yield* q.end("session of s5")
-      assert.deepStrictEqual(q.called(), ["a3"])
-    }),
+  test(
+    "a passed-over ticket waits through a pause, and an operator's call follows the same rule",
+    { slots: SLOTS },
+    (q) =>
+      Effect.gen(function* () {
+        yield* occupied(q)
+        yield* crowd(q, "a", 4)
+        yield* q.wait("n1", "n2")
+        for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
+        yield* q.operator.turn("pause")
+        yield* q.end("session of s4")
+        assert.deepStrictEqual(q.called(), [])
+        yield* q.operator.callOne
+        assert.deepStrictEqual(q.called(), ["n2"])
+        yield* q.operator.turn("resume")
+        yield* q.end("session of s5")
+        assert.deepStrictEqual(q.called(), ["a3"])
+      }),
   )
 
-  test("a ticket that the platform had no room for is passed over no more than before", { slots: SLOTS }, (q) =>
+  test("a ticket refused for capacity is passed over no more than before", { slots: SLOTS }, (q) =>
     Effect.gen(function* () {
       yield* occupied(q)
       yield* crowd(q, "a", 3)
@@ -195,7 +198,7 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("a network whose called tickets stay away wastes no more than its share", { slots: SLOTS }, (q) =>
+  test("a network whose called tickets do not start wastes no more than its share", { slots: SLOTS }, (q) =>
     Effect.gen(function* () {
       yield* occupied(q)
       yield* crowd(q, "a", 6)
@@ -212,20 +215,22 @@ export const networks = (test: QueueTest): void => {
   )
 
   test(
-    `more than ${CLEAR_LIMIT} tickets of a network at its share are passed over in two steps`,
+    `more than ${MAX_CLEARED_PER_STEP} tickets of a network at its share are passed over in two steps`,
     { slots: SLOTS },
     (q) =>
       Effect.gen(function* () {
         yield* q.enter("a", { network: "a" })
         yield* q.enter("b", { network: "a" })
         for (const id of ids(SLOTS - 2)) yield* q.enter(id)
-        yield* Effect.forEach(ids(CLEAR_LIMIT + 50), (id) => q.admit(`w${id}`, { network: "a" }), { discard: true })
+        yield* Effect.forEach(ids(MAX_CLEARED_PER_STEP + 50), (id) => q.admit(`w${id}`, { network: "a" }), {
+          discard: true,
+        })
         yield* q.wait("n1")
         yield* q.end("session of t1")
         assert.deepStrictEqual(q.called(), [])
         assert.strictEqual((yield* q.sweep).more, false)
         assert.deepStrictEqual(q.called(), ["n1"])
-        assert.strictEqual(q.state().passed.size, CLEAR_LIMIT + 50)
+        assert.strictEqual(q.state().passed.size, MAX_CLEARED_PER_STEP + 50)
         yield* q.wait("n2")
         yield* q.end("session of t2")
         assert.deepStrictEqual(q.called(), ["n2"])
@@ -233,14 +238,14 @@ export const networks = (test: QueueTest): void => {
   )
 
   test(
-    "a network cannot fill the queue: of scarce places it gets a share of those still free",
+    "a network cannot fill the queue: it gets only its share of the places still free",
     { slots: 0, maxLength: 40 },
     (q) =>
       Effect.gen(function* () {
         const admitted = yield* Effect.forEach(ids(40), (id) => q.admit(id, { network: "a" }))
         assert.strictEqual(admitted.filter(({ _tag }) => _tag === "waiting").length, 20)
         assert.deepStrictEqual(admitted.at(-1), { _tag: "full", length: 20, averageMillis: 0 })
-        // as many as a quarter of what is then still free: 16, 13, 11
+        // a quarter of what is then still free: 16, 13, 11
         for (const [network, most] of [
           ["b", 4],
           ["c", 3],
@@ -254,7 +259,7 @@ export const networks = (test: QueueTest): void => {
       }),
   )
 
-  test("a network alone has half of the places", { slots: 0, maxLength: 10 }, (q) =>
+  test("a single network may hold half of the places", { slots: 0, maxLength: 10 }, (q) =>
     Effect.gen(function* () {
       yield* crowd(q, "a", 5)
       assert.strictEqual((yield* q.admit("more", { network: "a" }))._tag, "full")
@@ -270,7 +275,7 @@ export const networks = (test: QueueTest): void => {
     }),
   )
 
-  test("what is miscounted is right again within ten minutes", { slots: 4 }, (q) =>
+  test("wrong counts are corrected within ten minutes", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       yield* TestClock.adjust(1_000)
       for (const id of ids(4)) yield* q.enter(id)
@@ -282,7 +287,7 @@ export const networks = (test: QueueTest): void => {
       yield* TestClock.adjust(RECOUNT_MILLIS)
       yield* q.sweep
       yield* q.admit("b2", { network: "b" })
-      // a is not at its share, and b1 is not lost between those who were looked at and those who were not
+      // a is below its share, and b1 is not lost between examined and unexamined tickets
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.called(), ["a1"])
       yield* q.end("session of t2")

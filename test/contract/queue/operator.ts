@@ -1,4 +1,4 @@
-/** What an operator sees of a campaign and does with it, and what that leaves alone. */
+/** What an operator sees of a campaign and does with it, and what that does not affect. */
 import { createHash } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ const leaseOf = (q: Bench, id: string): readonly [string, number] => [
 ]
 
 export const operator = (test: QueueTest): void => {
-  test("an operator sees an empty campaign as it is", { slots: 3 }, (q) =>
+  test("an operator sees an empty campaign", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* q.operator.look(), {
         waiting: 0,
@@ -38,57 +38,60 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("an operator sees who holds a slot since when, who waits how long, and no ticket's id", { slots: 2 }, (q) =>
-    Effect.gen(function* () {
-      const began = yield* (yield* Store).now
-      yield* q.enter("first-secret-ticket")
-      yield* q.enter("second-secret-ticket")
-      yield* TestClock.adjust(2_000)
-      yield* q.wait("third-secret-ticket", "fourth-secret-ticket")
-      yield* q.end("session of second-secret-ticket")
-      yield* q.attach("third-secret-ticket")
-      const seen = yield* q.operator.look()
-      assert.deepInclude(seen, {
-        waiting: 1,
-        present: 1,
-        held: 2,
-        live: 1,
-        accepted: 4,
-        firstAcceptedAt: began + 2_000,
-      })
-      assert.deepStrictEqual(seen.slotPage, [
-        {
-          ticket: hash("third-secret-ticket"),
-          state: "called",
-          lease: "3",
-          since: began + 2_000,
-          deadline: began + 2_000 + WINDOW,
-          acceptedAt: began + 2_000,
-          attached: true,
-        },
-        {
-          ticket: hash("first-secret-ticket"),
-          state: "live",
-          lease: "1",
-          since: began,
-          deadline: q.state().leases.get("first-secret-ticket") ?? 0,
-          acceptedAt: began,
-          attached: false,
-        },
-      ])
-      assert.deepStrictEqual(seen.linePage, [
-        {
-          ticket: hash("fourth-secret-ticket"),
-          seq: 4,
-          acceptedAt: began + 2_000,
-          presentUntil: began + 2_000 + GRACE,
-        },
-      ])
-      assert.notInclude(JSON.stringify(seen), "secret")
-    }),
+  test(
+    "an operator sees since when each slot is held and how long each ticket waits, but no ticket's id",
+    { slots: 2 },
+    (q) =>
+      Effect.gen(function* () {
+        const began = yield* (yield* Store).now
+        yield* q.enter("first-secret-ticket")
+        yield* q.enter("second-secret-ticket")
+        yield* TestClock.adjust(2_000)
+        yield* q.wait("third-secret-ticket", "fourth-secret-ticket")
+        yield* q.end("session of second-secret-ticket")
+        yield* q.attach("third-secret-ticket")
+        const seen = yield* q.operator.look()
+        assert.deepInclude(seen, {
+          waiting: 1,
+          present: 1,
+          held: 2,
+          live: 1,
+          accepted: 4,
+          firstAcceptedAt: began + 2_000,
+        })
+        assert.deepStrictEqual(seen.slotPage, [
+          {
+            ticket: hash("third-secret-ticket"),
+            state: "called",
+            lease: "3",
+            since: began + 2_000,
+            deadline: began + 2_000 + WINDOW,
+            acceptedAt: began + 2_000,
+            attached: true,
+          },
+          {
+            ticket: hash("first-secret-ticket"),
+            state: "live",
+            lease: "1",
+            since: began,
+            deadline: q.state().leases.get("first-secret-ticket") ?? 0,
+            acceptedAt: began,
+            attached: false,
+          },
+        ])
+        assert.deepStrictEqual(seen.linePage, [
+          {
+            ticket: hash("fourth-secret-ticket"),
+            seq: 4,
+            acceptedAt: began + 2_000,
+            presentUntil: began + 2_000 + GRACE,
+          },
+        ])
+        assert.notInclude(JSON.stringify(seen), "secret")
+      }),
   )
 
-  test("an operator sees pages, of slots by their deadline and of places in line", { slots: 3 }, (q) =>
+  test("an operator sees pages: slots by deadline, and places in the queue", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.enter(id)
       yield* q.wait("w1", "w2", "w3", "w4", "w5")
@@ -103,7 +106,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("of 10,000 who wait an operator gets no more than 100 at once, from any place", { slots: 0 }, (q) =>
+  test("of 10,000 waiting tickets an operator gets at most 100 at once, from any place on", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* Effect.forEach(ids(10_000), (id) => q.unchecked.admit(id), { concurrency: 200, discard: true })
       const seen = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })
@@ -114,7 +117,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("who waits and is away counts as waiting, not as present", { slots: 0 }, (q) =>
+  test("an absent waiting ticket counts as waiting, not as present", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.wait("t1", "t2")
       yield* TestClock.adjust(GRACE - 1)
@@ -124,7 +127,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a paused campaign calls nobody and lets nobody in, and newcomers queue", { slots: 2 }, (q) =>
+  test("a paused campaign calls and admits nobody, and newcomers queue", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       assert.strictEqual((yield* q.operator.turn("pause")).result, "done")
@@ -136,7 +139,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket that was called before a pause may start", { slots: 1 }, (q) =>
+  test("a ticket called before a pause may start", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -148,7 +151,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("resuming calls at once as many as there are slots, in order", { slots: 2 }, (q) =>
+  test("resuming calls one ticket per free slot at once, in order", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.operator.turn("pause")
       yield* q.wait("t1", "t2", "t3")
@@ -158,7 +161,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a pause does not keep places of those who stay away", { slots: 1 }, (q) =>
+  test("a pause does not keep the places of absent tickets", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.operator.turn("pause")
       yield* q.wait("t1")
@@ -168,7 +171,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a draining campaign sends newcomers away and serves those who wait", { slots: 1 }, (q) =>
+  test("a draining campaign refuses newcomers and serves waiting tickets", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -185,7 +188,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a full platform's back-off holds an operator's call no more than a pause does", { slots: 1 }, (q) =>
+  test("neither a backoff nor a pause prevents an operator's call", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       yield* q.wait("t2")
@@ -199,7 +202,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("an operator's call calls one, and nobody beyond the slots", { slots: 2 }, (q) =>
+  test("an operator's call calls one ticket, and never exceeds the slots", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.operator.turn("pause")
       assert.strictEqual((yield* q.operator.callOne).result, "nobody")
@@ -212,7 +215,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("an operator's call passes over who is away, as any call does", { slots: 0 }, (q) =>
+  test("an operator's call passes over absent tickets, like any call", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.wait("t1", "t2")
       yield* TestClock.adjust(GRACE - 1)
@@ -224,7 +227,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("who is removed from the line is told so, and the others move up", { slots: 1 }, (q) =>
+  test("a ticket removed from the queue is notified, and the others move up", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -238,7 +241,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("who is removed gets back the concurrent unit and no quota", { slots: 0 }, (q) =>
+  test("a removed ticket gets back its concurrent unit but no quota", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1", { caller: "192.0.2.1", holds: true })
       yield* q.admit("t2", { caller: "192.0.2.1", holds: false })
@@ -249,7 +252,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a place whose ticket was called meanwhile is not removed", { slots: 1 }, (q) =>
+  test("a ticket that was called meanwhile is not removed", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -262,7 +265,7 @@ export const operator = (test: QueueTest): void => {
   )
 
   test(
-    "the lease of a live session that is ended frees its slot for the next, and its end is a repeat",
+    "when an operator ends the lease of a live session its slot goes to the next, and its webhook is a repeat",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
@@ -272,12 +275,12 @@ export const operator = (test: QueueTest): void => {
         assert.deepStrictEqual(q.called(), ["t2"])
         assert.strictEqual(q.stateOf("t1"), "removed")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
-        // a call that an operator cut says nothing of how long calls are
+        // a call that an operator ended is not measured
         assert.strictEqual(q.state().meta.get("averageMillis"), undefined)
       }),
   )
 
-  test("a start whose lease was ended meanwhile finds it stale", { slots: 1 }, (q) =>
+  test("a start whose lease an operator ended finds it stale", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       yield* q.operator.endLease(...leaseOf(q, "t1"))
@@ -288,7 +291,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a called ticket's lease that is ended goes to the next", { slots: 1 }, (q) =>
+  test("when an operator ends the lease of a called ticket the slot goes to the next", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -298,7 +301,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("a lease that has moved on since it was seen is not ended", { slots: 1 }, (q) =>
+  test("a lease that has changed since the operator saw it is not ended", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       const seen = leaseOf(q, "t1")
@@ -309,7 +312,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("of leases with the same deadline the one that is meant is ended", { slots: 3 }, (q) =>
+  test("of several leases with the same deadline the right one is ended", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.admit(id)
       yield* q.operator.endLease(...leaseOf(q, "t2"))
@@ -317,7 +320,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("whatever an operator does leaves a line: when, who, what, to whom, with what result", { slots: 1 }, (q) =>
+  test("every action of an operator is logged: when, who, what, on what, with what result", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const now = yield* (yield* Store).now
       yield* q.enter("t1")
@@ -351,7 +354,7 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
-  test("the last 1,000 lines are kept", { slots: 0 }, (q) =>
+  test("the last 1,000 lines of the audit log are kept", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* Effect.forEach(ids(1_003), () => q.unchecked.turn("pause"), { discard: true })
       const { lines, total } = yield* q.operator.auditLog(990, 100)

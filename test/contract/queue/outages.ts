@@ -1,15 +1,15 @@
-/** What a gate that cannot reach the store, stands still or dies takes from its callers: neither a turn nor a place. */
+/** A gate that cannot reach the store, is stalled or dies costs its callers neither a turn nor a place. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { DEAD_MILLIS, MOST_WINDOWS } from "../../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../../src/rules/outage.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, START_LEASE, WINDOW } from "./harness.ts"
 
 const SECOND = 1_000
 
-/** Both gates, or some, sweep every second; `also` is done before each. */
+/** Both gates, or the given ones, sweep every second; `also` runs before each sweep. */
 const sweeping = (
   q: Bench,
   millis: number,
@@ -28,7 +28,7 @@ const sweeping = (
     q.on(q.here)
   })
 
-/** One slot, whose first session has ended: `t2` is called. */
+/** One slot whose first session has ended, so `t2` is called. */
 const calling = (q: Bench) =>
   Effect.gen(function* () {
     yield* q.enter("t1")
@@ -38,14 +38,14 @@ const calling = (q: Bench) =>
     assert.strictEqual(q.stateOf("t2"), "called")
   })
 
-/** A gate asks, and the store cannot be reached. */
+/** A gate runs a step while the store cannot be reached. */
 const failing = (q: Bench, id: string) =>
   Effect.map(Effect.flip(q.start(id)), (error) => assert.strictEqual(String(error).includes("StoreUnavailable"), true))
 
 const windowOf = (q: Bench, id: string): number => q.state().leases.get(id) ?? 0
 
 export const outages = (test: QueueTest): void => {
-  test("whoever could not start because the store was away for a moment has the window anew", { slots: 1 }, (q) =>
+  test("a caller who could not start during a short outage of the store gets a new window", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
@@ -55,7 +55,7 @@ export const outages = (test: QueueTest): void => {
       q.setBroken(q.here, false)
       const began = windowOf(q, "t2") - WINDOW
       assert.strictEqual((yield* q.start("t2"))._tag, "starting")
-      // its record says when it was called, but for the outage, of which one second counts
+      // its record says when it was called, without the outage except for the second that counts
       assert.strictEqual(q.state().tickets.get("t2")?.since, began + SECOND)
     }),
   )
@@ -67,7 +67,7 @@ export const outages = (test: QueueTest): void => {
     ["newcomer", (q: Bench) => q.admit("t4")],
     ["webhook", (q: Bench) => q.end("nobody's session")],
   ] as const) {
-    test(`when a ${what} comes first after an outage, the windows are anew`, { slots: 1 }, (q) =>
+    test(`when a ${what} is the first step after an outage, start windows are renewed`, { slots: 1 }, (q) =>
       Effect.gen(function* () {
         yield* calling(q)
         yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
@@ -81,12 +81,12 @@ export const outages = (test: QueueTest): void => {
     )
   }
 
-  test("a turn is not missed while the gate that its holder may ask cannot reach the store", { slots: 1 }, (q) =>
+  test("a turn is not missed while a gate that its holder may use cannot reach the store", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       yield* sweeping(q, WINDOW - SECOND)
       q.setBroken(q.there, true)
-      // the other gate sweeps all the while, and keeps t3 present
+      // the other gate sweeps meanwhile, and keeps t3 present
       yield* sweeping(q, 17 * SECOND, [q.here], () => q.touch("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
       q.on(q.there)
@@ -95,12 +95,12 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("a turn is missed a moment after its window, when all gates were heard of since", { slots: 1 }, (q) =>
+  test("a turn is missed a moment after its window, when every gate was seen since", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       yield* sweeping(q, WINDOW - SECOND, [q.here, q.there], () => q.touch("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
-      // at its end it is still in time
+      // a start at its very end is in time
       yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
       yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
@@ -109,7 +109,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("a gate that goes is waited for no more, and one that dies for a while", { slots: 2 }, (q) =>
+  test("a stopped gate is not waited for, and a dead one only for a while", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.enter("t2")
@@ -121,7 +121,7 @@ export const outages = (test: QueueTest): void => {
       yield* q.gone
       yield* sweeping(q, WINDOW + SECOND, [q.here])
       assert.deepStrictEqual([q.stateOf("t3"), q.stateOf("t4")], ["missed", "missed"])
-      // the other is there again, and dies
+      // the other returns, and dies
       yield* q.enter("t5")
       yield* q.enter("t6")
       yield* q.wait("t7")
@@ -135,22 +135,19 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "no start window is ever said to end in the past, nor is one that is over renewed by a look",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* calling(q)
-        yield* sweeping(q, WINDOW, [q.here, q.there], () => q.touch("t3"))
-        yield* TestClock.adjust(1)
-        // nobody has swept since, and both gates were heard of at the very end
-        const looked = yield* q.attach("t2")
-        assert.deepStrictEqual(looked, { _tag: "over", state: "missed" })
-        assert.strictEqual(q.stateOf("t3"), "called")
-      }),
+  test("no returned start window ends in the past, and a query does not renew a turn that is over", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* calling(q)
+      yield* sweeping(q, WINDOW, [q.here, q.there], () => q.touch("t3"))
+      yield* TestClock.adjust(1)
+      // nobody has swept since, and both gates were seen at the very end
+      const looked = yield* q.attach("t2")
+      assert.deepStrictEqual(looked, { _tag: "over", state: "missed" })
+      assert.strictEqual(q.stateOf("t3"), "called")
+    }),
   )
 
-  test("a look from elsewhere gives the window anew that ended while its gate was silent", { slots: 1 }, (q) =>
+  test("a query through another gate renews the window that ended while its gate was silent", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       q.on(q.there)
@@ -160,17 +157,17 @@ export const outages = (test: QueueTest): void => {
       const before = yield* q.now
       const looked = yield* q.attach("t2")
       assert.deepStrictEqual(looked, { _tag: "called", startBefore: before + WINDOW, lease: "2" })
-      // and a touch says the same
+      // a touch returns the same
       const { tickets } = yield* q.touch("t2")
       assert.strictEqual(tickets[0]?.startBefore, before + WINDOW)
     }),
   )
 
-  test("outages do not hold a slot for ever: a turn has three windows, without their time", { slots: 1 }, (q) =>
+  test("outages do not hold a slot forever: a turn has three windows, not counting their time", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
-      // every ten seconds the store is away for one, and t2 never starts
+      // every ten seconds the store is down for one, and t2 never starts
       let rounds = 0
       while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
@@ -182,16 +179,16 @@ export const outages = (test: QueueTest): void => {
         yield* q.sweep
       }
       const lasted = (yield* q.now) - called
-      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
-      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW + 12 * SECOND)
+      assert.isAtLeast(lasted, MAX_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MAX_WINDOWS * WINDOW + 12 * SECOND)
     }),
   )
 
-  test("an outage that two gates saw counts once", { slots: 1 }, (q) =>
+  test("an outage that two gates report counts once", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
-      // every six seconds the store is away for three, of which one counts
+      // every six seconds the store is down for three, of which one counts
       let rounds = 0
       while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
@@ -210,64 +207,67 @@ export const outages = (test: QueueTest): void => {
         q.on(q.here)
       }
       const lasted = (yield* q.now) - called
-      assert.isAtLeast(lasted, MOST_WINDOWS * WINDOW)
-      assert.isAtMost(lasted, MOST_WINDOWS * WINDOW * (6 / 4) + 7 * SECOND)
+      assert.isAtLeast(lasted, MAX_WINDOWS * WINDOW)
+      assert.isAtMost(lasted, MAX_WINDOWS * WINDOW * (6 / 4) + 7 * SECOND)
     }),
   )
 
-  test("a turn ends with its window beside another gate that sweeps, whoever looks", { slots: 1 }, (q) =>
+  test(
+    "a turn ends with its window next to another gate that sweeps, through whichever gate it is queried",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* calling(q)
+        const called = yield* q.now
+        while (q.stateOf("t2") === "called") {
+          assert.isBelow((yield* q.now) - called, 2 * WINDOW)
+          // t2's page queries just after the window's end, before the other gate sweeps
+          yield* TestClock.adjust(200)
+          yield* q.attach("t2")
+          yield* q.touch("t2", "t3")
+          yield* TestClock.adjust(700)
+          q.on(q.there)
+          yield* q.sweep
+          q.on(q.here)
+          yield* TestClock.adjust(100)
+          yield* q.sweep
+        }
+        assert.isAtMost((yield* q.now) - called, WINDOW + 4 * SECOND)
+        assert.strictEqual(q.stateOf("t3"), "called")
+      }),
+  )
+
+  test("a gate that stalls again and again does not hold a slot forever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
-        assert.isBelow((yield* q.now) - called, 2 * WINDOW)
-        // t2's page looks just after the window's end, before the other gate sweeps
-        yield* TestClock.adjust(200)
-        yield* q.attach("t2")
-        yield* q.touch("t2", "t3")
-        yield* TestClock.adjust(700)
-        q.on(q.there)
-        yield* q.sweep
-        q.on(q.here)
-        yield* TestClock.adjust(100)
-        yield* q.sweep
-      }
-      assert.isAtMost((yield* q.now) - called, WINDOW + 4 * SECOND)
-      assert.strictEqual(q.stateOf("t3"), "called")
-    }),
-  )
-
-  test("a gate that stands still again and again does not hold a slot for ever", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* calling(q)
-      const called = yield* q.now
-      while (q.stateOf("t2") === "called") {
-        assert.isBelow((yield* q.now) - called, 10 * MOST_WINDOWS * WINDOW)
+        assert.isBelow((yield* q.now) - called, 10 * MAX_WINDOWS * WINDOW)
         yield* sweeping(q, 40 * SECOND, [q.here], () => q.touch("t3"))
         q.on(q.there)
         yield* q.sweep
         q.on(q.here)
       }
-      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + DEAD_MILLIS + 42 * SECOND)
+      assert.isAtMost((yield* q.now) - called, MAX_WINDOWS * WINDOW + DEAD_MILLIS + 42 * SECOND)
     }),
   )
 
-  test("a gate that is always late does not hold a slot for ever", { slots: 1 }, (q) =>
+  test("a gate that is always late does not hold a slot forever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
-        assert.isBelow((yield* q.now) - called, 2 * MOST_WINDOWS * WINDOW)
+        assert.isBelow((yield* q.now) - called, 2 * MAX_WINDOWS * WINDOW)
         yield* sweeping(q, SECOND, [q.here], () => q.touch("t2", "t3"))
         q.on(q.there)
         yield* q.sweepSentBefore(10 * SECOND)
         q.on(q.here)
       }
-      assert.isAtMost((yield* q.now) - called, MOST_WINDOWS * WINDOW + 12 * SECOND)
+      assert.isAtMost((yield* q.now) - called, MAX_WINDOWS * WINDOW + 12 * SECOND)
     }),
   )
 
-  test("a long outage after another leaves the window as long as it was", { slots: 1 }, (q) =>
+  test("a long outage after another one does not shorten the window", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       for (let n = 0; n < 5; n++) {
@@ -283,7 +283,7 @@ export const outages = (test: QueueTest): void => {
   )
 
   test(
-    "whoever is connected to a gate that cannot reach the store keeps the place, whoever sweeps",
+    "a caller connected to a gate that cannot reach the store keeps the place, whichever gate sweeps",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {
@@ -296,16 +296,16 @@ export const outages = (test: QueueTest): void => {
         yield* q.attach("t4")
         yield* sweeping(q, SECOND)
         q.setBroken(q.there, true)
-        // t4's gate is well, and t4 is gone
+        // t4's gate is healthy, and t4 is absent
         yield* sweeping(q, GRACE + 10 * SECOND, [q.here])
         assert.deepStrictEqual(q.line(), ["t2", "t3"])
-        // a slot that opens meanwhile is the oldest one's, who is not absent
+        // a slot that opens meanwhile goes to the oldest, which is not absent
         yield* q.end("session of t1")
         assert.deepStrictEqual(q.called(), ["t2"])
       }),
   )
 
-  test("a gate that is back has its callers present before it can find them absent", { slots: 1 }, (q) =>
+  test("the callers of a returning gate are present before it can find them absent", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -318,7 +318,7 @@ export const outages = (test: QueueTest): void => {
       yield* sweeping(q, GRACE + 5 * SECOND, [q.here])
       q.on(q.there)
       q.setBroken(q.there, false)
-      // its first sweep comes before its tick: the grace is anew, and what it has shown is old
+      // its first sweep comes before its tick: the grace is new, and its last touch is old
       yield* q.sweepShown(shown)
       assert.deepStrictEqual(q.line(), ["t2", "t3"])
       yield* sweeping(q, GRACE + 2 * TICK_MILLIS, [q.here, q.there], () => q.touch("t2"))
@@ -326,7 +326,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("what a gate has shown holds, though nobody had the grace anew", { slots: 1 }, (q) =>
+  test("what a gate has touched counts even if no new grace was granted", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -343,7 +343,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("the callers of a gate that died are gone after a while, if they do not come back", { slots: 1 }, (q) =>
+  test("the callers of a dead gate are abandoned after a while, if they do not return", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -358,37 +358,40 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("a flapping gate does not keep places for ever: after each grace the absent are gone", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* q.enter("t1")
-      yield* q.wait("t2")
-      let rounds = 0
-      while (q.line().length > 0) {
-        assert.isBelow(rounds++, 3 * Math.ceil(GRACE / (4 * SECOND)))
-        yield* sweeping(q, 3 * SECOND)
-        q.setBroken(q.there, true)
-        q.on(q.there)
-        yield* Effect.flip(q.sweep)
-        yield* sweeping(q, SECOND, [q.here])
-        q.setBroken(q.there, false)
-      }
-    }),
+  test(
+    "a flapping gate does not keep places forever: after each grace absent tickets are abandoned",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        yield* q.wait("t2")
+        let rounds = 0
+        while (q.line().length > 0) {
+          assert.isBelow(rounds++, 3 * Math.ceil(GRACE / (4 * SECOND)))
+          yield* sweeping(q, 3 * SECOND)
+          q.setBroken(q.there, true)
+          q.on(q.there)
+          yield* Effect.flip(q.sweep)
+          yield* sweeping(q, SECOND, [q.here])
+          q.setBroken(q.there, false)
+        }
+      }),
   )
 
-  test("a gate that stood still says so before anything else", { slots: 1 }, (q) =>
+  test("a stalled gate reports that before its next step", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
       q.on(q.there)
       yield* q.attach("t2")
       yield* sweeping(q, WINDOW - 2 * SECOND, [q.here, q.there], () => q.touch("t3"))
-      // it is stopped for 8 s, in which nothing of it fails; the other one sweeps
+      // it is stopped for 8 s, during which none of its steps fails; the other one sweeps
       yield* sweeping(q, 8 * SECOND, [q.here], () => q.touch("t3"))
       q.on(q.there)
       assert.strictEqual((yield* q.start("t2"))._tag, "starting")
     }),
   )
 
-  test("a start that is under way is in doubt from its deadline on, whoever is silent", { slots: 1 }, (q) =>
+  test("a start in flight is in doubt from its deadline on, whichever gate is silent", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("t1")
       yield* sweeping(q, SECOND)
@@ -398,7 +401,7 @@ export const outages = (test: QueueTest): void => {
     }),
   )
 
-  test("a sweep that was on its way for long takes back nobody's word", { slots: 1 }, (q) =>
+  test("a delayed sweep does not set the time back", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* sweeping(q, 10 * SECOND)
       const swept = q.state().meta.get("sweptAt")
@@ -409,7 +412,7 @@ export const outages = (test: QueueTest): void => {
   )
 
   test(
-    "those of a silent gate do not keep a sweep from the others behind them, nor does it ask to go on for them",
+    "tickets of a silent gate do not keep a sweep from those behind them, nor make it ask to continue",
     { slots: 1 },
     (q) =>
       Effect.gen(function* () {

@@ -1,38 +1,35 @@
-/** Who counts as present, and what becomes of those who are not. */
+/** Which tickets count as present, and what becomes of absent ones. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { TICK_MILLIS } from "../../../src/FifoQueue.ts"
-import { CLEAR_LIMIT } from "../../../src/rules/call-next.ts"
+import { MAX_CLEARED_PER_STEP } from "../../../src/rules/call-next.ts"
 import { GRACE, ids, type QueueTest } from "./harness.ts"
 
 export const presence = (test: QueueTest): void => {
-  test(
-    "a waiting ticket that nobody asks for keeps its place for the grace, and is abandoned after it",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.enter("t1")
-        yield* q.admit("t2", { caller: "1.2.3.4", holds: true })
-        yield* TestClock.adjust(GRACE)
-        yield* q.sweep
-        assert.strictEqual(q.stateOf("t2"), "waiting")
-        yield* TestClock.adjust(1)
-        yield* q.sweep
-        assert.deepStrictEqual(q.signals(), [{ ticket: "t2", kind: { _tag: "ended", state: "abandoned" } }])
-        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "1.2.3.4" }])
-        assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "over", state: "abandoned" })
-      }),
+  test("a waiting ticket without queries keeps its place for the grace, and is abandoned after it", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.admit("t2", { caller: "1.2.3.4", holds: true })
+      yield* TestClock.adjust(GRACE)
+      yield* q.sweep
+      assert.strictEqual(q.stateOf("t2"), "waiting")
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.signals(), [{ ticket: "t2", kind: { _tag: "ended", state: "abandoned" } }])
+      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "1.2.3.4" }])
+      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "over", state: "abandoned" })
+    }),
   )
 
-  test("nobody is abandoned for a time when nobody could show presence: the grace begins anew", { slots: 1 }, (q) =>
+  test("nobody is abandoned for time in which presence could not be shown: the grace starts again", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
-      // at the time 0 nobody has ever swept
+      // at time 0 nobody has ever swept
       yield* TestClock.adjust(1)
       yield* q.sweep
-      // the store, or every gate, is away
+      // the store, or every gate, is down
       yield* TestClock.adjust(10 * GRACE)
       yield* q.sweep
       assert.deepStrictEqual(q.line(), ["t2", "t3"])
@@ -46,26 +43,23 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "asking for a ticket keeps it present for the grace, and a connection until it is touched first",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        yield* q.enter("t1")
-        yield* q.wait("t2", "t3", "t4")
-        yield* TestClock.adjust(GRACE)
-        yield* q.attach("t2")
-        yield* q.attach("t3", false)
-        yield* TestClock.adjust(GRACE)
-        yield* q.sweep
-        assert.deepStrictEqual(q.line(), ["t2", "t3"])
-        yield* TestClock.adjust(1)
-        yield* q.sweep
-        assert.deepStrictEqual(q.line(), ["t2"])
-        yield* TestClock.adjust(TICK_MILLIS)
-        yield* q.sweep
-        assert.deepStrictEqual(q.line(), [])
-      }),
+  test("a query keeps a ticket present for the grace, and a connection until its first touch", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("t2", "t3", "t4")
+      yield* TestClock.adjust(GRACE)
+      yield* q.attach("t2")
+      yield* q.attach("t3", false)
+      yield* TestClock.adjust(GRACE)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2", "t3"])
+      yield* TestClock.adjust(1)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), ["t2"])
+      yield* TestClock.adjust(TICK_MILLIS)
+      yield* q.sweep
+      assert.deepStrictEqual(q.line(), [])
+    }),
   )
 
   test("a touch keeps a ticket present for the grace after the next touch is due", { slots: 1 }, (q) =>
@@ -95,7 +89,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("the oldest ticket is called although its connection is away, as long as the grace lasts", { slots: 1 }, (q) =>
+  test("the oldest ticket is called even if its connection is lost, during the grace", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
@@ -106,7 +100,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a slot that opens passes over whoever is absent, which is said to be abandoned", { slots: 1 }, (q) =>
+  test("a slot that opens passes over absent tickets, which are abandoned", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3", "t4")
@@ -119,7 +113,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a newcomer finds the slot free when all who waited for it are absent", { slots: 1 }, (q) =>
+  test("a newcomer finds the slot free when all waiting tickets are absent", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -130,18 +124,18 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("many absent tickets are cleared a share at a time, and the next sweep goes on", { slots: 1 }, (q) =>
+  test("many absent tickets are abandoned in bounded steps, and the next sweep continues", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      const many = ids(2 * CLEAR_LIMIT + 50)
+      const many = ids(2 * MAX_CLEARED_PER_STEP + 50)
       yield* q.enter("t0")
       yield* q.wait(...many)
       yield* TestClock.adjust(GRACE)
       const last = `t${many.length}`
       yield* q.touch(last)
       yield* TestClock.adjust(1)
-      // the slot that opens clears as many as one step may, and calls nobody yet: order before speed
+      // the opened slot abandons as many as one step may, and calls nobody yet: order before speed
       yield* q.end("session of t0")
-      assert.deepStrictEqual([q.called(), q.line().length], [[], CLEAR_LIMIT + 50])
+      assert.deepStrictEqual([q.called(), q.line().length], [[], MAX_CLEARED_PER_STEP + 50])
       let sweeps = 1
       while ((yield* q.sweep).more) sweeps++
       assert.deepStrictEqual([q.stateOf(last), q.line().length], ["called", 0])
@@ -149,20 +143,20 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a newcomer waits behind absent tickets that one step could not clear", { slots: 1 }, (q) =>
+  test("a newcomer waits behind absent tickets that one step could not abandon", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t0")
-      yield* q.wait(...ids(CLEAR_LIMIT + 1))
+      yield* q.wait(...ids(MAX_CLEARED_PER_STEP + 1))
       yield* TestClock.adjust(GRACE + 1)
       q.setSlots(2)
       assert.strictEqual((yield* q.admit("new"))._tag, "waiting")
-      assert.deepStrictEqual(q.line(), [`t${CLEAR_LIMIT + 1}`, "new"])
+      assert.deepStrictEqual(q.line(), [`t${MAX_CLEARED_PER_STEP + 1}`, "new"])
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["new"])
     }),
   )
 
-  test("a touch answers for each ticket in the order in which it was asked", { slots: 3 }, (q) =>
+  test("a touch answers for each ticket, in the order of the request", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("live")
       yield* q.enter("ends")

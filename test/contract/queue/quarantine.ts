@@ -1,10 +1,10 @@
-/** Records that are not what they should be stop nothing but themselves. */
+/** An invalid record stops nothing but itself. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { type At, FifoQueue } from "../../../src/FifoQueue.ts"
 import { keysOf } from "../../../src/queue/keys.ts"
-import { KEPT } from "../../../src/rules/load.ts"
+import { MAX_QUARANTINED } from "../../../src/rules/load.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
 import { NO_CONTEXT } from "../../../src/store/rule.ts"
 import { LONGEST_CALL, type QueueTest } from "./harness.ts"
@@ -30,10 +30,10 @@ type Key = keyof typeof KEYS
 const hashes: ReadonlyArray<Key> = ["meta", "tickets", "data", "sessions"]
 
 interface Write {
-  /** a place in `KEYS` */
+  /** index in `KEYS` */
   readonly key: number
   readonly isHash: boolean
-  /** field and value each, or member and score; no score removes */
+  /** field and value each, or member and score; without a score it is removed */
   readonly pairs: ReadonlyArray<readonly [string, string]>
 }
 
@@ -68,7 +68,7 @@ return '[true]'
   batch: false,
 }
 
-/** How many records are in quarantine. */
+/** The number of quarantined records. */
 const kept: Rule<object, object, number> = {
   name: "test.kept",
   lua: `-- test.kept
@@ -79,14 +79,14 @@ return cjson.encode({redis.call('ZCARD', KEYS[15])})
   batch: false,
 }
 
-/** A record as it should be, with something else in place of some fields. */
+/** A valid record with some fields replaced. */
 const record = (fields: object): string => JSON.stringify({ state: "waiting", seq: 1, accepted: 0, ...fields })
 const liveRecord = (fields: object): string =>
   record({ state: "live", lease: "1", since: 0, sessions: ["a session"], ...fields })
 
-/** What no gate writes anywhere. */
+/** Values that no gate ever writes. */
 const JUNK = ["", "junk", "[", "{}", "[]", "null", "7", "\u0000\uffff"]
-/** What no gate writes into a record. */
+/** Values that no gate ever writes into a record. */
 const RECORDS = [
   '["waiting"]',
   // as version 1 wrote it
@@ -95,7 +95,7 @@ const RECORDS = [
   record({ seq: "x" }),
   record({ state: "queued" }),
   record({ accepted: null }),
-  // of numbers that are none
+  // fields that are not numbers
   '{"state":"waiting","seq":NaN,"accepted":0}',
   '{"state":"waiting","seq":1e999,"accepted":0}',
   '{"state":"waiting","seq":1,"accepted":-Infinity}',
@@ -105,14 +105,14 @@ const RECORDS = [
   record({ caller: 7, network: {} }),
   record({ holds: "yes" }),
   record({ strikes: "3" }),
-  // a session that nobody can name
+  // a session without ids
   liveRecord({ sessions: undefined }),
   liveRecord({ sessions: [] }),
   liveRecord({ sessions: { 1: "a session" } }),
   liveRecord({ sessions: "a session" }),
   liveRecord({ sessions: ["a session", 7, null, {}] }),
 ]
-/** What no gate writes next to a ticket. */
+/** Data that no gate ever writes next to a ticket. */
 const DATA = ['{"s":7}', '{"s":[7,null]}']
 
 export const quarantine = (test: QueueTest): void => {
@@ -153,7 +153,7 @@ export const quarantine = (test: QueueTest): void => {
     assert.strictEqual(yield* b.bind(id, admitted._tag === "starting" ? admitted.lease : ""), "live")
   })
 
-  test("an id at the head of the line that is no ticket does not stop a webhook", { slots: 1 }, (q) =>
+  test("an id without a ticket at the head of the queue does not stop a webhook", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
@@ -168,7 +168,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket whose record is none is not called, and is unknown to whoever asks", { slots: 1 }, (q) =>
+  test("a ticket with an invalid record is not called, and is unknown to queries", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
@@ -181,14 +181,14 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a slot whose ticket is none is free, and so it is counted", { slots: 2 }, (q) =>
+  test("a slot with an invalid ticket is free, and counted as free", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
       yield* live(b, "t2")
       assert.strictEqual((yield* b.admit("t3"))._tag, "waiting")
       yield* b.put("tickets", "t1", "junk")
-      // a session that ends where nobody knows of it frees nothing
+      // an unknown session's end frees nothing
       assert.strictEqual(yield* b.end("t1"), "unknown")
       yield* b.queue.audit(q.at(), 0, 60_000)
       yield* b.sweep
@@ -198,7 +198,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a lease of nobody is free when its time is over", { slots: 1 }, (q) =>
+  test("a lease without a ticket is freed at its deadline", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* b.sweep
@@ -229,7 +229,7 @@ export const quarantine = (test: QueueTest): void => {
     )
   }
 
-  test("a live ticket whose record does not name its session is unknown, and its slot is free", { slots: 1 }, (q) =>
+  test("a live ticket whose record names no session is unknown, and its slot is free", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
@@ -242,7 +242,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a settlement that is none is not carried out for ever", { slots: 1 }, (q) =>
+  test("an invalid settlement is not carried out forever", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* b.put("settlements", "junk", 0, "refund", 0, "refund t1 c", 0, "refund  t1 c", 0, "refund t2\tc", 0)
@@ -252,21 +252,18 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "what is no entry among those looked at, though a ticket is named in it, keeps nobody at work",
-    { slots: 1 },
-    (q) =>
-      Effect.gen(function* () {
-        const b = yield* bench(q)
-        yield* live(b, "t1")
-        yield* b.admit("t2")
-        yield* b.put("passed", "x t2", 0, "t2", 0, " t2", 0, "a b  t2", 0, " a\tb t2", 0)
-        assert.strictEqual(yield* b.end("t1"), "released")
-        assert.strictEqual((yield* b.attach("t2"))._tag, "called")
-      }),
+  test("an invalid entry in `passed`, even if it names a ticket, causes no endless work", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      yield* live(b, "t1")
+      yield* b.admit("t2")
+      yield* b.put("passed", "x t2", 0, "t2", 0, " t2", 0, "a b  t2", 0, " a\tb t2", 0)
+      assert.strictEqual(yield* b.end("t1"), "released")
+      assert.strictEqual((yield* b.attach("t2"))._tag, "called")
+    }),
   )
 
-  test("a record with what it must have and no more is a ticket's", { slots: 1 }, (q) =>
+  test("a record with the required fields only is a ticket's", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       const admitted = yield* b.admit("t1")
@@ -279,7 +276,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket that waits and stands nowhere has its place again when its page is seen", { slots: 1 }, (q) =>
+  test("a waiting ticket missing from the queue gets its place back when its page attaches", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
@@ -294,7 +291,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a figure that is no finite number counts as none, and nothing fails half-way", { slots: 1 }, (q) =>
+  test("a value that is not a finite number counts as absent, and no step fails half-way", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       yield* live(b, "t1")
@@ -315,7 +312,7 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test("a place that is not the ticket's own keeps no sweep at work", { slots: 4 }, (q) =>
+  test("a wrong place in the queue does not keep sweeps busy", { slots: 4 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       const admit = (id: string, network: string) =>
@@ -332,29 +329,26 @@ export const quarantine = (test: QueueTest): void => {
     }),
   )
 
-  test(
-    "a removed campaign comes to its end though its counts are wrong and a record stands nowhere",
-    { slots: 3 },
-    (q) =>
-      Effect.gen(function* () {
-        const b = yield* bench(q)
-        for (const id of ["t1", "t2", "t3"]) yield* live(b, id)
-        for (const id of ["t4", "t5"]) yield* b.admit(id)
-        yield* b.sweep
-        yield* b.put("tickets", "t1", "junk", "t2", "junk")
-        yield* b.put("waiting", "t5", "")
-        yield* b.put("presence", "t5", "")
-        yield* b.queue.audit(q.at(), 0, 1)
-        yield* b.end("t3")
-        assert.strictEqual((yield* b.attach("t4"))._tag, "called")
-        for (let hours = 0; hours < 3; hours++) {
-          yield* TestClock.adjust(60 * 60_000)
-          const cleared = yield* b.result(b.queue.clear(q.at(), 60_000))
-          if (cleared._tag === "cleared") yield* b.queue.settled(q.at(), cleared.owed)
-        }
-        const last = yield* b.result(b.queue.clear(q.at(), 60_000))
-        assert.deepInclude(last, { _tag: "cleared", left: false, leases: 0, waiting: 0 })
-      }),
+  test("a removed campaign is cleared even if its counts are wrong and a record is orphaned", { slots: 3 }, (q) =>
+    Effect.gen(function* () {
+      const b = yield* bench(q)
+      for (const id of ["t1", "t2", "t3"]) yield* live(b, id)
+      for (const id of ["t4", "t5"]) yield* b.admit(id)
+      yield* b.sweep
+      yield* b.put("tickets", "t1", "junk", "t2", "junk")
+      yield* b.put("waiting", "t5", "")
+      yield* b.put("presence", "t5", "")
+      yield* b.queue.audit(q.at(), 0, 1)
+      yield* b.end("t3")
+      assert.strictEqual((yield* b.attach("t4"))._tag, "called")
+      for (let hours = 0; hours < 3; hours++) {
+        yield* TestClock.adjust(60 * 60_000)
+        const cleared = yield* b.result(b.queue.clear(q.at(), 60_000))
+        if (cleared._tag === "cleared") yield* b.queue.settled(q.at(), cleared.owed)
+      }
+      const last = yield* b.result(b.queue.clear(q.at(), 60_000))
+      assert.deepInclude(last, { _tag: "cleared", left: false, leases: 0, waiting: 0 })
+    }),
   )
 
   for (const field of [
@@ -369,7 +363,7 @@ export const quarantine = (test: QueueTest): void => {
     "withdrawnUntil",
     "started",
   ]) {
-    test(`what is no number in ${field} counts as nothing`, { slots: 1 }, (q) =>
+    test(`a value of ${field} that is not a number counts as absent`, { slots: 1 }, (q) =>
       Effect.gen(function* () {
         const b = yield* bench(q)
         yield* live(b, "t1")
@@ -378,7 +372,7 @@ export const quarantine = (test: QueueTest): void => {
         assert.strictEqual((yield* b.admit("t3"))._tag, "waiting")
         assert.strictEqual((yield* b.attach("t2"))._tag, "waiting")
         yield* b.sweep
-        // counts that scripts add to are refused by Redis until they are deleted
+        // Redis rejects increments of such values until they are deleted
         if (field !== "live") assert.strictEqual(yield* b.end("t1"), "released")
       }),
     )
@@ -387,14 +381,14 @@ export const quarantine = (test: QueueTest): void => {
   test("the last hundred are kept", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
-      for (let n = 0; n < KEPT + 50; n++) yield* b.put("waiting", `junk ${n}`, n)
+      for (let n = 0; n < MAX_QUARANTINED + 50; n++) yield* b.put("waiting", `junk ${n}`, n)
       yield* b.sweep
-      assert.strictEqual((yield* b.sweep).quarantined.count, KEPT + 50)
-      assert.strictEqual(yield* b.kept, KEPT)
+      assert.strictEqual((yield* b.sweep).quarantined.count, MAX_QUARANTINED + 50)
+      assert.strictEqual(yield* b.kept, MAX_QUARANTINED)
     }),
   )
 
-  test("whatever stands in a record, every step is taken, and in the end all slots are free", { slots: 3 }, (q) =>
+  test("whatever a record contains, every step succeeds, and in the end all slots are free", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       const b = yield* bench(q)
       const { queue } = b
@@ -431,7 +425,7 @@ export const quarantine = (test: QueueTest): void => {
           yield* b.end(held)
           yield* b.end(`${held}.3`)
           yield* b.sweep
-          // what runs, is in doubt, or is held by nobody is free in its time; and nobody shows up for a turn or a place
+          // running sessions, doubts and orphans are freed by their deadlines; nobody starts or stays present
           for (const millis of [LONGEST_CALL, LONGEST_CALL, ...Array.from({ length: 150 }, () => 1_000)]) {
             yield* TestClock.adjust(millis)
             yield* b.sweep

@@ -1,4 +1,4 @@
-/** Instances and their counts, as every store keeps them. */
+/** Instances and their counters, as every store keeps them. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -6,13 +6,13 @@ import { BUCKET_MILLIS, BUCKETS, GONE_MILLIS, makeRegistry, type Registry } from
 import { Store } from "../../../src/Store.ts"
 
 export const registry = (store: Layer.Layer<Store>): void => {
-  /** The registry is one a store; each test has keys of its own, and begins with a bucket. */
+  /** There is one registry per store; each test has its own keys and starts at the beginning of a bucket. */
   const test = (
     name: string,
     body: (
       registry: Registry,
       now: Effect.Effect<number>,
-      /** the same registry, by a clock that is behind by so long (ms) */
+      /** the same registry, by a clock that is this far behind (ms) */
       behind: (millis: number) => Registry,
     ) => Effect.Effect<void, unknown>,
   ) =>
@@ -29,7 +29,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
       }).pipe(Effect.provide(store)),
     )
 
-  test("an instance is there from its first beat until it has been silent too long", (registry) =>
+  test("an instance is listed from its first heartbeat until it has been silent for too long", (registry) =>
     Effect.gen(function* () {
       yield* registry.beat("a", '{"host":"one"}', [])
       yield* TestClock.adjust(GONE_MILLIS - 1)
@@ -49,7 +49,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
       )
     }))
 
-  test("counts of all instances are summed in their bucket of time", (registry, now) =>
+  test("counters of all instances are summed per time bucket", (registry, now) =>
     Effect.gen(function* () {
       const at = yield* now
       yield* registry.beat("a", "{}", [1, 0, 3])
@@ -66,7 +66,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
       ])
     }))
 
-  test("an older instance's shorter list of counts is added to a newer one's", (registry) =>
+  test("an older instance's shorter list of counters is added to a newer one's", (registry) =>
     Effect.gen(function* () {
       yield* registry.beat("old", "{}", [1, 2])
       yield* registry.beat("new", "{}", [1, 2, 3])
@@ -77,7 +77,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
       )
     }))
 
-  test("an hour later a bucket's place on the ring is another's, and the old one is no longer shown", (registry, now) =>
+  test("an hour later a bucket's place in the ring is reused, and the old values are no longer returned", (registry, now) =>
     Effect.gen(function* () {
       yield* registry.beat("a", "{}", [7])
       yield* TestClock.adjust(BUCKETS * BUCKET_MILLIS)
@@ -86,7 +86,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
       assert.deepStrictEqual((yield* registry.survey(0)).buckets, [{ at: yield* now, counts: [1] }])
     }))
 
-  test("an instance whose clock is behind by the whole ring does not undo what is newer", (registry, _, behind) =>
+  test("an instance whose clock is behind by the whole ring does not overwrite newer values", (registry, _, behind) =>
     Effect.gen(function* () {
       yield* registry.beat("a", "{}", [1])
       yield* behind(BUCKETS * BUCKET_MILLIS).beat("late", "{}", [9])

@@ -1,9 +1,9 @@
-/** Binding, failing and ending of sessions, in whatever order their news arrives. */
+/** Binding, failing and ending of sessions, in whatever order the reports arrive. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { FifoQueue } from "../../../src/FifoQueue.ts"
-import { LEAVE_FREELY_MILLIS } from "../../../src/rules/queue/leave.ts"
+import { FREE_LEAVE_MILLIS } from "../../../src/rules/queue/leave.ts"
 import { ENDED_SESSION_MILLIS } from "../../../src/rules/queue/sweep.ts"
 import { type QueueTest, START_LEASE } from "./harness.ts"
 
@@ -22,7 +22,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("an end that names an unknown id beside a known one ends the known session", { slots: 1 }, (q) =>
+  test("an end that names an unknown id and a known one ends the known session", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       assert.strictEqual(yield* q.end("unknown", "session of t1"), "released")
@@ -59,7 +59,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("an end that was heard before its session was bound frees the slot on binding", { slots: 1 }, (q) =>
+  test("an end that was reported before its session was bound frees the slot on binding", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1", { caller: "1.2.3.4" })
       yield* q.wait("t2")
@@ -67,19 +67,19 @@ export const sessions = (test: QueueTest): void => {
       assert.strictEqual(yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["c1", "s1"]), "ended")
       assert.deepStrictEqual(q.called(), ["t2"])
       assert.deepStrictEqual(q.settlements(), [{ kind: "refund", ticket: "t1", caller: "1.2.3.4" }])
-      // the other id of that session is known to be over, too
+      // the other id of that session is known to have ended, too
       assert.strictEqual(yield* q.end("c1"), "repeat")
       assert.strictEqual(q.stateOf("t2"), "called")
     }),
   )
 
-  test("an end that is told again with a further id is remembered by that id too", { slots: 1 }, (q) =>
+  test("an end that is repeated with a further id is remembered by that id too", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1", { caller: "1.2.3.4" })
       yield* q.wait("t2")
       assert.strictEqual(yield* q.end("conversation"), "unknown")
       assert.strictEqual(yield* q.end("web", "conversation"), "repeat")
-      // the platform's answer to the start names one id only
+      // the platform's answer to the start names only one id
       assert.strictEqual(yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["web"]), "ended")
       assert.deepStrictEqual(q.called(), ["t2"])
     }),
@@ -94,14 +94,14 @@ export const sessions = (test: QueueTest): void => {
       assert.strictEqual(yield* q.bind("t1", lease, ["session of t1"]), "live")
       assert.strictEqual(yield* q.end('conversation/é"1'), "released")
       assert.deepStrictEqual(q.called(), ["t2"])
-      // all its ids are over with it
+      // all its ids have ended with it
       assert.strictEqual(yield* q.end("session of t1"), "repeat")
       assert.strictEqual(yield* q.end('conversation/é"1'), "repeat")
       assert.deepStrictEqual([...q.state().sessions], [])
     }),
   )
 
-  test("a session whose end was told by an id that nobody knew yet ends when the id is learnt", { slots: 1 }, (q) =>
+  test("a session whose end was reported under a still unknown id ends when that id is learnt", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1", { caller: "1.2.3.4" })
       yield* q.wait("t2")
@@ -115,7 +115,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("an id is learnt of a running session only, and never taken from another", { slots: 2 }, (q) =>
+  test("an id is learnt only for a running session, and never taken from another", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.enter("t2")
@@ -129,7 +129,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("an end is remembered for a day, and not for ever", { slots: 2 }, (q) =>
+  test("an end is remembered for a day, and not forever", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.end("s1")
       yield* q.end("s2")
@@ -144,7 +144,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a platform that answers after the slot was freed touches nothing of the next holder", { slots: 1 }, (q) =>
+  test("a platform answer that arrives after the slot was freed does not affect its next holder", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       const lease = admitted._tag === "starting" ? admitted.lease : ""
@@ -168,7 +168,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a lease that a ticket held before it was called again is stale", { slots: 1 }, (q) =>
+  test("a lease from before a ticket was called again is stale", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1")
       const old = admitted._tag === "starting" ? admitted.lease : ""
@@ -183,7 +183,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a binding whose answer was lost may be repeated, and counts once", { slots: 2 }, (q) =>
+  test("a bind whose answer was lost may be repeated, and counts once", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* q.enter("t1")
       assert.strictEqual(yield* q.bind("t1", lease, ["session of t1"]), "live")
@@ -193,7 +193,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("what comes late for a running session neither fails it nor puts it back", { slots: 1 }, (q) =>
+  test("a late report about a running session neither fails it nor requeues it", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const lease = yield* q.enter("t1")
       assert.strictEqual(yield* q.fail("t1", lease), "stale")
@@ -202,7 +202,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a start that failed gives its slot to the next, and its quota back to the caller", { slots: 1 }, (q) =>
+  test("a failed start gives its slot to the next ticket, and the quota back to its caller", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
       yield* q.wait("t2")
@@ -216,7 +216,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a start that was refused for what the caller sent gives back the slot, and no quota", { slots: 1 }, (q) =>
+  test("a start refused for what the caller sent frees the slot, but gives no quota back", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const admitted = yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
       yield* q.wait("t2")
@@ -227,7 +227,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("a call that has ended is no open ticket of its caller any more, and its quota stays used", { slots: 2 }, (q) =>
+  test("an ended call is no longer an open ticket of its caller, and its quota stays used", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       const caller = "2001:db8::/64"
       yield* q.enter("t1", { caller, holds: true })
@@ -239,7 +239,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("leaving gives quota back to whoever waits, and not to whoever was called", { slots: 1 }, (q) =>
+  test("leaving gives quota back to a waiting caller, and not to a called one", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: id !== "t3" })
@@ -254,31 +254,34 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("whoever is called and leaves late has missed the turn; a quick no costs what a call does", { slots: 1 }, (q) =>
-    Effect.gen(function* () {
-      yield* q.enter("t1")
-      for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: true })
-      yield* q.end("session of t1")
-      yield* TestClock.adjust(LEAVE_FREELY_MILLIS)
-      yield* q.sweep
-      yield* q.leave("t2")
-      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
-      for (let waited = 0; waited < LEAVE_FREELY_MILLIS; waited += 1_000) {
-        yield* TestClock.adjust(1_000)
+  test(
+    "a called ticket that leaves late has missed the turn; leaving early costs what a call does",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.enter("t1")
+        for (const id of ["t2", "t3", "t4"]) yield* q.admit(id, { caller: id, holds: true })
+        yield* q.end("session of t1")
+        yield* TestClock.adjust(FREE_LEAVE_MILLIS)
         yield* q.sweep
-      }
-      yield* TestClock.adjust(1)
-      assert.strictEqual(yield* q.leave("t3"), "left")
-      assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "t3" }])
-      assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "over", state: "left" })
-      // nobody swept for longer than that: the store was away, and t4 may not have heard the call
-      yield* TestClock.adjust(LEAVE_FREELY_MILLIS + 2_000)
-      yield* q.leave("t4")
-      assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t4", caller: "t4" }])
-    }),
+        yield* q.leave("t2")
+        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "t2" }])
+        for (let waited = 0; waited < FREE_LEAVE_MILLIS; waited += 1_000) {
+          yield* TestClock.adjust(1_000)
+          yield* q.sweep
+        }
+        yield* TestClock.adjust(1)
+        assert.strictEqual(yield* q.leave("t3"), "left")
+        assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "t3" }])
+        assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "over", state: "left" })
+        // nobody swept for longer than that: the store was down, and t4 may not have received the call
+        yield* TestClock.adjust(FREE_LEAVE_MILLIS + 2_000)
+        yield* q.leave("t4")
+        assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t4", caller: "t4" }])
+      }),
   )
 
-  test("a missed turn costs its caller more than a call, whoever notices it", { slots: 2 }, (q) =>
+  test("a missed turn costs its caller more than a call, whichever step notices it", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.enter("t2")
@@ -297,7 +300,7 @@ export const sessions = (test: QueueTest): void => {
     }),
   )
 
-  test("the length of calls is measured, and a new one moves the measure by an eighth", { slots: 1 }, (q) =>
+  test("the length of calls is measured, and a new call moves the average by an eighth", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       for (const [id, millis, average] of [
         ["t1", 80_000, 80_000],

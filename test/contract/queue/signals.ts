@@ -1,4 +1,4 @@
-/** Whom a signal reaches: it is published to the instance that holds the ticket's connection, else returned. */
+/** Where a signal goes: it is published to the instance that holds the ticket's connection, else returned. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -38,7 +38,7 @@ export const signals = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket is told where it was attached last", { slots: 1 }, (q) =>
+  test("a ticket is notified where it was attached last", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -55,7 +55,7 @@ export const signals = (test: QueueTest): void => {
     }),
   )
 
-  test("the end of a call is told to the instance that holds its connection", { slots: 1 }, (q) =>
+  test("the end of a call is signalled to the instance that holds its connection", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       q.on(q.there)
@@ -89,7 +89,7 @@ export const signals = (test: QueueTest): void => {
     }),
   )
 
-  test("one touch tells 3,000 waiting tickets their places", { slots: 0 }, (q) =>
+  test("one touch returns the places of 3,000 waiting tickets", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       const all = ids(3_000)
       const { admit, touch } = q.unchecked

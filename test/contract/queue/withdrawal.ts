@@ -1,4 +1,7 @@
-/** What becomes of tickets that nobody knows of, because their callers were answered 503 or not at all. */
+/**
+ * What becomes of tickets whose callers do not know of them, because their requests were answered with 503 or not at
+ * all.
+ */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -27,7 +30,7 @@ export const withdrawal = (test: QueueTest): void => {
     }),
   )
 
-  test("none of those who are withdrawn together is called by the slot of another", { slots: 1 }, (q) =>
+  test("of tickets withdrawn together none is called by the slot of another", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.admit("starts")
       yield* q.wait("t1", "t2", "known")
@@ -36,7 +39,7 @@ export const withdrawal = (test: QueueTest): void => {
     }),
   )
 
-  test("a ticket that is withdrawn before its admission comes is not admitted", { slots: 1 }, (q) =>
+  test("a ticket that is withdrawn before its admission arrives is not admitted", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* q.withdraw("late"), 0)
       yield* TestClock.adjust(RETENTION_MILLIS - 1)
@@ -49,7 +52,7 @@ export const withdrawal = (test: QueueTest): void => {
     }),
   )
 
-  test("what is withdrawn again, or over, or runs, stays as it is", { slots: 2 }, (q) =>
+  test("withdrawing a withdrawn, ended or running ticket changes nothing", { slots: 2 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("live")
       yield* q.enter("over")
@@ -62,7 +65,7 @@ export const withdrawal = (test: QueueTest): void => {
     }),
   )
 
-  test("a start whose ticket was withdrawn binds nothing and gives no place back", { slots: 1 }, (q) =>
+  test("a start whose ticket was withdrawn binds nothing and restores no place", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const starts = yield* q.admit("starts")
       const lease = starts._tag === "starting" ? starts.lease : ""
