@@ -5,9 +5,16 @@
  * their layers. If the queue fails, the caller of `admit` gives back what the rate limiter took.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import { type Admitted, type At, admissionPortOf, FifoQueue, type Newcomer, type Stepped } from "./FifoQueue.ts"
+import {
+  type Admitted,
+  admissionPortOf,
+  type CampaignContext,
+  FifoQueue,
+  type Newcomer,
+  type StepResult,
+} from "./FifoQueue.ts"
 import { takeAndAdmit } from "./queue/rules.ts"
-import { steppedOf } from "./queue/step.ts"
+import { stepResultOf } from "./queue/step.ts"
 import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"
 import type { Budgets } from "./rules/limits/units.ts"
 import type { QueueContext } from "./rules/step.ts"
@@ -15,7 +22,10 @@ import type { TakeAndAdmitContext } from "./rules/take-and-admit.ts"
 import { type RateLimited, StoreUnavailable, stackless } from "./Session.ts"
 import { Store } from "./Store.ts"
 
-type Admit = (at: At, newcomer: Newcomer) => Effect.Effect<Stepped<Admitted>, RateLimited | StoreUnavailable>
+type Admit = (
+  at: CampaignContext,
+  newcomer: Newcomer,
+) => Effect.Effect<StepResult<Admitted>, RateLimited | StoreUnavailable>
 
 export class Admission extends Context.Service<
   Admission,
@@ -87,7 +97,7 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             call: { take, newcomer: admission.newcomer(newcomer) },
           }
           return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
-            const { result, ...left } = steppedOf(answer)
+            const { result, ...left } = stepResultOf(answer)
             if (result.admitted !== undefined) return Effect.succeed({ result: result.admitted, ...left })
             if (result.refused !== undefined) return Effect.fail(refusal(result.refused))
             return Effect.die(new TypeError("a newcomer was neither refused nor admitted"))

@@ -16,10 +16,10 @@ import { keysOf } from "./queue/keys.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/operator.ts"
 import { makeOutageReporting } from "./queue/reach.ts"
 import * as rules from "./queue/rules.ts"
-import { type At, type Stepped, steppedOf, type Withdrawals } from "./queue/step.ts"
+import { type CampaignContext, type StepResult, stepResultOf, type Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
 import type { Newcomer as Admission, Admitted } from "./rules/queue/admit.ts"
-import type { Standing } from "./rules/queue/attach.ts"
+import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
 import type { Failed, FailedStart } from "./rules/queue/fail.ts"
@@ -34,22 +34,22 @@ import { type Ask, type Rule, Store } from "./Store.ts"
 
 export type {
   Admitted,
-  At,
+  CampaignContext,
   Doubt,
   Place,
   Settlement,
   SettlementKind,
   Signal,
   SignalKind,
-  Standing,
   Start,
-  Stepped,
+  StepResult,
+  TicketSnapshot,
   Waiting,
   Withdrawals,
 }
 
 /** One ticket of a touch; `state` is undefined when the ticket is unknown. */
-export interface Touched {
+export interface HeartbeatEntry {
   readonly ticket: string
   readonly state: TicketState | undefined
   readonly position: number
@@ -86,7 +86,7 @@ export type Cleared =
       readonly owed: ReadonlyArray<Settlement>
     })
 
-type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
+type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 
 export interface Newcomer {
   readonly id: string
@@ -104,14 +104,14 @@ export class FifoQueue extends Context.Service<
   FifoQueue,
   {
     /** Admits a newcomer to a slot, to the queue, or not at all. */
-    readonly admit: (at: At, newcomer: Newcomer) => Step<Admitted>
+    readonly admit: (at: CampaignContext, newcomer: Newcomer) => Step<Admitted>
     /** A called ticket takes its slot; the answer's lease fences what follows. */
-    readonly start: (at: At, id: string) => Step<Start>
+    readonly start: (at: CampaignContext, id: string) => Step<Start>
     /**
      * Binds the running session: `stale` when the lease is no longer this ticket's, `ended` when the session's end was already reported.
      */
     readonly bind: (
-      at: At,
+      at: CampaignContext,
       id: string,
       lease: string,
       session: { readonly ids: ReadonlyArray<string>; readonly data: Readonly<Record<string, string>> },
@@ -120,14 +120,18 @@ export class FifoQueue extends Context.Service<
      * Adds further ids of a running session, under any of which its end may be reported. `ended` when the end was already reported under
      * one of them, and the session ends now; `stale` when the known session is not running.
      */
-    readonly alias: (at: At, knownId: string, furtherIds: ReadonlyArray<string>) => Step<"kept" | "ended" | "stale">
+    readonly alias: (
+      at: CampaignContext,
+      knownId: string,
+      furtherIds: ReadonlyArray<string>,
+    ) => Step<"kept" | "ended" | "stale">
     /**
      * The platform has not started the session: the reason decides what becomes of the ticket, its slot and the campaign.
      */
-    readonly fail: (at: At, id: string, lease: string, why: StartFailure) => Step<Failed>
+    readonly fail: (at: CampaignContext, id: string, lease: string, why: StartFailure) => Step<Failed>
     /** The starts in doubt older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly doubts: (
-      at: At,
+      at: CampaignContext,
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<Doubt>, StoreUnavailable>
@@ -136,43 +140,46 @@ export class FifoQueue extends Context.Service<
      * holds the slot until it ends. When none was reported twice, the slot is freed.
      */
     readonly resolve: (
-      at: At,
+      at: CampaignContext,
       doubt: string,
       sessions: ReadonlyArray<ReadonlyArray<string>>,
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended; any of its ids. */
-    readonly end: (at: At, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
-    readonly leave: (at: At, id: string) => Step<"left" | "busy" | "over" | "unknown">
+    readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
+    readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "over" | "unknown">
     /**
      * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
      * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many
      * ended. Idempotent.
      */
-    readonly withdraw: (at: At, ids: ReadonlyArray<string>) => Step<number>
+    readonly withdraw: (at: CampaignContext, ids: ReadonlyArray<string>) => Step<number>
     /** Returns a ticket's state, keeps it present, and records where its connection is. */
-    readonly attach: (at: At, id: string, connected: boolean) => Step<Standing>
+    readonly attach: (at: CampaignContext, id: string, connected: boolean) => Step<TicketSnapshot>
     /** All tickets of an instance at once, every `TICK_MILLIS`: keeps them present and returns where they stand. */
-    readonly touch: (
-      at: At,
+    readonly heartbeat: (
+      at: CampaignContext,
       ids: ReadonlyArray<string>,
-    ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<Touched> }>
+    ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<HeartbeatEntry> }>
     /**
      * Enforces deadlines, once a second. `touchedAt` is when this gate's connected tickets were last touched (ms), now by default: none
      * of them counts as absent if it was present until later.
      */
-    readonly sweep: (at: At, touchedAt?: number) => Step<Swept>
+    readonly sweep: (at: CampaignContext, touchedAt?: number) => Step<Swept>
     /** This gate stops: no rule waits for it any more. */
-    readonly gone: (at: At) => Step<void>
+    readonly unregister: (at: CampaignContext) => Step<void>
     /**
      * Clears a campaign that no gate has swept for `unservedMillis`, in place of a sweep: removes tickets that waited or were called
      * before, with a refund; enforces the deadlines of starts in flight and running sessions; forgets ended tickets. Nobody is called.
      * Idempotent.
      */
-    readonly clear: (at: At, unservedMillis: number) => Step<Cleared>
-    readonly settled: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void, StoreUnavailable>
+    readonly clear: (at: CampaignContext, unservedMillis: number) => Step<Cleared>
+    readonly acknowledge: (
+      at: CampaignContext,
+      settlements: ReadonlyArray<Settlement>,
+    ) => Effect.Effect<void, StoreUnavailable>
     /** Session ids of live leases older than `ageMillis`. This instance claims the check for `claimMillis`. */
     readonly audit: (
-      at: At,
+      at: CampaignContext,
       ageMillis: number,
       claimMillis: number,
     ) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
@@ -183,18 +190,18 @@ export class FifoQueue extends Context.Service<
 
 /** The queue's part of a store step that also does something else (`Admission.ts`). */
 export interface AdmissionPort {
-  readonly keys: (at: At) => ReadonlyArray<string>
+  readonly keys: (at: CampaignContext) => ReadonlyArray<string>
   /** The same object while nothing changes. */
-  readonly context: (at: At) => QueueContext
+  readonly context: (at: CampaignContext) => QueueContext
   readonly newcomer: (newcomer: Newcomer) => Admission
   /**
    * Runs a step of the campaign. An outage of this gate is reported to the store first, and a failure of the step is recorded as an
    * outage. The step gets the store's time.
    */
   readonly reportFirst: <A, E extends { readonly _tag: string }>(
-    at: At,
-    step: (now: number) => Effect.Effect<Stepped<A>, E>,
-  ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
+    at: CampaignContext,
+    step: (now: number) => Effect.Effect<StepResult<A>, E>,
+  ) => Effect.Effect<StepResult<A>, E | StoreUnavailable>
 }
 
 const admissionPorts = new WeakMap<FifoQueue["Service"], AdmissionPort & { readonly store: Store["Service"] }>()
@@ -212,7 +219,10 @@ export const INSTANCE_CHANNEL = "vg:i:"
 
 const identity = <A>(result: A): A => result
 
-const touchedOf = (ticket: string, { lease = "", position = 0, startBefore = 0, state }: TicketHeartbeat): Touched => ({
+const heartbeatEntryOf = (
+  ticket: string,
+  { lease = "", position = 0, startBefore = 0, state }: TicketHeartbeat,
+): HeartbeatEntry => ({
   ticket,
   // a start in doubt is not a ticket that a caller can hold
   state: state === "doubt" ? undefined : state,
@@ -236,7 +246,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     /** the input of every step of a campaign; replaced when its slots change */
     const known = new Map<string, { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }>()
-    const stepInput = ({ campaign, instance, slots: requestedSlots }: At) => {
+    const stepInput = ({ campaign, instance, slots: requestedSlots }: CampaignContext) => {
       // JSON has no infinity
       const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
       const last = known.get(campaign)
@@ -260,7 +270,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const run = <Call extends object, R, A>(
       rule: Rule<QueueContext, Call, StepAnswer<R>>,
-      at: At,
+      at: CampaignContext,
       now: number,
       call: Call,
       read: (result: R) => A,
@@ -268,13 +278,13 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       const { context, keys } = stepInput(at)
       const ask: Ask<QueueContext, Call> = { keys, now, context, call }
       return Effect.map(store.run(rule, ask), (answer) => {
-        const { result, ...left } = steppedOf(answer)
+        const { result, ...left } = stepResultOf(answer)
         return { result: read(result), ...left }
       })
     }
 
     /** Reports an outage with the tickets to withdraw: in several steps when there are many, newest tickets first. */
-    const report = Effect.fnUntraced(function* (at: At, since: number) {
+    const report = Effect.fnUntraced(function* (at: CampaignContext, since: number) {
       const ids = at.withdrawals?.ids() ?? []
       const signals: Array<Signal> = []
       const settlements: Array<Settlement> = []
@@ -300,7 +310,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
 
     const step = <Call extends object, R, A>(
       rule: Rule<QueueContext, Call, StepAnswer<R>>,
-      at: At,
+      at: CampaignContext,
       call: Call,
       read: (result: R) => A,
     ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
@@ -331,12 +341,12 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       leave: (at, id) => step(rules.leave, at, { id }, identity),
       withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
       attach: (at, id, connected) => step(rules.attach, at, { id, connected }, identity),
-      touch: (at, ids) =>
+      heartbeat: (at, ids) =>
         step(rules.heartbeat, at, { ids }, ({ averageMillis, disrupted, length, tickets = [] }) => ({
           length,
           averageMillis,
           disrupted,
-          tickets: ids.map((id, i) => touchedOf(id, tickets[i] ?? {})),
+          tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
         })),
       sweep: (at, touchedAt) =>
         reportFirst(at, (now) =>
@@ -355,7 +365,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             () => Effect.sync(() => outages.swept(at.campaign, now)),
           ),
         ),
-      gone: (at) => step(rules.gateGone, at, {}, () => undefined),
+      unregister: (at) => step(rules.gateGone, at, {}, () => undefined),
       // this gate does not serve the campaign, so its own outages are not reported there
       clear: (at, unservedMillis) =>
         Effect.flatMap(store.now, (now) =>
@@ -367,7 +377,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
             (cleared): Cleared => (cleared._tag === "served" ? cleared : { ...cleared, owed: cleared.owed ?? [] }),
           ),
         ),
-      settled: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, identity)),
+      acknowledge: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, identity)),
       audit: (at, ageMillis, claimMillis) =>
         Effect.map(
           step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),

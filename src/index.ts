@@ -130,19 +130,19 @@ export {
 } from "./Admission.ts"
 export {
   type Admitted,
-  type At,
+  type CampaignContext,
   type Cleared,
   FifoQueue,
+  type HeartbeatEntry as Touched,
   /** Slots and queue over the `Store`. */
   layer as layerFifoQueue,
   type Place,
   type Settlement,
   type Signal,
-  type Standing,
   type Start,
-  type Stepped,
+  type StepResult,
   type Swept,
-  type Touched,
+  type TicketSnapshot,
 } from "./FifoQueue.ts"
 export {
   /** The callers' budgets over the `Store`. */

@@ -5,7 +5,7 @@
 import { Effect, Result } from "effect"
 import { Admission } from "../Admission.ts"
 import type { CallerNames } from "../CallerNames.ts"
-import type { Admitted, At } from "../FifoQueue.ts"
+import type { Admitted, CampaignContext } from "../FifoQueue.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import type {
@@ -28,7 +28,7 @@ import type { Taken } from "./withdrawals.ts"
 
 /** A request that passed the checks of its content and address, with its new ticket. */
 export interface NewTicket extends Taken {
-  readonly at: At
+  readonly at: CampaignContext
   readonly stored: StoredConfig
 }
 

@@ -3,7 +3,7 @@
  * present and pushes their position, and the audit of sessions whose webhook was lost.
  */
 import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
-import { type At, FifoQueue, type Swept, TICK_MILLIS, type Touched } from "../FifoQueue.ts"
+import { type CampaignContext, FifoQueue, type HeartbeatEntry, type Swept, TICK_MILLIS } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
@@ -80,7 +80,7 @@ export const background = (
     // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
       Effect.forEach(campaigns.all, (campaign) =>
-        Effect.forkDetach(Effect.ignore(queue.gone(steps.at(campaign)))),
+        Effect.forkDetach(Effect.ignore(queue.unregister(steps.at(campaign)))),
       ).pipe(Effect.andThen(Effect.yieldNow)),
     )
 
@@ -113,7 +113,7 @@ export const background = (
 
     const eventOf = (
       slots: number,
-      ticket: Touched,
+      ticket: HeartbeatEntry,
       queueLength: number,
       averageMillis: number,
       disrupted: boolean,
@@ -131,10 +131,10 @@ export const background = (
       if (ticket.state === undefined) return lostEvent
       return isTerminal(ticket.state) ? endedEvent(ticket.state) : undefined
     }
-    const heartbeatOf = (at: At, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
+    const heartbeatOf = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
-          const touched = yield* steps.step(at, queue.touch(at, tickets.slice(from, from + TOUCH_LIMIT)))
+          const touched = yield* steps.step(at, queue.heartbeat(at, tickets.slice(from, from + TOUCH_LIMIT)))
           const { averageMillis, disrupted, length } = touched
           for (const ticket of touched.tickets) {
             const event = eventOf(at.slots, ticket, length, averageMillis, disrupted)

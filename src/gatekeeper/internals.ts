@@ -1,6 +1,6 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
 import type { Effect } from "effect"
-import type { At, Stepped } from "../FifoQueue.ts"
+import type { CampaignContext, StepResult } from "../FifoQueue.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
@@ -17,7 +17,7 @@ export interface Internals {
   /** Takes a step in the campaign's queue; holders are told, and what is owed is settled. */
   readonly step: <A>(
     campaign: Campaign,
-    take: (at: At) => Effect.Effect<Stepped<A>, StoreUnavailable>,
+    take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
   ) => Effect.Effect<A, StoreUnavailable>
   /** How this gate gets on with the others on its store. */
   readonly terms: () => GatesStatus

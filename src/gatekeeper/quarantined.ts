@@ -3,7 +3,7 @@
  * this instance started were logged by others.
  */
 import { Effect } from "effect"
-import type { At, Swept } from "../FifoQueue.ts"
+import type { CampaignContext, Swept } from "../FifoQueue.ts"
 import { quarantineKeyOf } from "../queue/keys.ts"
 import type { Campaign } from "../Settings.ts"
 
@@ -12,7 +12,7 @@ const LOG_EVERY_MILLIS = 60_000
 /** Logs the quarantine count of a campaign's sweep, if it has grown. */
 export type NoteQuarantined = (
   campaign: Campaign,
-  at: At,
+  at: CampaignContext,
   quarantined: Swept["quarantined"],
   now: number,
 ) => Effect.Effect<void>

@@ -8,7 +8,7 @@
  * campaign is deleted from the list.
  */
 import { Effect, Metric, Option, Schema } from "effect"
-import { type At, FifoQueue } from "../FifoQueue.ts"
+import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PushChannel } from "../PushChannel.ts"
 import type { StoreUnavailable, TicketUnknown } from "../Session.ts"
 import { tagOf } from "./campaigns.ts"
@@ -30,7 +30,7 @@ const decode = Schema.decodeUnknownOption(About)
 export interface RemovedCampaign extends About {
   readonly key: string
   /** its queue, with no slots, so that this gate calls no ticket in it */
-  readonly at: At
+  readonly at: CampaignContext
   /** when a gate that serves it last sent a heartbeat (ms) */
   readonly seenAt: number
 }
@@ -41,9 +41,9 @@ export interface RemovedCampaigns {
   /** The removed campaign of a ticket. */
   readonly ofTicket: (ticket: string) => RemovedCampaign | undefined
   /** All queues; asks the store first if it was not asked yet. */
-  readonly queues: Effect.Effect<ReadonlyArray<At>, StoreUnavailable>
+  readonly queues: Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable>
   /** The queue of a ticket; asks the store first if it was not asked yet. */
-  readonly queueOf: (ticket: string) => Effect.Effect<At, TicketUnknown | StoreUnavailable>
+  readonly queueOf: (ticket: string) => Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable>
 }
 
 export interface RemovedCampaignsControl extends RemovedCampaigns {

@@ -3,7 +3,7 @@
  * platform's history is read soon after the start and further ids are stored, so that the webhook finds its slot.
  */
 import { Clock, Effect } from "effect"
-import { type At, FifoQueue } from "../FifoQueue.ts"
+import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Steps } from "./steps.ts"
@@ -17,9 +17,13 @@ const MAX_IDS = 4
 
 export interface SessionIds {
   /** Stores further ids of a running session. True if a session with one of them had already ended. */
-  readonly keep: (at: At, sessionId: string, named: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+  readonly keep: (
+    at: CampaignContext,
+    sessionId: string,
+    named: ReadonlyArray<string>,
+  ) => Effect.Effect<boolean, StoreUnavailable>
   /** Reads further ids of a session that has just started from the platform's history. */
-  readonly learn: (at: At, campaign: string, sessionId: string) => Effect.Effect<void>
+  readonly learn: (at: CampaignContext, campaign: string, sessionId: string) => Effect.Effect<void>
 }
 
 export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never, FifoQueue | PlatformApi> =>
@@ -35,7 +39,7 @@ export const makeSessionIds = ({ step }: Steps): Effect.Effect<SessionIds, never
         : Effect.map(step(at, queue.alias(at, sessionId, further)), (result) => result === "ended")
     }
 
-    const learn = Effect.fnUntraced(function* (at: At, campaign: string, sessionId: string) {
+    const learn = Effect.fnUntraced(function* (at: CampaignContext, campaign: string, sessionId: string) {
       if ((yield* Clock.currentTimeMillis) < (quietUntil.get(campaign) ?? 0)) return
       for (const millis of ASK_AFTER_MILLIS) {
         yield* Effect.sleep(millis)

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Result, Schedule, type Scope } from "effect"
-import { type At, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
+import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
 import { DOUBT_MILLIS } from "../rules/doubt.ts"
@@ -47,7 +47,7 @@ export type NotStarted = Place & { readonly busy: boolean }
  * failed, so that it is unknown whether the ticket got its place back.
  */
 export type StartSession = (
-  at: At,
+  at: CampaignContext,
   ticket: string,
   lease: string,
   stored: StoredConfig,
@@ -93,7 +93,12 @@ export const makeStartSession = (
     const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
 
     /** If the store stays unavailable, binding goes on in the background, so that the slot is not given to another caller. */
-    const bindWithRetry = (at: At, ticket: string, lease: string, session: Parameters<typeof queue.bind>[3]) => {
+    const bindWithRetry = (
+      at: CampaignContext,
+      ticket: string,
+      lease: string,
+      session: Parameters<typeof queue.bind>[3],
+    ) => {
       const bind = step(at, queue.bind(at, ticket, lease, session))
       return Effect.tapError(Effect.retry(bind, bindRetry), () =>
         Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
@@ -101,7 +106,7 @@ export const makeStartSession = (
     }
 
     const bindStarted = (
-      at: At,
+      at: CampaignContext,
       ticket: string,
       lease: string,
       campaign: string,
@@ -125,7 +130,7 @@ export const makeStartSession = (
 
     /** Retries in the background until the start's deadline, when the store puts the start in doubt by itself; then runs `then`. */
     const failLater = (
-      at: At,
+      at: CampaignContext,
       ticket: string,
       lease: string,
       why: StartFailure,
@@ -140,7 +145,7 @@ export const makeStartSession = (
 
     /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */
     const notStarted = (
-      at: At,
+      at: CampaignContext,
       ticket: string,
       lease: string,
       { reason }: PlatformError,

@@ -1,6 +1,6 @@
 /** Carries out a step of the queue: pushes its signals and settles what it owes. */
 import { Effect, Metric } from "effect"
-import type { At, Settlement, Signal, Stepped } from "../FifoQueue.ts"
+import type { CampaignContext, Settlement, Signal, StepResult } from "../FifoQueue.ts"
 import { FifoQueue } from "../FifoQueue.ts"
 import { eventOf, PushChannel } from "../PushChannel.ts"
 import { RateLimiter } from "../RateLimiter.ts"
@@ -11,11 +11,11 @@ import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
 
 export interface Steps {
-  readonly at: (campaign: Campaign) => At
+  readonly at: (campaign: Campaign) => CampaignContext
   /** Runs a step and carries out its effects. */
-  readonly step: <A, E>(at: At, taken: Effect.Effect<Stepped<A>, E>) => Effect.Effect<A, E>
+  readonly step: <A, E>(at: CampaignContext, taken: Effect.Effect<StepResult<A>, E>) => Effect.Effect<A, E>
   /** Carries out settlements with the rate limiter. One that fails now stays owed in the store. */
-  readonly settle: (at: At, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
+  readonly settle: (at: CampaignContext, settlements: ReadonlyArray<Settlement>) => Effect.Effect<void>
 }
 
 export const makeSteps = (
@@ -37,7 +37,7 @@ export const makeSteps = (
           Effect.match(limiter[kind](caller, ticket), { onFailure: () => false, onSuccess: () => true }),
         { concurrency: "unbounded" },
       ).pipe(
-        Effect.flatMap((done) => (done.length === 0 ? Effect.void : queue.settled(at, done))),
+        Effect.flatMap((done) => (done.length === 0 ? Effect.void : queue.acknowledge(at, done))),
         Effect.catch(() => Effect.void),
       )
 
@@ -47,7 +47,7 @@ export const makeSteps = (
         push.send(signal.ticket, eventOf(signal)),
       )
 
-    const carryOut = <A>(at: At, { result, settlements, signals }: Stepped<A>): Effect.Effect<A> => {
+    const carryOut = <A>(at: CampaignContext, { result, settlements, signals }: StepResult<A>): Effect.Effect<A> => {
       if (signals.length === 0 && settlements.length === 0) return Effect.succeed(result)
       return Effect.forEach(signals, send, { discard: true }).pipe(
         Effect.andThen(settlements.length === 0 ? Effect.void : settle(at, settlements)),

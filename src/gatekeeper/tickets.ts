@@ -1,6 +1,6 @@
 /** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
 import { Effect, Metric, Result } from "effect"
-import { type At, FifoQueue, type Standing, type Start } from "../FifoQueue.ts"
+import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
 import type {
@@ -37,7 +37,7 @@ export interface Tickets {
 
 const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
 
-const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent | undefined => {
+const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushEvent | undefined => {
   switch (standing._tag) {
     case "waiting":
       return {
@@ -60,7 +60,11 @@ const eventOf = (ticket: string, standing: Standing, slots: number): PushEvent |
   }
 }
 
-const statusOf = (ticket: string, standing: Exclude<Standing, { _tag: "unknown" }>, slots: number): TicketStatus => {
+const statusOf = (
+  ticket: string,
+  standing: Exclude<TicketSnapshot, { _tag: "unknown" }>,
+  slots: number,
+): TicketStatus => {
   switch (standing._tag) {
     case "waiting":
       return {
@@ -115,7 +119,7 @@ export const makeTickets = (
 
     const noteEnd = makeUnknownEnds()
 
-    const queueOf = (ticket: string): Effect.Effect<At, TicketUnknown | StoreUnavailable> => {
+    const queueOf = (ticket: string): Effect.Effect<CampaignContext, TicketUnknown | StoreUnavailable> => {
       const campaign = campaigns.ofTicket(ticket)
       return campaign === undefined ? removed.queueOf(ticket) : Effect.succeed(at(campaign))
     }
@@ -127,7 +131,12 @@ export const makeTickets = (
     })
 
     type Starting = Extract<Start, { _tag: "starting" }>
-    const startHere = Effect.fnUntraced(function* (where: At, ticket: string, campaign: string, taken: Starting) {
+    const startHere = Effect.fnUntraced(function* (
+      where: CampaignContext,
+      ticket: string,
+      campaign: string,
+      taken: Starting,
+    ) {
       const config = storedConfigOf(taken.data)
       if (config === undefined) {
         yield* Effect.logError("The stored data of a called ticket is invalid. The ticket has failed.")
@@ -139,7 +148,7 @@ export const makeTickets = (
       return yield* startSession(where, ticket, taken.lease, { ...config, campaign })
     })
     /** Puts the ticket back at its place, so that a gate that serves the campaign calls it again. Fails if the campaign was removed. */
-    const requeue = (where: At, ticket: string, { lease }: Starting) =>
+    const requeue = (where: CampaignContext, ticket: string, { lease }: Starting) =>
       Effect.flatMap(
         step(where, queue.fail(where, ticket, lease, { _tag: "elsewhere", millis: BACKOFF_MILLIS })),
         (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
@@ -172,7 +181,7 @@ export const makeTickets = (
         }
       }
     })
-    const endIn = (queues: ReadonlyArray<At>, sessionIds: ReadonlyArray<string>) =>
+    const endIn = (queues: ReadonlyArray<CampaignContext>, sessionIds: ReadonlyArray<string>) =>
       Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds)), { concurrency: "unbounded" })
 
     return {

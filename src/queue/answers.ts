@@ -4,7 +4,7 @@ import type { Usage } from "../rules/limits/take.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { Look } from "../rules/operator/look.ts"
 import type { Admitted } from "../rules/queue/admit.ts"
-import type { Standing } from "../rules/queue/attach.ts"
+import type { TicketSnapshot } from "../rules/queue/attach.ts"
 import type { Cleared } from "../rules/queue/clear.ts"
 import type { Failed } from "../rules/queue/fail.ts"
 import type { Heartbeat } from "../rules/queue/heartbeat.ts"
@@ -70,7 +70,7 @@ export const failed: Schema.Codec<Failed> = Union([
   Struct({ _tag: Literal("stale") }),
 ])
 
-export const standing: Schema.Codec<Standing> = Union([
+export const standing: Schema.Codec<TicketSnapshot> = Union([
   waiting,
   Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
   Struct({ _tag: Literal("starting") }),

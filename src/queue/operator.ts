@@ -7,7 +7,7 @@ import type { QueueContext, StepAnswer } from "../rules/step.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Rule } from "../Store.ts"
 import * as rules from "./rules.ts"
-import type { At, Stepped } from "./step.ts"
+import type { CampaignContext, StepResult } from "./step.ts"
 
 export type { Done, Pages, Switch }
 
@@ -21,20 +21,20 @@ export interface Look extends Omit<RuleLook, "linePage" | "slotPage"> {
   readonly linePage: ReadonlyArray<WaitingTicket>
 }
 
-type Step<A> = Effect.Effect<Stepped<A>, StoreUnavailable>
+type Step<A> = Effect.Effect<StepResult<A>, StoreUnavailable>
 
 export interface OperatorQueue {
   /** Figures and pages of one moment; pages have at most `PAGE_MAX` rows. */
-  readonly look: (at: At, pages: Pages) => Step<Look>
-  readonly turn: (at: At, who: string, action: Switch) => Step<Done<"done" | "already">>
+  readonly look: (at: CampaignContext, pages: Pages) => Step<Look>
+  readonly turn: (at: CampaignContext, who: string, action: Switch) => Step<Done<"done" | "already">>
   /** Calls the oldest waiting ticket to a free slot, whatever back-off or pause says. */
-  readonly callOne: (at: At, who: string) => Step<Done<"called" | "no_slot" | "nobody" | "more">>
-  readonly remove: (at: At, who: string, seq: number) => Step<Done<"removed" | "gone">>
+  readonly callOne: (at: CampaignContext, who: string) => Step<Done<"called" | "no_slot" | "nobody" | "more">>
+  readonly remove: (at: CampaignContext, who: string, seq: number) => Step<Done<"removed" | "gone">>
   /** `deadline` as it was seen: a lease that has moved on since is left alone. */
-  readonly endLease: (at: At, who: string, lease: string, deadline: number) => Step<Done<"ended" | "gone">>
+  readonly endLease: (at: CampaignContext, who: string, lease: string, deadline: number) => Step<Done<"ended" | "gone">>
   /** A page of the audit log, the newest first, and how many lines there are. */
   readonly auditLog: (
-    at: At,
+    at: CampaignContext,
     first: number,
     count: number,
   ) => Step<{ readonly total: number; readonly lines: ReadonlyArray<AuditLine> }>
@@ -43,7 +43,7 @@ export interface OperatorQueue {
 /** Runs a rule of the campaign. */
 export type RunStep = <Call extends object, R, A>(
   rule: Rule<QueueContext, Call, StepAnswer<R>>,
-  at: At,
+  at: CampaignContext,
   call: Call,
   read: (result: R) => A,
 ) => Step<A>

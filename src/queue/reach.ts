@@ -6,7 +6,7 @@
 import { Clock, Deferred, Effect } from "effect"
 import { SILENT_AFTER_MILLIS } from "../rules/outage.ts"
 import type { StoreUnavailable } from "../Session.ts"
-import type { Stepped } from "./step.ts"
+import type { StepResult } from "./step.ts"
 
 /**
  * A gate sweeps every second. If the last sweep is longer ago than this (ms), the gate was stalled: its process or its
@@ -24,7 +24,7 @@ interface OutageState {
 }
 
 /** What a report leaves for this process to carry out. */
-type SideEffects = Pick<Stepped<unknown>, "signals" | "settlements">
+type SideEffects = Pick<StepResult<unknown>, "signals" | "settlements">
 /** Reports to the store that this gate could not reach it since then. */
 export type ReportOutage = (since: number) => Effect.Effect<SideEffects, StoreUnavailable>
 
@@ -36,15 +36,18 @@ export interface OutageReporting {
   readonly reportFirst: <A, E extends { readonly _tag: string }>(
     campaign: string,
     report: ReportOutage,
-    step: (now: number) => Effect.Effect<Stepped<A>, E>,
-  ) => Effect.Effect<Stepped<A>, E | StoreUnavailable>
+    step: (now: number) => Effect.Effect<StepResult<A>, E>,
+  ) => Effect.Effect<StepResult<A>, E | StoreUnavailable>
   /** Records that a sweep sent at `now` has succeeded. */
   readonly swept: (campaign: string, now: number) => void
 }
 
 const NO_SIDE_EFFECTS: SideEffects = { signals: [], settlements: [] }
 
-const withSideEffects = <A>(sideEffects: SideEffects, { result, settlements, signals }: Stepped<A>): Stepped<A> => ({
+const withSideEffects = <A>(
+  sideEffects: SideEffects,
+  { result, settlements, signals }: StepResult<A>,
+): StepResult<A> => ({
   result,
   signals: [...sideEffects.signals, ...signals],
   settlements: [...sideEffects.settlements, ...settlements],

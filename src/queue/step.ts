@@ -11,7 +11,7 @@ export interface Withdrawals {
 }
 
 /** The queue's campaign, its current number of slots, and the instance that asks. */
-export interface At {
+export interface CampaignContext {
   /** names the campaign's keys in the store */
   readonly campaign: string
   readonly slots: number
@@ -22,14 +22,14 @@ export interface At {
 }
 
 /** The answer of a step, its signals for this instance, and its settlements. */
-export interface Stepped<A> {
+export interface StepResult<A> {
   readonly result: A
   readonly signals: ReadonlyArray<Signal>
   readonly settlements: ReadonlyArray<Settlement>
 }
 
 /** Fills in absent signals and settlements. */
-export const steppedOf = <A>({ result, settlements = [], signals = [] }: StepAnswer<A>): Stepped<A> => ({
+export const stepResultOf = <A>({ result, settlements = [], signals = [] }: StepAnswer<A>): StepResult<A> => ({
   result,
   signals,
   settlements,

@@ -47,7 +47,7 @@ describe("settlements", () => {
             FifoQueue,
             FifoQueue.of({
               ...queue,
-              settled: (_at, done) => Effect.sync(() => void settled.push(...done.map(({ ticket }) => ticket))),
+              acknowledge: (_at, done) => Effect.sync(() => void settled.push(...done.map(({ ticket }) => ticket))),
             }),
           ),
         )

@@ -6,14 +6,14 @@ import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import {
-  type At,
+  type CampaignContext,
   FifoQueue,
   INSTANCE_CHANNEL,
   layer as queueLayer,
   type Settlement,
   type Signal,
   type StartFailure,
-  type Stepped,
+  type StepResult,
   TICK_MILLIS,
   type Withdrawals,
 } from "../../src/FifoQueue.ts"
@@ -101,7 +101,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       return Effect.sync(() => void withdrawing.set(instance, left))
     },
   }
-  const at = (): At => ({ campaign, slots, instance, withdrawals })
+  const at = (): CampaignContext => ({ campaign, slots, instance, withdrawals })
 
   const tickets = new Set<string>()
   const sessions = new Set<string>()
@@ -131,7 +131,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
   let settlements: ReadonlyArray<Settlement> = []
 
   const step = Effect.fnUntraced(function* <A>(
-    taken: Effect.Effect<Stepped<A>, StoreUnavailable>,
+    taken: Effect.Effect<StepResult<A>, StoreUnavailable>,
     {
       swept = () => false,
       ...kind
@@ -249,7 +249,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     leave: (id: string) => step(queue().leave(at(), id)),
     withdraw: (...ids: ReadonlyArray<string>) => step(queue().withdraw(at(), ids), { withdraws: true }),
     attach: (id: string, connected = true) => step(queue().attach(at(), id, connected)),
-    touch: (...ids: ReadonlyArray<string>) => step(queue().touch(at(), ids)),
+    heartbeat: (...ids: ReadonlyArray<string>) => step(queue().heartbeat(at(), ids)),
     operator: {
       look: (pages: Partial<Pages> = {}) =>
         step(queue().operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
@@ -303,10 +303,10 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
         })
         state = yield* read
       }),
-    gone: Effect.suspend(() => step(queue().gone(at()))),
-    settled: (done: ReadonlyArray<Settlement>) =>
+    gone: Effect.suspend(() => step(queue().unregister(at()))),
+    acknowledge: (done: ReadonlyArray<Settlement>) =>
       Effect.andThen(
-        queue().settled(at(), done),
+        queue().acknowledge(at(), done),
         Effect.map(read, (after) => {
           state = after
         }),
@@ -349,7 +349,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     unchecked: {
       admit: (id: string, network = "") => queue().admit(at(), { id, caller: "", holds: false, network, data: "" }),
       attach: (id: string) => queue().attach(at(), id, true),
-      touch: (all: ReadonlyArray<string>) => Effect.map(queue().touch(at(), all), ({ result }) => result),
+      heartbeat: (all: ReadonlyArray<string>) => Effect.map(queue().heartbeat(at(), all), ({ result }) => result),
       look: (pages: Pages) => Effect.map(queue().operator.look(at(), pages), ({ result }) => result),
       turn: (action: Switch) => queue().operator.turn(at(), OPERATOR, action),
     },

@@ -8,7 +8,7 @@ import type { Ticket } from "../ticket.ts"
 import { type LiveOrEnded, liveOrFailed } from "./standing.ts"
 
 /** A ticket's state as its holder sees it. */
-export type Standing =
+export type TicketSnapshot =
   | Waiting
   | { readonly _tag: "called"; readonly startBefore: number; readonly lease: string }
   | { readonly _tag: "starting" }
@@ -16,7 +16,7 @@ export type Standing =
   | { readonly _tag: "unknown" }
 
 /** The state of a ticket after an expired turn was handled. */
-const standing = (s: Step, id: string, ticket: Ticket): Standing => {
+const standing = (s: Step, id: string, ticket: Ticket): TicketSnapshot => {
   const { state } = ticket
   if (state === "waiting") return place(s, id)
   if (state === "starting") return { _tag: "starting" }
@@ -24,7 +24,10 @@ const standing = (s: Step, id: string, ticket: Ticket): Standing => {
   return state === "called" || state === "doubt" ? { _tag: "unknown" } : { _tag: "over", state }
 }
 
-export const attach = (s: Step, { connected, id }: { readonly connected: boolean; readonly id: string }): Standing => {
+export const attach = (
+  s: Step,
+  { connected, id }: { readonly connected: boolean; readonly id: string },
+): TicketSnapshot => {
   const ticket = load(s, id)
   if (ticket === undefined) return { _tag: "unknown" }
   const { context, db, keys, now } = s

@@ -136,7 +136,7 @@ export const calling = (test: QueueTest): void => {
       yield* q.wait("t2", "t3")
       yield* q.end("session of t1")
       yield* TestClock.adjust(WINDOW - 1)
-      yield* q.touch("t3")
+      yield* q.heartbeat("t3")
       yield* TestClock.adjust(2)
       yield* q.sweep
       assert.deepStrictEqual(q.signals(), [
@@ -153,7 +153,7 @@ export const calling = (test: QueueTest): void => {
       yield* q.wait("t2", "t3")
       yield* q.end("session of t1")
       yield* TestClock.adjust(WINDOW - 1)
-      yield* q.touch("t3")
+      yield* q.heartbeat("t3")
       yield* TestClock.adjust(2)
       assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "missed" })
       assert.deepStrictEqual(q.called(), ["t3"])

@@ -20,7 +20,7 @@ const restOf = Effect.fnUntraced(function* (q: Bench, id: string, step: number) 
     if (q.called().includes(id)) return millis
     assert.deepStrictEqual(q.called(), [])
     yield* TestClock.adjust(step)
-    yield* q.touch(id)
+    yield* q.heartbeat(id)
   }
   return undefined
 })

@@ -26,7 +26,7 @@ export const deadlines = (test: QueueTest): void => {
         assert.strictEqual(q.stateOf("t2"), "called")
         for (let elapsed = 0; elapsed < WINDOW; elapsed += 1_000) {
           yield* TestClock.adjust(1_000)
-          yield* q.touch("t3")
+          yield* q.heartbeat("t3")
           yield* q.sweep
         }
         assert.strictEqual(q.stateOf("t2"), "called")
@@ -58,7 +58,7 @@ export const deadlines = (test: QueueTest): void => {
         yield* q.enter("other")
         yield* q.wait("t2")
         yield* TestClock.adjust(START_LEASE)
-        yield* q.touch("t2")
+        yield* q.heartbeat("t2")
         yield* q.sweep
         assert.strictEqual(q.stateOf("t1"), "starting")
         yield* TestClock.adjust(1)
@@ -86,7 +86,7 @@ export const deadlines = (test: QueueTest): void => {
         assert.deepStrictEqual(q.signals(), [{ ticket: "t1", kind: { _tag: "ended", state: "reclaimed" } }])
         assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t1", caller: "1.2.3.4" }])
         // a reclaimed call is not measured
-        assert.strictEqual((yield* q.touch()).averageMillis, 0)
+        assert.strictEqual((yield* q.heartbeat()).averageMillis, 0)
         yield* q.enter("t2")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
         assert.strictEqual(q.stateOf("t2"), "live")
@@ -178,10 +178,10 @@ export const deadlines = (test: QueueTest): void => {
         const refund = { kind: "refund" as const, ticket: "t2", caller: "2001:db8::/64" }
         const { owed } = yield* q.sweep
         assert.sameDeepMembers([...owed], [release, refund])
-        yield* q.settled([release])
-        yield* q.settled([release])
+        yield* q.acknowledge([release])
+        yield* q.acknowledge([release])
         assert.deepStrictEqual((yield* q.sweep).owed, [refund])
-        yield* q.settled([refund])
+        yield* q.acknowledge([refund])
         assert.deepStrictEqual((yield* q.sweep).owed, [])
       }),
   )
@@ -190,7 +190,7 @@ export const deadlines = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.enter("t1", { caller: "1.2.3.4", holds: true })
       yield* q.end("session of t1")
-      yield* q.settled(q.settlements())
+      yield* q.acknowledge(q.settlements())
       yield* TestClock.adjust(SETTLE_AFTER_MILLIS)
       assert.deepStrictEqual((yield* q.sweep).owed, [])
     }),

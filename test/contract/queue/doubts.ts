@@ -47,7 +47,7 @@ export const doubts = (test: QueueTest): void => {
       // it keeps its place
       yield* q.run("t2")
       yield* TestClock.adjust(5_000)
-      yield* q.touch("t1", "t3")
+      yield* q.heartbeat("t1", "t3")
       yield* q.sweep
       yield* q.end("session of t2")
       assert.deepStrictEqual(q.called(), ["t1"])
@@ -93,14 +93,14 @@ export const doubts = (test: QueueTest): void => {
       q.setSlots(3)
       for (let millis = 0; millis < DOUBT_MILLIS - 10_000; millis += 10_000) {
         yield* TestClock.adjust(10_000)
-        yield* q.touch("t1", "t2")
+        yield* q.heartbeat("t1", "t2")
         yield* q.sweep
       }
       yield* q.admit("t3")
       yield* q.sweep
       yield* q.startFails("t3", yield* q.begin("t3"), "disrupted")
       yield* TestClock.adjust(1_001)
-      yield* q.touch("t1", "t3")
+      yield* q.heartbeat("t1", "t3")
       yield* q.sweep
       assert.strictEqual(yield* q.bind("t3", yield* q.begin("t3"), ["s3"]), "live")
       assert.strictEqual(q.stateOf("t1"), "waiting")
@@ -123,7 +123,7 @@ export const doubts = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* doubted(q)
       for (let millis = 0; millis < DOUBT_MILLIS; millis += 20_000) {
-        yield* q.touch("t1", "t2")
+        yield* q.heartbeat("t1", "t2")
         yield* q.sweep
         assert.deepStrictEqual(q.called(), [])
         yield* TestClock.adjust(20_000)
@@ -168,7 +168,7 @@ export const doubts = (test: QueueTest): void => {
       assert.deepStrictEqual(q.called(), ["t1"])
       assert.strictEqual(yield* q.end("web"), "repeat")
       // nobody talked, so the call is not measured
-      assert.strictEqual((yield* q.touch()).averageMillis, 0)
+      assert.strictEqual((yield* q.heartbeat()).averageMillis, 0)
     }),
   )
 
@@ -242,7 +242,7 @@ export const doubts = (test: QueueTest): void => {
       const lease = leaseOf(q, "t1")
       yield* q.startFails("t1", lease, "doubt")
       yield* TestClock.adjust(DOUBT_MILLIS + 1)
-      yield* q.touch("t1")
+      yield* q.heartbeat("t1")
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t1"])
       assert.strictEqual(yield* q.bind("t1", lease, ["late"]), "stale")

@@ -15,7 +15,7 @@ const pass = Effect.fnUntraced(function* (q: Bench, millis: number, ...present: 
   const called: Array<string> = []
   for (let left = millis; left > 0; left -= 1_000) {
     yield* TestClock.adjust(Math.min(left, 1_000))
-    yield* q.touch(...present)
+    yield* q.heartbeat(...present)
     yield* q.sweep
     called.push(...q.called())
   }
@@ -38,7 +38,7 @@ export const failures = (test: QueueTest): void => {
         }
         assert.deepStrictEqual(q.line(), [...five, ...waiting])
         assert.strictEqual(q.state().leases.size, 0)
-        assert.deepInclude(yield* q.touch("t7"), { length: 9, disrupted: true })
+        assert.deepInclude(yield* q.heartbeat("t7"), { length: 9, disrupted: true })
         // newcomers wait now
         assert.deepInclude(yield* q.admit("t10"), { _tag: "waiting", position: 10, disrupted: true })
 
@@ -129,10 +129,10 @@ export const failures = (test: QueueTest): void => {
       yield* q.admit("t1")
       yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
       yield* TestClock.adjust(MAX_DISRUPTED_MILLIS)
-      yield* q.touch("t1")
+      yield* q.heartbeat("t1")
       yield* q.sweep
       yield* q.startFails("t1", yield* q.begin("t1"), "refused")
-      assert.strictEqual((yield* q.touch()).disrupted, false)
+      assert.strictEqual((yield* q.heartbeat()).disrupted, false)
     }),
   )
 

@@ -154,7 +154,7 @@ export const networks = (test: QueueTest): void => {
       yield* q.leave("a3")
       yield* q.operator.remove(q.state().tickets.get("a4")?.seq ?? 0)
       yield* TestClock.adjust(GRACE - 1)
-      yield* q.touch("n2")
+      yield* q.heartbeat("n2")
       yield* TestClock.adjust(2)
       yield* q.sweep
       assert.deepStrictEqual([q.stateOf("a3"), q.stateOf("a4"), q.stateOf("a5")], ["left", "removed", "abandoned"])
@@ -206,7 +206,7 @@ export const networks = (test: QueueTest): void => {
       for (const id of ["s1", "s2", "s3"]) yield* q.end(`session of ${id}`)
       yield* q.run("n1")
       yield* TestClock.adjust(WINDOW - 1)
-      yield* q.touch("a3", "a4", "a5", "a6")
+      yield* q.heartbeat("a3", "a4", "a5", "a6")
       yield* TestClock.adjust(2)
       yield* q.sweep
       assert.deepStrictEqual([q.stateOf("a1"), q.stateOf("a2")], ["missed", "missed"])

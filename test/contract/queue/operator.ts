@@ -121,7 +121,7 @@ export const operator = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.wait("t1", "t2")
       yield* TestClock.adjust(GRACE - 1)
-      yield* q.touch("t2")
+      yield* q.heartbeat("t2")
       yield* TestClock.adjust(2)
       assert.deepInclude(yield* q.operator.look(), { waiting: 2, present: 1 })
     }),
@@ -219,7 +219,7 @@ export const operator = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.wait("t1", "t2")
       yield* TestClock.adjust(GRACE - 1)
-      yield* q.touch("t2")
+      yield* q.heartbeat("t2")
       yield* TestClock.adjust(2)
       q.setSlots(1)
       assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t2") })

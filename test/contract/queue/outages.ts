@@ -48,7 +48,7 @@ export const outages = (test: QueueTest): void => {
   test("a caller who could not start during a short outage of the store gets a new window", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
-      yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
+      yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.heartbeat("t3"))
       q.setBroken(q.here, true)
       yield* failing(q, "t2")
       yield* TestClock.adjust(2 * SECOND)
@@ -63,14 +63,14 @@ export const outages = (test: QueueTest): void => {
   for (const [what, first] of [
     ["sweep", (q: Bench) => q.sweep],
     ["look", (q: Bench) => q.attach("t2")],
-    ["heartbeat", (q: Bench) => q.touch("t2")],
+    ["heartbeat", (q: Bench) => q.heartbeat("t2")],
     ["newcomer", (q: Bench) => q.admit("t4")],
     ["webhook", (q: Bench) => q.end("nobody's session")],
   ] as const) {
     test(`when a ${what} is the first step after an outage, start windows are renewed`, { slots: 1 }, (q) =>
       Effect.gen(function* () {
         yield* calling(q)
-        yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.touch("t3"))
+        yield* sweeping(q, WINDOW - SECOND, [q.here], () => q.heartbeat("t3"))
         q.setBroken(q.here, true)
         yield* failing(q, "t2")
         yield* TestClock.adjust(2 * SECOND)
@@ -87,7 +87,7 @@ export const outages = (test: QueueTest): void => {
       yield* sweeping(q, WINDOW - SECOND)
       q.setBroken(q.there, true)
       // the other gate sweeps meanwhile, and keeps t3 present
-      yield* sweeping(q, 17 * SECOND, [q.here], () => q.touch("t3"))
+      yield* sweeping(q, 17 * SECOND, [q.here], () => q.heartbeat("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
       q.on(q.there)
       q.setBroken(q.there, false)
@@ -98,12 +98,12 @@ export const outages = (test: QueueTest): void => {
   test("a turn is missed a moment after its window, when every gate was seen since", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
-      yield* sweeping(q, WINDOW - SECOND, [q.here, q.there], () => q.touch("t3"))
+      yield* sweeping(q, WINDOW - SECOND, [q.here, q.there], () => q.heartbeat("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
       // a start at its very end is in time
-      yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
+      yield* sweeping(q, SECOND, [q.here, q.there], () => q.heartbeat("t3"))
       assert.strictEqual(q.stateOf("t2"), "called")
-      yield* sweeping(q, SECOND, [q.here, q.there], () => q.touch("t3"))
+      yield* sweeping(q, SECOND, [q.here, q.there], () => q.heartbeat("t3"))
       assert.strictEqual(q.stateOf("t2"), "missed")
       assert.strictEqual(q.stateOf("t3"), "called")
     }),
@@ -138,7 +138,7 @@ export const outages = (test: QueueTest): void => {
   test("no returned start window ends in the past, and a query does not renew a turn that is over", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* calling(q)
-      yield* sweeping(q, WINDOW, [q.here, q.there], () => q.touch("t3"))
+      yield* sweeping(q, WINDOW, [q.here, q.there], () => q.heartbeat("t3"))
       yield* TestClock.adjust(1)
       // nobody has swept since, and both gates were seen at the very end
       const looked = yield* q.attach("t2")
@@ -153,12 +153,12 @@ export const outages = (test: QueueTest): void => {
       q.on(q.there)
       yield* q.attach("t2")
       q.setBroken(q.there, true)
-      yield* sweeping(q, WINDOW + 5 * SECOND, [q.here], () => q.touch("t3"))
+      yield* sweeping(q, WINDOW + 5 * SECOND, [q.here], () => q.heartbeat("t3"))
       const before = yield* q.now
       const looked = yield* q.attach("t2")
       assert.deepStrictEqual(looked, { _tag: "called", startBefore: before + WINDOW, lease: "2" })
       // a touch returns the same
-      const { tickets } = yield* q.touch("t2")
+      const { tickets } = yield* q.heartbeat("t2")
       assert.strictEqual(tickets[0]?.startBefore, before + WINDOW)
     }),
   )
@@ -171,7 +171,7 @@ export const outages = (test: QueueTest): void => {
       let rounds = 0
       while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
-        yield* sweeping(q, 9 * SECOND, [q.here], () => q.touch("t3"))
+        yield* sweeping(q, 9 * SECOND, [q.here], () => q.heartbeat("t3"))
         q.setBroken(q.here, true)
         yield* Effect.flip(q.sweep)
         yield* TestClock.adjust(SECOND)
@@ -192,7 +192,7 @@ export const outages = (test: QueueTest): void => {
       let rounds = 0
       while (q.stateOf("t2") === "called") {
         assert.isBelow(rounds++, 100)
-        yield* sweeping(q, 3 * SECOND, [q.here, q.there], () => q.touch("t3"))
+        yield* sweeping(q, 3 * SECOND, [q.here, q.there], () => q.heartbeat("t3"))
         for (const gate of [q.here, q.there]) {
           q.setBroken(gate, true)
           q.on(gate)
@@ -224,7 +224,7 @@ export const outages = (test: QueueTest): void => {
           // t2's page queries just after the window's end, before the other gate sweeps
           yield* TestClock.adjust(200)
           yield* q.attach("t2")
-          yield* q.touch("t2", "t3")
+          yield* q.heartbeat("t2", "t3")
           yield* TestClock.adjust(700)
           q.on(q.there)
           yield* q.sweep
@@ -243,7 +243,7 @@ export const outages = (test: QueueTest): void => {
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
         assert.isBelow((yield* q.now) - called, 10 * MAX_WINDOWS * WINDOW)
-        yield* sweeping(q, 40 * SECOND, [q.here], () => q.touch("t3"))
+        yield* sweeping(q, 40 * SECOND, [q.here], () => q.heartbeat("t3"))
         q.on(q.there)
         yield* q.sweep
         q.on(q.here)
@@ -258,7 +258,7 @@ export const outages = (test: QueueTest): void => {
       const called = yield* q.now
       while (q.stateOf("t2") === "called") {
         assert.isBelow((yield* q.now) - called, 2 * MAX_WINDOWS * WINDOW)
-        yield* sweeping(q, SECOND, [q.here], () => q.touch("t2", "t3"))
+        yield* sweeping(q, SECOND, [q.here], () => q.heartbeat("t2", "t3"))
         q.on(q.there)
         yield* q.sweepSentBefore(10 * SECOND)
         q.on(q.here)
@@ -321,7 +321,7 @@ export const outages = (test: QueueTest): void => {
       // its first sweep comes before its tick: the grace is new, and its last touch is old
       yield* q.sweepShown(shown)
       assert.deepStrictEqual(q.line(), ["t2", "t3"])
-      yield* sweeping(q, GRACE + 2 * TICK_MILLIS, [q.here, q.there], () => q.touch("t2"))
+      yield* sweeping(q, GRACE + 2 * TICK_MILLIS, [q.here, q.there], () => q.heartbeat("t2"))
       assert.deepStrictEqual(q.line(), ["t2"])
     }),
   )
@@ -383,9 +383,9 @@ export const outages = (test: QueueTest): void => {
       yield* calling(q)
       q.on(q.there)
       yield* q.attach("t2")
-      yield* sweeping(q, WINDOW - 2 * SECOND, [q.here, q.there], () => q.touch("t3"))
+      yield* sweeping(q, WINDOW - 2 * SECOND, [q.here, q.there], () => q.heartbeat("t3"))
       // it is stopped for 8 s, during which none of its steps fails; the other one sweeps
-      yield* sweeping(q, 8 * SECOND, [q.here], () => q.touch("t3"))
+      yield* sweeping(q, 8 * SECOND, [q.here], () => q.heartbeat("t3"))
       q.on(q.there)
       assert.strictEqual((yield* q.start("t2"))._tag, "starting")
     }),

@@ -67,7 +67,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.enter("t1")
       yield* q.wait("t2")
       yield* TestClock.adjust(GRACE)
-      yield* q.touch("t2")
+      yield* q.heartbeat("t2")
       yield* TestClock.adjust(GRACE + TICK_MILLIS)
       yield* q.sweep
       assert.deepStrictEqual(q.line(), ["t2"])
@@ -81,7 +81,7 @@ export const presence = (test: QueueTest): void => {
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
-      yield* q.touch("t2")
+      yield* q.heartbeat("t2")
       yield* q.attach("t2")
       yield* TestClock.adjust(GRACE + TICK_MILLIS)
       yield* q.sweep
@@ -94,7 +94,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3")
       yield* TestClock.adjust(GRACE)
-      yield* q.touch("t3")
+      yield* q.heartbeat("t3")
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.called(), ["t2"])
     }),
@@ -105,7 +105,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3", "t4")
       yield* TestClock.adjust(GRACE)
-      yield* q.touch("t4")
+      yield* q.heartbeat("t4")
       yield* TestClock.adjust(1)
       yield* q.end("session of t1")
       assert.deepStrictEqual(q.called(), ["t4"])
@@ -131,7 +131,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.wait(...many)
       yield* TestClock.adjust(GRACE)
       const last = `t${many.length}`
-      yield* q.touch(last)
+      yield* q.heartbeat(last)
       yield* TestClock.adjust(1)
       // the opened slot abandons as many as one step may, and calls nobody yet: order before speed
       yield* q.end("session of t0")
@@ -166,7 +166,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.end("session of ends")
       const nothing = { position: 0, startBefore: 0, lease: "" }
       const asked = ["second", "nobody", "called", "live", "gone", "starts", "first", "ends"]
-      const touched = yield* q.touch(...asked)
+      const touched = yield* q.heartbeat(...asked)
       assert.strictEqual(started._tag, "starting")
       assert.deepStrictEqual([touched.length, touched.averageMillis], [2, 0])
       assert.deepStrictEqual(touched.tickets, [

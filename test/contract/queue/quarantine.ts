@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type At, FifoQueue } from "../../../src/FifoQueue.ts"
+import { type CampaignContext, FifoQueue } from "../../../src/FifoQueue.ts"
 import { keysOf } from "../../../src/queue/keys.ts"
 import { MAX_QUARANTINED } from "../../../src/rules/load.ts"
 import { type Rule, Store } from "../../../src/Store.ts"
@@ -116,7 +116,7 @@ const RECORDS = [
 const DATA = ['{"s":7}', '{"s":[7,null]}']
 
 export const quarantine = (test: QueueTest): void => {
-  const bench = (q: { readonly at: () => At }) =>
+  const bench = (q: { readonly at: () => CampaignContext }) =>
     Effect.gen(function* () {
       const store = yield* Store
       const queue = yield* FifoQueue
@@ -344,7 +344,7 @@ export const quarantine = (test: QueueTest): void => {
       for (let hours = 0; hours < 3; hours++) {
         yield* TestClock.adjust(60 * 60_000)
         const cleared = yield* b.result(b.queue.clear(q.at(), 60_000))
-        if (cleared._tag === "cleared") yield* b.queue.settled(q.at(), cleared.owed)
+        if (cleared._tag === "cleared") yield* b.queue.acknowledge(q.at(), cleared.owed)
       }
       const last = yield* b.result(b.queue.clear(q.at(), 60_000))
       assert.deepInclude(last, { _tag: "cleared", left: false, leases: 0, waiting: 0 })
@@ -410,7 +410,7 @@ export const quarantine = (test: QueueTest): void => {
           }
           yield* queue.doubts(q.at(), 0, 1)
           yield* queue.resolve(q.at(), "?1", [["elsewhere"]])
-          yield* queue.touch(q.at(), [held, called, waits, more, junk])
+          yield* queue.heartbeat(q.at(), [held, called, waits, more, junk])
           for (const each of [called, waits, more, held]) {
             yield* b.attach(each)
             const start = yield* b.start(each)

@@ -150,7 +150,7 @@ export const sessions = (test: QueueTest): void => {
       const lease = admitted._tag === "starting" ? admitted.lease : ""
       yield* q.wait("t2")
       yield* TestClock.adjust(START_LEASE)
-      yield* q.touch("t2")
+      yield* q.heartbeat("t2")
       yield* TestClock.adjust(1)
       yield* q.sweep
       yield* q.leave("t1")
@@ -310,7 +310,7 @@ export const sessions = (test: QueueTest): void => {
         yield* q.enter(id)
         yield* TestClock.adjust(millis)
         yield* q.end(`session of ${id}`)
-        assert.strictEqual((yield* q.touch()).averageMillis, average)
+        assert.strictEqual((yield* q.heartbeat()).averageMillis, average)
       }
       yield* q.enter("t4")
       assert.deepStrictEqual(yield* q.admit("t5"), {

@@ -89,13 +89,13 @@ export const signals = (test: QueueTest): void => {
     }),
   )
 
-  test("one touch returns the places of 3,000 waiting tickets", { slots: 0 }, (q) =>
+  test("one heartbeat returns the places of 3,000 waiting tickets", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       const all = ids(3_000)
-      const { admit, touch } = q.unchecked
+      const { admit, heartbeat } = q.unchecked
       yield* Effect.forEach(all, (id) => admit(id), { concurrency: 100, discard: true })
       const backwards = all.toReversed()
-      const { length, tickets } = yield* touch(backwards)
+      const { length, tickets } = yield* heartbeat(backwards)
       assert.strictEqual(length, 3_000)
       assert.deepStrictEqual(
         tickets.map(({ position, ticket }) => [ticket, position]),
