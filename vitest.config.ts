@@ -15,8 +15,8 @@ const system = [
 export default defineConfig({
   test: {
     pool: "threads",
-    // most system tests wait for a process, a browser or a deadline: two of these beside two that compute
-    maxWorkers: 4,
+    // most system tests wait for a process, a browser or a deadline, so that two at a time leave both cores of a small machine idle
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     projects: [
