@@ -10,12 +10,14 @@ const legendOf = async (tab: Page, name: string): Promise<string> =>
 
 interface Sight {
   readonly chart: string
-  /** the name of the element that is seen and clicked in the middle of the chart */
+  /** the class of what is seen and clicked in the middle of the chart; uPlot keeps a transparent `u-over` on its canvas */
   readonly middle: string
   /** texts of the notes that lie over it */
   readonly notes: ReadonlyArray<string>
-  /** which of the series colours its canvas shows outside of the axes */
+  /** which of the series colours its canvas shows outside of the axes; a point of value 0 reaches a little below the plot */
   readonly drawn: ReadonlyArray<number>
+  /** the canvas fills the chart, and has a pixel for each of the screen's */
+  readonly fills: boolean
 }
 
 /** What a visitor sees of each chart: evaluated in the page, which has no script of ours. The axes are left and below. */
@@ -25,8 +27,9 @@ const sights = async (tab: Page): Promise<ReadonlyArray<Sight>> =>
     const box = plot.getBoundingClientRect()
     const middle = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)
     const canvas = plot.querySelector("canvas")
-    const scale = canvas.width / canvas.getBoundingClientRect().width
-    const [left, below] = [Math.round(40 * scale), Math.round(26 * scale)]
+    const shown = canvas.getBoundingClientRect()
+    const scale = canvas.width / shown.width
+    const [left, below] = [Math.round(40 * scale), Math.round(22 * scale)]
     const { data } = canvas.getContext("2d").getImageData(left, 0, canvas.width - left, canvas.height - below)
     const colors = new Set()
     for (let i = 0; i < data.length; i += 4) {
@@ -39,9 +42,10 @@ const sights = async (tab: Page): Promise<ReadonlyArray<Sight>> =>
     })
     return {
       chart: plot.dataset.plot,
-      middle: middle === null ? "" : middle.localName,
+      middle: middle === null ? "" : middle.className,
       notes: [...plot.querySelectorAll("p")].filter((note) => note.getClientRects().length > 0).map((note) => note.textContent),
       drawn,
+      fills: shown.width === box.width && shown.height === box.height && scale === devicePixelRatio,
     }
   })`)
 
@@ -49,29 +53,37 @@ prepareVisits()
 
 describe.concurrent("the console", () => {
   it(
-    "draws its three charts, light and dark, covers them with nothing, and says how many were not checked",
+    "draws its three charts at every width, light and dark, covers them only while they are empty, and says how many were not checked",
     visiting(
       1,
       1,
       async ({ gate, signIn }) => {
         const tab = await signIn()
         await heading(tab, "Taking calls")
+        const [, ...empty] = await sights(tab)
+        expect(empty).toMatchObject([
+          { chart: "refusals", middle: "none", notes: ["No refusals in the last hour"], drawn: [] },
+          { chart: "times", middle: "none", notes: ["No start calls in the last hour"], drawn: [] },
+        ])
         const ticket = await gate.ticket()
         await gate.call(2)
         await gate.hangUp(1)
         await gate.start(ticket)
         await tab.getByRole("list", { name: "Refusals in the last hour" }).getByText("Queue full").waitFor()
         await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Mean times in the last hour")))
+        const isDrawn = async () => (await sights(tab)).every(({ drawn, fills }) => drawn.length > 0 && fills)
         for (const colorScheme of ["light", "dark"] as const) {
           await tab.emulateMedia({ colorScheme })
-          const isDrawn = async () => (await sights(tab)).every(({ drawn }) => drawn.length > 0)
-          await eventually("the charts are drawn", isDrawn)
-          expect(await sights(tab)).toEqual([
-            { chart: "admissions", middle: "canvas", notes: [], drawn: [1, 2, 3] },
-            { chart: "refusals", middle: "canvas", notes: [], drawn: [3] },
-            // both means are next to nothing, so that the one that is drawn last covers the other
-            { chart: "times", middle: "canvas", notes: [], drawn: expect.arrayContaining([3]) },
-          ])
+          for (const width of [1280, 360, 1000]) {
+            await tab.setViewportSize({ width, height: 900 })
+            await eventually("the charts are drawn", isDrawn)
+            expect(await sights(tab)).toEqual([
+              { chart: "admissions", middle: "u-over", notes: [], drawn: [1, 2, 3], fills: true },
+              { chart: "refusals", middle: "u-over", notes: [], drawn: [3], fills: true },
+              // both means are next to nothing, so that the one that is drawn last covers the other
+              { chart: "times", middle: "u-over", notes: [], drawn: expect.arrayContaining([3]), fills: true },
+            ])
+          }
         }
         await shows(tab, "unchecked", "4")
         await shows(tab, "unchecked-more", "4 let through, 0 blocked in the last hour")

@@ -1,36 +1,11 @@
 /** A chart of the last hour, and its legend, which says in numbers what the canvas shows. */
 import type { JSX } from "preact"
-import { useLayoutEffect, useRef } from "preact/hooks"
-import { draw, type Picture, type Series, variable } from "./draw.ts"
+import { Canvas, type Picture, type Series, variable } from "./Canvas.tsx"
 
 export interface Entry extends Series {
   readonly label: string
   /** of the whole hour, for the legend; absent where the legend need not name it */
   readonly total: string | undefined
-}
-
-/** A canvas that is drawn anew with other data, another size and other colours. */
-const Canvas = (picture: Picture): JSX.Element => {
-  const canvas = useRef<HTMLCanvasElement>(null)
-  const latest = useRef(picture)
-  const redraw = (): void => {
-    if (canvas.current !== null) draw(canvas.current, latest.current)
-  }
-  useLayoutEffect(() => {
-    const sized = new ResizeObserver(redraw)
-    if (canvas.current !== null) sized.observe(canvas.current)
-    const scheme = matchMedia("(prefers-color-scheme: dark)")
-    scheme.addEventListener("change", redraw)
-    return () => {
-      sized.disconnect()
-      scheme.removeEventListener("change", redraw)
-    }
-  }, [])
-  useLayoutEffect(() => {
-    latest.current = picture
-    redraw()
-  }, [picture.series])
-  return <canvas ref={canvas} />
 }
 
 export const Plot = ({
