@@ -157,7 +157,7 @@ export const outages = (test: QueueTest): void => {
       const before = yield* q.now
       const looked = yield* q.attach("t2")
       assert.deepStrictEqual(looked, { _tag: "called", startBefore: before + WINDOW, lease: "2" })
-      // a touch returns the same
+      // a heartbeat returns the same
       const { tickets } = yield* q.heartbeat("t2")
       assert.strictEqual(tickets[0]?.startBefore, before + WINDOW)
     }),
@@ -318,7 +318,7 @@ export const outages = (test: QueueTest): void => {
       yield* sweeping(q, GRACE + 5 * SECOND, [q.here])
       q.on(q.there)
       q.setBroken(q.there, false)
-      // its first sweep comes before its tick: the grace is new, and its last touch is old
+      // its first sweep comes before its tick: the grace is new, and its last heartbeat is old
       yield* q.sweepShown(shown)
       assert.deepStrictEqual(q.line(), ["t2", "t3"])
       yield* sweeping(q, GRACE + 2 * TICK_MILLIS, [q.here, q.there], () => q.heartbeat("t2"))

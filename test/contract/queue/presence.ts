@@ -43,7 +43,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a query keeps a ticket present for the grace, and a connection until its first touch", { slots: 1 }, (q) =>
+  test("a query keeps a ticket present for the grace, and a connection until its first heartbeat", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2", "t3", "t4")
@@ -62,7 +62,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a touch keeps a ticket present for the grace after the next touch is due", { slots: 1 }, (q) =>
+  test("a heartbeat keeps a ticket present for the grace after the next heartbeat is due", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -77,7 +77,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("an attach does not shorten what a touch has granted", { slots: 1 }, (q) =>
+  test("an attach does not shorten what a heartbeat has granted", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
       yield* q.wait("t2")
@@ -156,7 +156,7 @@ export const presence = (test: QueueTest): void => {
     }),
   )
 
-  test("a touch answers for each ticket, in the order of the request", { slots: 3 }, (q) =>
+  test("a heartbeat answers for each ticket, in the order of the request", { slots: 3 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("live")
       yield* q.enter("ends")
