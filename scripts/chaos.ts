@@ -6,16 +6,16 @@
  *
  * Exit code 1 when a promise did not hold. The seed determines all choices of the scenarios, but not the timing of processes. With
  * `--root` gates run from the build of another checkout, such as an older commit. With `--planted` it plants faults in a copy of this
- * checkout (`test/chaos/planted.ts`; by default all) and exits with 1 when a fault's scenario does not find it; the default size is then
+ * checkout (`scripts/chaos/planted.ts`; by default all) and exits with 1 when a fault's scenario does not find it; the default size is then
  * small.
  */
 import { existsSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { scenarios } from "../test/chaos/index.ts"
-import { planted } from "../test/chaos/planted.ts"
-import { carryOut, type Row, tableOf } from "../test/chaos/support/scenario.ts"
 import { findPlanted, tableOfSearches } from "./chaos/find-planted.ts"
+import { scenarios } from "./chaos/index.ts"
+import { planted } from "./chaos/planted.ts"
+import { carryOut, type Row, tableOf } from "./chaos/support/scenario.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

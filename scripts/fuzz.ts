@@ -9,9 +9,9 @@
  * clients that send almost nothing can keep a connection.
  */
 import { parseArgs } from "node:util"
-import { describe } from "../test/security/fuzz/describe.ts"
-import { measurePatience } from "../test/security/fuzz/patience.ts"
-import { run } from "../test/security/fuzz/run.ts"
+import { describe } from "./fuzz/describe.ts"
+import { measurePatience } from "./fuzz/patience.ts"
+import { run } from "./fuzz/run.ts"
 
 const { values } = parseArgs({
   options: {

@@ -5,15 +5,15 @@
  *     node scripts/simulate.ts --record
  *
  * By default 1,000 histories; with `--seconds` until the time is up. A failing one is shrunk and printed with its seed, and the exit
- * code is 1. `--fault` plants one of the faults of test/simulation/faults.ts. `--record` looks for a history that finds each of them
- * and writes test/simulation/found.json.
+ * code is 1. `--fault` plants one of the faults of scripts/simulation/faults.ts. `--record` looks for a history that finds each of them
+ * and writes scripts/simulation/found.json.
  */
 import { parseArgs } from "node:util"
-import { faults } from "../test/simulation/faults.ts"
-import { record } from "../test/simulation/found.ts"
-import { planOf } from "../test/simulation/plan.ts"
-import { play } from "../test/simulation/play.ts"
-import { report } from "../test/simulation/report.ts"
+import { faults } from "./simulation/faults.ts"
+import { record } from "./simulation/found.ts"
+import { planOf } from "./simulation/plan.ts"
+import { play } from "./simulation/play.ts"
+import { report } from "./simulation/report.ts"
 
 const { values } = parseArgs({
   options: {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { settingsWith } from "../scripts/harness/settings.ts"
 import { FifoQueue, INSTANCE_CHANNEL, layer as queueLayer } from "../src/FifoQueue.ts"
 import {
   BACKLOG_BYTES,
@@ -17,7 +18,6 @@ import {
 import type { PushEvent } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
 import * as memory from "../src/store/memory.ts"
-import { settingsWith } from "./support/settings.ts"
 
 const position = (n: number): PushEvent => ({
   type: "position",

@@ -6,7 +6,7 @@
  * slows all of them equally.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type RedisServer, startRedis } from "../../test/support/redis.ts"
+import { type RedisServer, startRedis } from "../harness/redis.ts"
 import { load, type Measured, type Mode } from "./support/load.ts"
 import { startPlatform } from "./support/platform.ts"
 import { type Figures, type Found, type Goal, type Ratio, ratio } from "./support/report.ts"

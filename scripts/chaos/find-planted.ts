@@ -4,8 +4,8 @@ import { once } from "node:events"
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Planted } from "../../test/chaos/planted.ts"
-import type { Size } from "../../test/chaos/support/scenario.ts"
+import type { Planted } from "./planted.ts"
+import type { Size } from "./support/scenario.ts"
 
 const root = join(import.meta.dirname, "../..")
 /** The inputs of the build, besides `node_modules`. */

@@ -1,6 +1,6 @@
 /** A caller's requests to its current gate, on new connections or on kept-alive ones, as behind a proxy. */
 import { connect } from "node:net"
-import { type Answer, ask } from "../../test/e2e/support/http.ts"
+import { type Answer, ask } from "../harness/http.ts"
 import type { Caller } from "./plan.ts"
 import type { Gates } from "./sessions.ts"
 

@@ -3,7 +3,7 @@ import { get } from "node:http"
 import { HttpTransportType, HubConnectionBuilder, LogLevel } from "@microsoft/signalr"
 import { WebSocket } from "ws"
 import { endedEvent } from "../../src/PushChannel.ts"
-import { ask } from "../../test/e2e/support/http.ts"
+import { ask } from "../harness/http.ts"
 import type { Transport } from "./plan.ts"
 
 /** An event of the gate, or `closed` with the known details. */

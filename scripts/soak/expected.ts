@@ -1,5 +1,5 @@
 /** The answers that a gate may give a caller, depending on the caller's behaviour and on the platform's failures. */
-import { type Answer, field } from "../../test/e2e/support/http.ts"
+import { type Answer, field } from "../harness/http.ts"
 import type { Caller } from "./plan.ts"
 import type { World } from "./world.ts"
 

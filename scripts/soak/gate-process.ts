@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs"
 import { Agent } from "node:http"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { program } from "../../test/e2e/support/build.ts"
-import { eventually, start } from "../../test/support/process.ts"
+import { program } from "../harness/build.ts"
+import { eventually, start } from "../harness/process.ts"
 import type { Ledger } from "./ledger.ts"
 
 /** A gate's resources after a garbage collection, in bytes or counts. */

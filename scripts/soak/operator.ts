@@ -1,5 +1,5 @@
 /** Background requests: the load balancer's health checks, the metrics scraper, and an operator with the console open. */
-import { ask } from "../../test/e2e/support/http.ts"
+import { ask } from "../harness/http.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Gates } from "./sessions.ts"
 

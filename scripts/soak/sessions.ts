@@ -3,7 +3,7 @@
  */
 import type { Agent } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
-import { ask } from "../../test/e2e/support/http.ts"
+import { ask } from "../harness/http.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Outcome, SLOTS, type Start } from "./plan.ts"
 

@@ -1,6 +1,6 @@
 /** One caller from the request to the end, as planned; every unexpected answer of the gate is a problem. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type Answer, field } from "../../test/e2e/support/http.ts"
+import { type Answer, field } from "../harness/http.ts"
 import { CallerClient } from "./caller-client.ts"
 import { type EventChannel, type GateEvent, openChannel } from "./event-channels.ts"
 import { expectedAnswer, expectedEnd, expectedRefusal } from "./expected.ts"

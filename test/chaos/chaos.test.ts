@@ -4,8 +4,8 @@
  * seed decides.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { scenarios } from "./index.ts"
-import { carryOut } from "./support/scenario.ts"
+import { scenarios } from "../../scripts/chaos/index.ts"
+import { carryOut } from "../../scripts/chaos/support/scenario.ts"
 
 /** Scenarios that recover within seconds; they mostly wait, so they run concurrently. */
 const SMALL = [

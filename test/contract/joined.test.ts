@@ -4,6 +4,9 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
+import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
+import { memoryStore, redisStore } from "../../scripts/harness/stores.ts"
+import { limitsProbe } from "../../scripts/simulation/limits.ts"
 import { keysOf as campaignKeys } from "../../src/queue/keys.ts"
 import { admit, takeAndAdmit, withdraw } from "../../src/queue/rules.ts"
 import { keysOf as callerKeys, rules } from "../../src/RateLimiter.ts"
@@ -11,10 +14,7 @@ import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
 import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import { limitsProbe } from "../simulation/limits.ts"
-import { probe } from "../support/queue-probe.ts"
-import { type RedisServer, startRedis } from "../support/redis.ts"
-import { memoryStore, redisStore } from "../support/stores.ts"
+import { probe } from "../model/queue-state.ts"
 import { makeRandom, type Random } from "./differential/random.ts"
 
 const SEEDS = 60

@@ -6,11 +6,11 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Result, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
+import { settingsWith } from "../../scripts/harness/settings.ts"
 import type { SettlementKind } from "../../src/FifoQueue.ts"
 import { HOLD_MILLIS, layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { Store } from "../../src/Store.ts"
 import { LimiterModel, type Limits } from "../support/limiter-model.ts"
-import { settingsWith } from "../support/settings.ts"
 
 const HOUR = 3_600_000
 const DAY = 86_400_000

@@ -3,13 +3,13 @@
  * back, and gates that notice each other's other slots and other database. What lasts takes a minute, for all of them at once.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { type RedisServer, startRedis } from "../support/redis.ts"
+import { type Environment, type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
+import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
 import { note } from "./support/evidence.ts"
-import { type Environment, type Gate, makeBench, settingsFor } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
 import { openSocket, type Socket } from "./support/push.ts"
-import { type FakePlatform, startPlatform } from "./support/servers.ts"
 
 const TOPIC = "9-changed-settings"
 /** A minute without a gate that serves the campaign, or with a difference, and what it takes to be noticed. */

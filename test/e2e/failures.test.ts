@@ -1,10 +1,8 @@
 /** Answers to callers while the platform or the provider of IP intelligence fails, in every way. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { noted } from "./support/evidence.ts"
-import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
-import { openSocket } from "./support/push.ts"
+import { type Gate, makeBench, PROVIDER_KEY, settingsFor } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
 import {
   clean,
   type FakePlatform,
@@ -12,7 +10,9 @@ import {
   type Scripted,
   startPlatform,
   startProvider,
-} from "./support/servers.ts"
+} from "../../scripts/harness/servers.ts"
+import { noted } from "./support/evidence.ts"
+import { openSocket } from "./support/push.ts"
 
 const PLATFORM = "3-platform-failures"
 const PROVIDER = "3-ip-provider-failures"

@@ -1,13 +1,13 @@
 /** The gate without its Redis: at the start, and while callers wait. */
 import { assert, describe, it } from "@effect/vitest"
+import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
+import { type Answer, textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
 import { keysOf } from "../../src/queue/keys.ts"
-import { eventually } from "../support/process.ts"
-import { startRedis } from "../support/redis.ts"
 import { note, noted } from "./support/evidence.ts"
-import { type Gate, settingsFor, withBench } from "./support/gate.ts"
-import { type Answer, textOf } from "./support/http.ts"
 import { openSocket } from "./support/push.ts"
-import { startPlatform } from "./support/servers.ts"
 
 const TOPIC = "3-redis-outage"
 

@@ -1,12 +1,12 @@
 /** Every refusal of the gate as it goes over the wire: status, code, the field it names, headers. */
 import { createHmac } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
+import { type Gate, makeBench, SIGNING_SECRET, settingsFor, WEBHOOK_TOKEN } from "../../scripts/harness/gate.ts"
+import { type Answer, type Ask, field, namedFields, textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
 import { noted } from "./support/evidence.ts"
-import { type Gate, makeBench, SIGNING_SECRET, settingsFor, WEBHOOK_TOKEN } from "./support/gate.ts"
-import { type Answer, type Ask, field, namedFields, textOf } from "./support/http.ts"
 import { openSocket } from "./support/push.ts"
-import { type FakePlatform, startPlatform } from "./support/servers.ts"
 
 const TOPIC = "3-refusals"
 const REQUEST = "/api/session/request"

@@ -1,14 +1,14 @@
 /** Shutdown: the gate turns unready, finishes requests in progress, and exits within ten seconds. */
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { startRedis } from "../support/redis.ts"
+import { type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
+import { GONE_WITHIN_MILLIS, stopping } from "../../scripts/harness/stopping.ts"
 import { note } from "./support/evidence.ts"
-import { type Gate, settingsFor, withBench } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
 import { openEvents, openSocket } from "./support/push.ts"
-import { startPlatform } from "./support/servers.ts"
-import { GONE_WITHIN_MILLIS, stopping } from "./support/stopping.ts"
 
 const TOPIC = "4-shutdown"
 

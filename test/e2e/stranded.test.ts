@@ -1,13 +1,13 @@
 /** Two gates, one of which loses its store: its packets are dropped without an error. */
 import { assert, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { startRedis } from "../support/redis.ts"
-import { startSwallower } from "../support/swallower.ts"
+import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
+import { startSwallower } from "../../scripts/harness/swallower.ts"
 import { note } from "./support/evidence.ts"
-import { settingsFor, withBench } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
 import { openSocket } from "./support/push.ts"
-import { startPlatform } from "./support/servers.ts"
 
 const GRACE_SECONDS = 10
 const PAGES = 5

@@ -1,13 +1,13 @@
 /** Two gates with several campaigns on every kind of Redis. */
 import { assert, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { startRedis } from "../support/redis.ts"
-import { startCluster, startSentinel } from "../support/redis-topologies.ts"
+import { type Bench, type Gate, settingsFor, withBench } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startCluster, startSentinel } from "../../scripts/harness/redis-topologies.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
 import { note } from "./support/evidence.ts"
-import { type Bench, type Gate, settingsFor, withBench } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
 import { openSocket } from "./support/push.ts"
-import { startPlatform } from "./support/servers.ts"
 
 const TOPIC = "7-topologies"
 const CAMPAIGNS = ["default", "support", "campaign-3"]

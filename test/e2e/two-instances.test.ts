@@ -1,12 +1,12 @@
 /** Two gates on one Redis: one queue, whichever instance admits, holds the connection, or dies. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { startRedis } from "../support/redis.ts"
+import { type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
+import { textOf } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
 import { note } from "./support/evidence.ts"
-import { type Gate, makeBench, settingsFor } from "./support/gate.ts"
-import { textOf } from "./support/http.ts"
 import { openSocket, type Socket } from "./support/push.ts"
-import { type FakePlatform, startPlatform } from "./support/servers.ts"
 
 const TOPIC = "2-two-instances"
 

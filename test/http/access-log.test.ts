@@ -1,8 +1,8 @@
 /** Paths in the access log contain no ticket's id, in any spelling. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import { rawCall, servedTest } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const TICKET = "7vQkT2mXq9ZbR4wYcL8sHd"
 /** To the router, the same path as that of `TICKET`. */

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import { DOCUMENTS, renderPage, writePages } from "../../scripts/render-docs.ts"
 import * as AccessLog from "../../src/http/access-log.ts"
 import { DocPageFiles } from "../../src/http/doc-pages.ts"
@@ -13,7 +14,6 @@ import * as Server from "../../src/http/server.ts"
 import { layerLocal } from "../../src/PushChannel.ts"
 import { gateLayer, makeWorld } from "../support/gate.ts"
 import { rawCall } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const directory = mkdtempSync(join(tmpdir(), "voicegate-docs-"))
 writePages(directory)

@@ -3,9 +3,9 @@ import { once } from "node:events"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket } from "ws"
+import { eventually } from "../../scripts/harness/process.ts"
 import { MAX_MESSAGES } from "../../src/http/hub/hub.ts"
 import { post, refusedUpgrade, servedTest } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const record = (content: object): string => `${JSON.stringify(content)}\u001e`
 const HANDSHAKE = record({ protocol: "json", version: 1 })

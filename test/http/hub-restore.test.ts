@@ -3,13 +3,13 @@ import { once } from "node:events"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { WebSocket } from "ws"
+import { eventually } from "../../scripts/harness/process.ts"
 import * as Listeners from "../../src/http/listeners.ts"
 import * as Server from "../../src/http/server.ts"
 import { layerLocal, PushChannel } from "../../src/PushChannel.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { begin, enqueue, gateLayer, makeWorld } from "../support/gate.ts"
-import { eventually } from "../support/process.ts"
 
 const COOKIE = { cookie: `voicegate_hub=${"c".repeat(22)}` }
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`

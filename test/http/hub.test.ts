@@ -13,6 +13,7 @@ import {
 import { Context, Effect, Fiber, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
+import { eventually } from "../../scripts/harness/process.ts"
 import * as Gate from "../../src/Gate.ts"
 import { PING_MILLIS } from "../../src/http/hub/hub.ts"
 import * as Listeners from "../../src/http/listeners.ts"
@@ -24,7 +25,6 @@ import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import { layerFrom } from "../../src/settings/load.ts"
 import * as memory from "../../src/store/memory.ts"
-import { eventually } from "../support/process.ts"
 
 const ORIGIN = "https://shop.example"
 

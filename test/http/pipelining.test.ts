@@ -4,10 +4,10 @@ import { connect, type Socket } from "node:net"
 import { gunzipSync } from "node:zlib"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import { MAX_PIPELINED } from "../../src/serving/pipelining.ts"
 import { exchange, statusesOf } from "../security/raw.ts"
 import { call, rawCall, servedTest } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: gate\r\n\r\n`
 const REQUEST = `POST /api/session/request HTTP/1.1\r\nhost: gate\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`

@@ -4,11 +4,11 @@ import { connect } from "node:net"
 import { describe, expect } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { WebSocket } from "ws"
+import { eventually } from "../../scripts/harness/process.ts"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
 import { begin, enqueue, hangUp, session, type World } from "../support/gate.ts"
 import { call, eventStream, post, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const eventsOf = (url: string, ticket: string): string => `${url}/api/session/${ticket}/events`
 const has = (type: string) => (events: ReadonlyArray<{ readonly type: string }>) =>

@@ -1,10 +1,10 @@
 /** Shared by the tests of IpIntel: settings, a fake store and a fake HTTP client. */
 import { Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { DEFAULTS } from "../../scripts/harness/settings.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
-import { DEFAULTS } from "../support/settings.ts"
 
 export const KEY = "k3y-that-must-not-leak"
 

@@ -3,9 +3,9 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { rawCall, refusedUpgrade } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
 
 const portOf = (options: Platform.Options = {}) =>
   Effect.map(Layer.build(Platform.layer(options)), (context) =>

@@ -2,11 +2,11 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { WebSocket } from "ws"
+import { eventually, freePort, start } from "../../scripts/harness/process.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { digestSecret } from "../../src/platform/KeySecret.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { Webhooks } from "../../src/platform/Webhooks.ts"
-import { eventually, freePort, start } from "../support/process.ts"
 import { type Engine, onEachEngine, servicesOf, vaultKey } from "./engines.ts"
 import { scriptedServer, until } from "./support.ts"
 

@@ -3,10 +3,10 @@
  * time. `FUZZ_REQUESTS=n` sends more, `FUZZ_SEED=n` others.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { eventually } from "../support/process.ts"
-import { describe as inWords } from "./fuzz/describe.ts"
-import { openPatient } from "./fuzz/patient.ts"
-import { run } from "./fuzz/run.ts"
+import { describe as inWords } from "../../scripts/fuzz/describe.ts"
+import { openPatient } from "../../scripts/fuzz/patient.ts"
+import { run } from "../../scripts/fuzz/run.ts"
+import { eventually } from "../../scripts/harness/process.ts"
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 6_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 1)

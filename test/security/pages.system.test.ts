@@ -1,11 +1,11 @@
 /** The pages of gate and platform in a browser: what they may load, who may frame them, and caching. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
-import { type Gate, makeBench, settingsFor } from "../e2e/support/gate.ts"
-import { ask } from "../e2e/support/http.ts"
-import { startPlatform } from "../e2e/support/servers.ts"
+import { startInspected } from "../../scripts/fuzz/inspected.ts"
+import { type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
+import { ask } from "../../scripts/harness/http.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
 import { launchBrowser } from "../support/browser.ts"
-import { startInspected } from "./fuzz/inspected.ts"
 
 describe("a page", () => {
   const bench = makeBench()

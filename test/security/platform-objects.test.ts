@@ -5,9 +5,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { type Endpoint, surfaceOf } from "../../scripts/fuzz/surface.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { prepare } from "../platform/support.ts"
-import { type Endpoint, surfaceOf } from "./fuzz/surface.ts"
 
 const running = Effect.gen(function* () {
   const context = yield* Layer.build(Platform.layer({ limits: { requestsPerMinute: 0, startsPerMinute: 0 } }))

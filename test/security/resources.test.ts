@@ -1,10 +1,10 @@
 /** Limits of one client: connections, their duration, and the memory they hold. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { openPatient, SHAPE_NAMES } from "../../scripts/fuzz/patient.ts"
+import { eventually } from "../../scripts/harness/process.ts"
 import { CONNECTIONS_PER_CALLER } from "../../src/PushChannel.ts"
 import { rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
-import { eventually } from "../support/process.ts"
-import { openPatient, SHAPE_NAMES } from "./fuzz/patient.ts"
 
 /** Clients whose upgrade is refused, and who stay all the same. */
 const refused = SHAPE_NAMES.filter((name) => name.startsWith("an upgrade"))

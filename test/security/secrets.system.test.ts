@@ -4,12 +4,12 @@
  * `check` says, or why the gate did not start.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
+import { ask, field } from "../../scripts/harness/http.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
+import { type FakePlatform, type Scripted, startPlatform, startProvider } from "../../scripts/harness/servers.ts"
 import { settingRows } from "../../src/settings/table.ts"
-import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../e2e/support/gate.ts"
-import { ask, field } from "../e2e/support/http.ts"
-import { type FakePlatform, type Scripted, startPlatform, startProvider } from "../e2e/support/servers.ts"
-import { eventually } from "../support/process.ts"
-import { type RedisServer, startRedis } from "../support/redis.ts"
 
 const base64 = (byte: number): string => `whsec_${Buffer.alloc(24, byte).toString("base64")}`
 

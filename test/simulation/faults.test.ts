@@ -1,7 +1,7 @@
 /** Tests the simulation itself: it finds every planted fault and shrinks its history. */
 import { assert, describe, it } from "@effect/vitest"
-import { faults } from "./faults.ts"
-import { find, MOST_SEEDS } from "./found.ts"
+import { faults } from "../../scripts/simulation/faults.ts"
+import { find, MOST_SEEDS } from "../../scripts/simulation/found.ts"
 
 /** The shrunk history needs only a few callers and few troubles. */
 const MOST_ACTIONS = 12

@@ -4,12 +4,12 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Scope } from "effect"
+import { redisServer } from "../../scripts/harness/redis.ts"
+import { redisStore } from "../../scripts/harness/stores.ts"
+import { redisBase } from "../../scripts/simulation/base.ts"
+import { planOf } from "../../scripts/simulation/plan.ts"
+import { type Played, play, playAsync } from "../../scripts/simulation/play.ts"
 import { Store } from "../../src/Store.ts"
-import { redisServer } from "../support/redis.ts"
-import { redisStore } from "../support/stores.ts"
-import { redisBase } from "./base.ts"
-import { planOf } from "./plan.ts"
-import { type Played, play, playAsync } from "./play.ts"
 
 const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 12)
 

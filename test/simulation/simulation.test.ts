@@ -6,9 +6,9 @@
  * `SIMULATION_SEED=n` runs one history and prints its course; `node scripts/simulate.ts` runs any number.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { crowdOf, planOf } from "./plan.ts"
-import { type Played, play } from "./play.ts"
-import { report } from "./report.ts"
+import { crowdOf, planOf } from "../../scripts/simulation/plan.ts"
+import { type Played, play } from "../../scripts/simulation/play.ts"
+import { report } from "../../scripts/simulation/report.ts"
 
 const STEPS = 200_000
 const given = process.env.SIMULATION_SEED

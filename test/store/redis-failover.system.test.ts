@@ -1,13 +1,13 @@
 /** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
+import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
+import { redisSentinels } from "../../scripts/harness/redis-topologies.ts"
+import { answering, connectionTo } from "../../scripts/harness/stores.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import { eventually } from "../support/process.ts"
-import { type RedisServer, redisServer } from "../support/redis.ts"
-import { redisSentinels } from "../support/redis-topologies.ts"
-import { answering, connectionTo } from "../support/stores.ts"
 
 const KEY = "vg:{written}"
 

@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { eventually } from "../../scripts/harness/process.ts"
+import { redisServer } from "../../scripts/harness/redis.ts"
+import { answering, connectionTo } from "../../scripts/harness/stores.ts"
 import { type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import { eventually } from "../support/process.ts"
-import { redisServer } from "../support/redis.ts"
-import { answering, connectionTo } from "../support/stores.ts"
 
 const KEY = "vg:{written}"
 

@@ -1,12 +1,12 @@
 /** An instance's subscription when its connection is dead but was never closed. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
+import { eventually, freePort } from "../../scripts/harness/process.ts"
+import { redisServer, serve } from "../../scripts/harness/redis.ts"
+import { answering, connectionTo } from "../../scripts/harness/stores.ts"
+import { type Swallower, swallower } from "../../scripts/harness/swallower.ts"
 import { Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
-import { eventually, freePort } from "../support/process.ts"
-import { redisServer, serve } from "../support/redis.ts"
-import { answering, connectionTo } from "../support/stores.ts"
-import { type Swallower, swallower } from "../support/swallower.ts"
 
 const opened = (url: string) =>
   Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))

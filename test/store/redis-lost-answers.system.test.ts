@@ -4,14 +4,14 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { startCutter } from "../../scripts/chaos/support/cutter.ts"
+import { eventually, freePort } from "../../scripts/harness/process.ts"
+import { type RedisServer, redisServer, serve } from "../../scripts/harness/redis.ts"
+import { answering, connectionTo } from "../../scripts/harness/stores.ts"
+import { Chance } from "../../scripts/simulation/chance.ts"
 import { type Ask, type Rule, Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import { startCutter } from "../chaos/support/cutter.ts"
-import { Chance } from "../simulation/chance.ts"
-import { eventually, freePort } from "../support/process.ts"
-import { type RedisServer, redisServer, serve } from "../support/redis.ts"
-import { answering, connectionTo } from "../support/stores.ts"
 
 const count: Rule<object, object, number> = {
   name: "test.count",

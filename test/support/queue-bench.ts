@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { eventually } from "../../scripts/harness/process.ts"
 import {
   type CampaignContext,
   FifoQueue,
@@ -25,7 +26,6 @@ import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
-import { eventually } from "./process.ts"
 import {
   type Change,
   EMPTY,
@@ -34,8 +34,8 @@ import {
   settlementText,
   signalText,
   violations,
-} from "./queue-invariants.ts"
-import { doubtIds, probe, readState } from "./queue-probe.ts"
+} from "../model/invariants.ts"
+import { doubtIds, probe, readState } from "../model/queue-state.ts"
 
 /** The operator in the audit log. */
 export const OPERATOR = "192.0.2.9"

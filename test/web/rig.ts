@@ -9,6 +9,7 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { WebSocket } from "ws"
+import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { pages } from "../../src/commands/demo.ts"
 import * as Gate from "../../src/Gate.ts"
 import * as Listeners from "../../src/http/listeners.ts"
@@ -16,7 +17,6 @@ import { WidgetFiles } from "../../src/http/static.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
 import { layerFrom } from "../../src/settings/load.ts"
-import { program, whenBuilt } from "../e2e/support/build.ts"
 
 export interface Built {
   readonly widget: string

@@ -1,9 +1,9 @@
 /** A call by the built widget in a real browser, on the demo's page, against the real gate and the local platform. */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../../scripts/harness/process.ts"
 import { Resampler } from "../../src/web/widget/resample.ts"
 import { launchBrowser } from "../support/browser.ts"
-import { eventually } from "../support/process.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { announced, click, level, screen, see, type Visitor, visit } from "./visitor.ts"
 

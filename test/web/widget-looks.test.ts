@@ -5,8 +5,8 @@
 import axe from "axe-core"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../../scripts/harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
-import { eventually } from "../support/process.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, level, screen, type Visitor, visit } from "./visitor.ts"
 

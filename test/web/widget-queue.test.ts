@@ -1,8 +1,8 @@
 /** The queue as the built widget shows it in a real browser, against the real gate and the local platform. */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../../scripts/harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
-import { eventually } from "../support/process.ts"
 import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { announced, click, level, place, screen, see, type Visitor, visit } from "./visitor.ts"
 

@@ -1,8 +1,8 @@
 /** The widget when there is no call to be had: refusals of the real gate, no microphone, no network, no permission. */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../../scripts/harness/process.ts"
 import { launchBrowser } from "../support/browser.ts"
-import { eventually } from "../support/process.ts"
 import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { click, screen, see, type Visitor, visit } from "./visitor.ts"
 

@@ -21,8 +21,8 @@ import {
   settlementText,
   signalText,
   violations,
-} from "../../support/queue-invariants.ts"
-import { doubtIds, probe, readState } from "../../support/queue-probe.ts"
+} from "../../model/invariants.ts"
+import { doubtIds, probe, readState } from "../../model/queue-state.ts"
 import { type History, type Message, recorder } from "./history.ts"
 import { makeRandom } from "./random.ts"
 

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll } from "@effect/vitest"
 import { Redis } from "ioredis"
-import { eventually } from "../../support/process.ts"
-import { type RedisServer, startRedis } from "../../support/redis.ts"
+import { eventually } from "../../../scripts/harness/process.ts"
+import { type RedisServer, startRedis } from "../../../scripts/harness/redis.ts"
 import { type AnyRule, describeStep, type History, type Message } from "./history.ts"
 
 export interface Mismatch {

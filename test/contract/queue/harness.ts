@@ -2,12 +2,12 @@
 import { it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { settingsWith } from "../../../scripts/harness/settings.ts"
 import { type FifoQueue, layer as queueLayer } from "../../../src/FifoQueue.ts"
 import type { Settings } from "../../../src/Settings.ts"
 import type { Store } from "../../../src/Store.ts"
 import { BEGIN } from "../../support/gate.ts"
 import { type Bench, makeBench } from "../../support/queue-bench.ts"
-import { settingsWith } from "../../support/settings.ts"
 
 /** The defaults of the settings, which tests use unless they set others. */
 export const WINDOW = 30_000

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createConnection } from "node:net"
+import { eventually } from "../../../scripts/harness/process.ts"
+import type { RedisServer } from "../../../scripts/harness/redis.ts"
 import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
-import { eventually } from "../../support/process.ts"
-import type { RedisServer } from "../../support/redis.ts"
 
 /** Commands of background tasks: the sweep, connection checks and the clock. */
 const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/

@@ -2,8 +2,8 @@
 import { once } from "node:events"
 import { get } from "node:http"
 import { WebSocket } from "ws"
-import { eventually } from "../../support/process.ts"
-import { judgeEvent } from "./http.ts"
+import { judgeEvent } from "../../../scripts/harness/http.ts"
+import { eventually } from "../../../scripts/harness/process.ts"
 
 export type PushedEvent = Readonly<Record<string, unknown>> & { readonly type: string }
 

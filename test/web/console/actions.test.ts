@@ -1,6 +1,6 @@
 /** What an operator does on the console: each action after a question. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../support/process.ts"
+import { eventually } from "../../../scripts/harness/process.ts"
 import { TOKEN } from "./support.ts"
 import { button, confirm, hash, heading, prepareVisits, said, shows, visiting } from "./visit.ts"
 

@@ -1,6 +1,6 @@
 /** The console as it goes on: what it shows while something is away, and where the focus stays. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../support/process.ts"
+import { eventually } from "../../../scripts/harness/process.ts"
 import { heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
 
 prepareVisits()

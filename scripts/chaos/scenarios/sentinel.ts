@@ -1,0 +1,105 @@
+/**
+ * The master behind Sentinels is killed: its replica takes over with all writes that had reached it. Or a failover is
+ * requested while the master lives: it accepts writes for some ten more seconds, which are lost.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { eventually } from "../../harness/process.ts"
+import { startSentinel } from "../../harness/redis-topologies.ts"
+import { inWords, judge, peaksInWords } from "../support/judge.ts"
+import { orderBack, inWords as timesInWords } from "../support/order.ts"
+import { makeRig } from "../support/rig.ts"
+import type { Scenario } from "../support/scenario.ts"
+
+const SIZES = { small: { callers: 60, slots: 5 }, full: { callers: 300, slots: 10 } }
+
+export const sentinelFailover: Scenario = {
+  name: "sentinel-failover",
+  run: async (size, seed, bench) => {
+    const { callers, slots } = SIZES[size]
+    const sentinels = bench.own(await startSentinel())
+    const rig = await makeRig({
+      seed,
+      bench,
+      storeUrl: sentinels.url,
+      gates: 2,
+      slots,
+      joinMillis: 5_000,
+      startMillis: 200,
+      calledAnew: true,
+    })
+    const crowd = rig.crowd({ callers, arriveMillis: 4_000, talkMillis: [300, 900] })
+    await sleep(rig.chance.between(2_000, 3_500))
+    sentinels.master.kill("SIGKILL")
+    const times = await orderBack(rig, performance.now())
+    const state = await rig.view.look()
+    const lost = crowd.callers.filter(
+      ({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false,
+    ).length
+    await crowd.done(200_000)
+    const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
+    const verdict = await judge(rig, { outcomes, rollback: true })
+    return [
+      {
+        fault: `kill -9 of the master behind 3 Sentinels, ${callers} callers`,
+        promised:
+          "replication is asynchronous: the last writes may be lost, their callers are told; all else goes on in order",
+        seen: `${inWords(verdict.outcomes)}; ${lost} accepted tickets lost; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
+        back: timesInWords(times),
+        wrongs: verdict.wrongs,
+      },
+    ]
+  },
+}
+
+/** What a gate may still have written to the old master. */
+const NOTICED_MILLIS = 1_000
+
+export const sentinelPlanned: Scenario = {
+  name: "sentinel-planned",
+  run: async (size, seed, bench) => {
+    const { callers, slots } = SIZES[size]
+    const sentinels = bench.own(await startSentinel())
+    const rig = await makeRig({
+      seed,
+      bench,
+      storeUrl: sentinels.url,
+      gates: 2,
+      slots,
+      joinMillis: 5_000,
+      startMillis: 200,
+      calledAnew: true,
+    })
+    // callers arrive until the old master is a replica too
+    const crowd = rig.crowd({ callers, arriveMillis: 16_000, talkMillis: [300, 900] })
+    await sleep(rig.chance.between(2_000, 3_500))
+    const leader = sentinels.sentinels[rig.chance.below(sentinels.sentinels.length)]
+    const since = performance.now()
+    await leader?.command("sentinel", "failover", "mymaster")
+    // requests before the promotion are answered as usual
+    await eventually("the promotion", async () => (await sentinels.replica.command("role")).startsWith("master"))
+    const times = await orderBack(rig, since)
+    await eventually(
+      "the old master's demotion",
+      async () => (await sentinels.master.command("role")).startsWith("slave"),
+      30_000,
+    )
+    const state = await rig.view.look()
+    const lost = crowd.callers.filter(({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false)
+    const moments = lost.map(({ answeredAt }) => answeredAt)
+    const span = lost.length === 0 ? 0 : Math.round(Math.max(...moments) - Math.min(...moments))
+    await crowd.done(200_000)
+    const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
+    const verdict = await judge(rig, { outcomes, rollback: true })
+    const late = `tickets of ${span} ms were lost, and ${NOTICED_MILLIS} are allowed`
+    return [
+      {
+        fault: `planned failover behind 3 Sentinels, ${callers} callers`,
+        promised:
+          "nothing is written from just before the promotion until it is known: nothing is lost, or a second at most",
+        seen: `${inWords(verdict.outcomes)}; ${lost.length} accepted tickets lost; ${peaksInWords(verdict, rig)}; ${inWords(verdict.troubles)}`,
+        back: timesInWords(times),
+        wrongs: span > NOTICED_MILLIS ? [...verdict.wrongs, late] : verdict.wrongs,
+      },
+    ]
+  },
+}

@@ -1,0 +1,141 @@
+/** Reads the store beside the gates, on its own connection, in one atomic step. */
+import { Effect, Layer, Logger, ManagedRuntime, Schema } from "effect"
+import { keysOf } from "../../../src/queue/keys.ts"
+import { type Rule, Store } from "../../../src/Store.ts"
+import * as redis from "../../../src/store/redis.ts"
+import { NO_CONTEXT } from "../../../src/store/rule.ts"
+import { contradictions } from "../../../test/model/invariants.ts"
+import { type QueueState, recordOf } from "../../../test/model/queue-state.ts"
+import { connectionTo } from "../../harness/stores.ts"
+
+/** A hash or a sorted set: names and values. */
+type Pairs = ReadonlyArray<readonly [name: string, value: string]>
+
+/** All data of a campaign, in the order of its keys. */
+const snapshot: Rule<object, object, ReadonlyArray<Pairs>> = {
+  name: "test.snapshot",
+  lua: `-- test.snapshot
+local all = {}
+for i, key in ipairs(KEYS) do
+  local isHash = i <= 3 or i == 7 or i == 12
+  local flat = isHash and redis.call('HGETALL', key) or redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  local pairs = {}
+  for n = 1, #flat, 2 do pairs[#pairs + 1] = '[' .. cjson.encode(flat[n]) .. ',' .. cjson.encode(flat[n + 1]) .. ']' end
+  all[i] = '[' .. table.concat(pairs, ',') .. ']'
+end
+return '[[' .. table.concat(all, ',') .. ']]'
+`,
+  run: () => [],
+  decode: Schema.decodeUnknownSync(Schema.Array(Schema.Array(Schema.Tuple([Schema.String, Schema.String])))),
+  batch: false,
+}
+
+/** The campaign that every gate of `settingsFor` serves. */
+export const DEFAULT_CAMPAIGN = "campaign-1"
+
+/** Prefix of what a scenario writes there itself, which is ignored. */
+export const JUNK = "junk-"
+
+const pairsOf = <A>(found: Pairs | undefined, read: (value: string) => A): ReadonlyMap<string, A> =>
+  new Map((found ?? []).flatMap(([name, value]) => (name.startsWith(JUNK) ? [] : [[name, read(value)] as const])))
+
+const same = (value: string): string => value
+
+const stateOf = (found: ReadonlyArray<Pairs>): QueueState => {
+  const [meta, tickets, data, waiting, presence, leases, sessions, ended, forget, settlements, passed, ...rest] = found
+  const [networks, parked, gates] = rest
+  return {
+    meta: pairsOf(meta, Number),
+    tickets: pairsOf(tickets, (json) => recordOf(JSON.parse(json))),
+    data: pairsOf(data, same),
+    sessions: pairsOf(sessions, same),
+    waiting: pairsOf(waiting, Number),
+    presence: pairsOf(presence, Number),
+    leases: pairsOf(leases, Number),
+    endedSessions: pairsOf(ended, Number),
+    forget: pairsOf(forget, Number),
+    settlements: pairsOf(settlements, Number),
+    passed: new Set(pairsOf(passed, Number).keys()),
+    networks: pairsOf(networks, Number),
+    parked: pairsOf(parked, Number),
+    gates: pairsOf(gates, Number),
+  }
+}
+
+export interface StoreView {
+  /** its current content, or undefined while the store is down */
+  readonly look: () => Promise<QueueState | undefined>
+  readonly dispose: () => Promise<void>
+}
+
+/** `campaign` is its `WebCampaignId`. */
+export const viewStore = (url: string, campaign = DEFAULT_CAMPAIGN): StoreView => {
+  const keys = keysOf(`business-1/${campaign}`)
+  const runtime = ManagedRuntime.make(redis.layer(connectionTo(url)).pipe(Layer.provide(Logger.layer([]))))
+  return {
+    look: () =>
+      runtime.runPromise(
+        Store.use((store) => store.run(snapshot, { keys, now: 0, context: NO_CONTEXT, call: {} })).pipe(
+          Effect.map(stateOf),
+          Effect.catch(() => Effect.succeed(undefined)),
+        ),
+      ),
+    dispose: () => runtime.dispose(),
+  }
+}
+
+export interface StoreWatch {
+  /** all violations, each once */
+  readonly wrongs: () => ReadonlyArray<string>
+  /** the most leases held at once */
+  readonly peak: () => number
+  /** tickets that lost a slot without ending: their start failed, or may have happened */
+  readonly putBack: () => ReadonlySet<string>
+  /** whether start windows were renewed, after an outage that a gate noticed */
+  readonly windowsAnew: () => boolean
+  readonly dispose: () => Promise<void>
+}
+
+/**
+ * Reads repeatedly: leases never exceed the slots, no ticket has two, and nothing contradicts itself. With `strict`
+ * false a ticket may be called again, because the store may lose data, or the platform be at capacity.
+ */
+export const watchStore = (view: StoreView, slots: number, everyMillis = 100, strict = true): StoreWatch => {
+  const wrongs = new Set<string>()
+  let peak = 0
+  let windowsAnew = false
+  const leases = new Map<string, string>()
+  const putBack = new Set<string>()
+  let stopped = false
+  const watching = (async () => {
+    while (!stopped) {
+      const state = await view.look()
+      if (state !== undefined) {
+        // the grace starts with them, and lasts longer than the time between two reads
+        if ((state.meta.get("graceUntil") ?? 0) > 0) windowsAnew = true
+        for (const [id, { lease }] of state.tickets) {
+          const before = leases.get(id) ?? ""
+          if (strict && before !== "" && before !== lease) wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
+          leases.set(id, lease)
+          // the data of a start in doubt begin with its ticket
+          if (state.tickets.get(id)?.state === "doubt") putBack.add(state.tickets.get(id)?.ticket ?? "")
+          if (state.tickets.get(id)?.state === "waiting" && lease !== "") putBack.add(id)
+        }
+        peak = Math.max(peak, state.leases.size)
+        if (state.leases.size > slots) wrongs.add(`I1: ${state.leases.size} leases for ${slots} slots`)
+        for (const wrong of contradictions(state)) wrongs.add(wrong)
+      }
+      await new Promise((resolve) => setTimeout(resolve, everyMillis))
+    }
+  })()
+  return {
+    wrongs: () => [...wrongs],
+    peak: () => peak,
+    putBack: () => putBack,
+    windowsAnew: () => windowsAnew,
+    dispose: async () => {
+      stopped = true
+      await watching
+    },
+  }
+}

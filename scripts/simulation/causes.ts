@@ -1,0 +1,340 @@
+/**
+ * Checks that a step was allowed to do what it did: for each rule, which tickets it may move, from which state to
+ * which, and what must have been true. It judges by the rule's input and the store's state before, never by the rule's
+ * code.
+ */
+import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import { DEAD_MILLIS } from "../../src/rules/outage.ts"
+import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
+import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
+import type { StepAnswer } from "../../src/rules/step.ts"
+import { crowded, isAbsent, settlementText, signalText } from "../../test/model/invariants.ts"
+import type { QueueState, Record } from "../../test/model/queue-state.ts"
+import { isMissed, turnAfter } from "./anew.ts"
+import { type Did, type Move, type Name, said, ticketOf } from "./did.ts"
+
+/** The context of a step. */
+export interface Circumstances {
+  readonly now: number
+  /** the gate that ran it, and until when it had touched its connected tickets (sweeps only) */
+  readonly self: string
+  readonly shown?: number
+  readonly slots: number
+  readonly before: QueueState
+  readonly after: QueueState
+  /** the ticket of an admission was withdrawn before */
+  readonly late: boolean
+  /** nobody has swept for long, so nobody counts as absent */
+  readonly unattended: boolean
+  /** nobody has swept for long, so nobody could start either */
+  readonly away: boolean
+  readonly lastSwept: number
+  /** ids of sessions whose end was reported before this step */
+  readonly ended: ReadonlySet<string>
+  /** no gate has swept the campaign for as long as it takes to count as removed */
+  readonly unserved: boolean
+  readonly maxLength: number
+  readonly share: number
+  readonly graceMillis: number
+  readonly windowMillis: number
+  readonly callMillis: number
+}
+
+/** One executed rule. */
+export type Carried<N extends Name = Name> = Circumstances & Extract<Did, { readonly name: N }>
+
+/** The maximum backoff of a platform at capacity (ms), and the maximum while no call runs. */
+const MOST_REST = 60_000
+const MOST_REST_IDLE = 5_000
+
+/** What calling the next ticket may do to any ticket. */
+const called = (step: Carried, id: string, move: Move): boolean =>
+  move === (!step.unattended && isAbsent(step.before, id, step) ? "waiting→abandoned" : "waiting→called")
+
+const deadline = ({ before }: Carried, id: string): number => before.leases.get(id) ?? 0
+
+/** The ticket of the session that an end names. */
+const endedTicket = ({ before, call: { sessions } }: Carried<"end">): string | undefined =>
+  sessions.map((session) => before.sessions.get(session)).find((ticket) => ticket !== undefined)
+
+/** Whether an alias names a new id whose end was already reported. */
+const heardEarly = ({ before, call: { further }, ended }: Carried<"alias">): boolean =>
+  further.some((session) => !before.sessions.has(session) && ended.has(session))
+
+const isDisrupted = ({ before }: Carried): boolean => before.meta.get("disrupted") === 1
+
+/**
+ * The turn of a called ticket passes: it is missed, or, while the platform cannot be reached, the ticket waits again.
+ */
+const turnPasses = (step: Carried, id: string, move: Move): boolean =>
+  isMissed(step, id) && move === (isDisrupted(step) ? "called→waiting" : "called→missed")
+
+/** An ended ticket is forgotten after its retention. */
+const forgotten = (step: Carried, id: string): boolean => (step.before.forget.get(id) ?? 0) < step.now
+
+const oneOf = (move: Move, ...moves: ReadonlyArray<Move>): boolean => moves.includes(move)
+
+type Permission<N extends Name> = (step: Carried<N>, id: string, move: Move, was: Record | undefined) => boolean
+
+/** Which moves of a ticket each rule may make; no others are allowed. */
+const permissions: { readonly [N in Name]?: Permission<N> } = {
+  admit: (step, id, move) =>
+    called(step, id, move) || (id === step.call.id && oneOf(move, "none→waiting", "none→starting")),
+  start: (step, id, move) => {
+    const { result } = step
+    if (id !== step.call.id) return result._tag === "over" && result.state === "missed" && called(step, id, move)
+    return move === (isMissed(step, id) && !isDisrupted(step) ? "called→missed" : "called→starting")
+  },
+  heartbeat: (step, id, move) =>
+    step.call.ids.includes(id) && move !== "waiting→called" ? turnPasses(step, id, move) : called(step, id, move),
+  attach: (step, id, move) => (id === step.call.id ? turnPasses(step, id, move) : called(step, id, move)),
+  bind: (step, id, move, was) => {
+    const { lease, sessions } = step.call
+    const heard = sessions.some((session) => step.ended.has(session))
+    const doubt = step.before.tickets.get(`?${lease}`)?.state === "doubt"
+    const reached = step.before.meta.has("disrupted") || step.before.meta.has("probeUntil")
+    if (id !== step.call.id) return (heard || doubt || reached) && called(step, id, move)
+    return was?.lease === lease && move === `${doubt ? "waiting" : "starting"}→${heard ? "failed" : "live"}`
+  },
+  fail: (step, id, move, was) => {
+    const { id: ticket, lease, reason } = step.call
+    const alone = reason === "answered" || reason === "doubt"
+    const fails = reason === "failed" || reason === "refused"
+    // reported only after its deadline: the doubt is resolved
+    const decides = reason !== "doubt" && step.before.tickets.get(`?${lease}`)?.state === "doubt"
+    if (decides) return called(step, id, move)
+    if (id !== ticket) return (fails || alone) && called(step, id, move)
+    return (
+      was?.lease === lease &&
+      (move === (fails ? "starting→failed" : "starting→waiting") || (alone && move === "starting→failed"))
+    )
+  },
+  resolve: (step, id, move) => step.result !== "open" && called(step, id, move),
+  alias: (step, id, move) => {
+    if (id !== step.before.sessions.get(step.call.known)) return step.result === "ended" && called(step, id, move)
+    return move === "live→ended" && heardEarly(step)
+  },
+  end: (step, id, move) =>
+    id === endedTicket(step) ? move === "live→ended" : endedTicket(step) !== undefined && called(step, id, move),
+  leave: (step, id, move) =>
+    id === step.call.id ? oneOf(move, "waiting→left", "called→left") : step.result === "left" && called(step, id, move),
+  withdraw: (step, id, move) =>
+    step.call.ids.includes(id) ? oneOf(move, "waiting→left", "called→left", "starting→left") : called(step, id, move),
+  reportOutage: (step, id, move) =>
+    step.call.ids?.includes(id) === true && oneOf(move, "waiting→left", "called→left", "starting→left"),
+  clear: (step, id, move) => {
+    if (oneOf(move, "starting→waiting", "live→reclaimed")) return deadline(step, id) < step.now
+    if (move.endsWith("→none")) return forgotten(step, id)
+    return step.unserved && oneOf(move, "waiting→removed", "called→removed")
+  },
+  sweep: (step, id, move) => {
+    if (oneOf(move, "called→missed", "called→waiting")) return turnPasses(step, id, move)
+    if (oneOf(move, "starting→waiting", "live→reclaimed")) return deadline(step, id) < step.now
+    if (move.endsWith("→none")) return forgotten(step, id)
+    return called(step, id, move)
+  },
+}
+
+const isPermitted = <N extends Name>(step: Carried<N>, id: string, move: Move, was: Record | undefined): boolean => {
+  const permission: Permission<N> | undefined = permissions[step.name]
+  return permission?.(step, id, move, was) === true
+}
+
+/** What may become of a start in doubt, and by which rules. */
+const DOUBTS: { readonly [M in Move]?: ReadonlyArray<Name> } = {
+  "none→doubt": ["fail", "sweep", "clear"],
+  "doubt→live": ["resolve", "bind"],
+  "doubt→failed": ["bind"],
+  "doubt→none": ["resolve", "sweep", "clear", "bind", "fail"],
+  "live→ended": ["end", "alias"],
+  "live→reclaimed": ["sweep", "clear"],
+  "ended→none": ["sweep", "clear"],
+  "failed→none": ["sweep", "clear"],
+  "reclaimed→none": ["sweep", "clear"],
+}
+
+/** Presence is granted to the ticket that was seen, until the grace has passed. */
+const presence = (step: Carried, wrong: Array<string>): void => {
+  const seen = new Set(step.name === "heartbeat" ? step.call.ids : [ticketOf(step)])
+  // a ticket whose start is in doubt waits again, and so does one whose turn passed while the platform could not be
+  // reached
+  if (step.name === "sweep" || step.name === "clear") {
+    seen.clear()
+    for (const id of step.after.waiting.keys()) {
+      const was = step.before.tickets.get(id)?.state
+      if (was === "starting" || was === "called") seen.add(id)
+    }
+  }
+  const gives = ["heartbeat", "attach", "admit", "fail", "sweep", "clear"].includes(step.name)
+  for (const [id, until] of step.after.presence) {
+    const was = step.before.presence.get(id) ?? 0
+    if (until === was) continue
+    if (until < was) wrong.push(`the presence of ${id} was shortened`)
+    if (!gives || !seen.has(id)) wrong.push(`${step.name} made ${id} present`)
+    if (until > step.now + step.graceMillis + TICK_MILLIS) wrong.push(`${id} is present for too long`)
+  }
+}
+
+const leases = (step: Carried, wrong: Array<string>): void => {
+  const longest: { readonly [state: string]: number } = {
+    called: step.windowMillis,
+    starting: START_LEASE_MILLIS,
+    live: step.callMillis,
+    doubt: DOUBT_MILLIS,
+  }
+  for (const [id, until] of step.after.leases) {
+    const is = step.after.tickets.get(id)
+    const was = step.before.tickets.get(id)
+    const remains = is?.state === "called" && was?.state === "called" && is.lease === was.lease
+    if (!remains && until === step.before.leases.get(id)) continue
+    const turn = turnAfter(step, id)
+    if (remains && is.since !== turn.since)
+      wrong.push(`the turn of ${id} lasts since ${is.since}, not since ${turn.since}`)
+    // if its gate's clock lags, a start gets its full time counted from the latest sweep
+    const by = is?.state === "starting" ? step.lastSwept - step.now : 0
+    const from = step.now + (by > 0 && by <= DEAD_MILLIS ? by : 0)
+    const most = remains ? turn.ends : from + (longest[is?.state ?? ""] ?? 0)
+    if (until !== most) wrong.push(`I4: the lease of ${id} ends at ${until}, not at ${most}`)
+  }
+}
+
+const rest = (step: Carried, wrong: Array<string>): void => {
+  const { after, before, name, now } = step
+  const until = after.meta.get("backoffUntil") ?? 0
+  const was = before.meta.get("backoffUntil") ?? 0
+  const failed = step.name === "fail" && step.result._tag === "waiting" ? step.call : undefined
+  const limited = failed?.reason === "limited" || failed?.reason === "elsewhere"
+  if (until > was) {
+    const runs = [...after.tickets.values()].some(({ state }) => state === "live")
+    const full = failed?.reason === "capacity" && until <= now + (runs ? MOST_REST : MOST_REST_IDLE)
+    const disrupted = failed?.reason === "disrupted" && until <= now + MAX_DISRUPTED_MILLIS
+    if (!full && !limited && !disrupted) wrong.push(`I7: ${name} lets the campaign back off until ${until}`)
+  }
+  if (limited) {
+    // as long as the platform asks, up to a bound; a running backoff is not changed
+    const asked = Math.max(1, failed?.millis ?? Number.NaN)
+    const due = was > now ? was : now + Math.min(asked, LIMITED_LONGEST_MILLIS)
+    if (until !== due) wrong.push(`I7: a limit of the key lets the campaign back off until ${until}, not until ${due}`)
+    if (after.meta.get("backoffs") !== before.meta.get("backoffs"))
+      wrong.push("a limit of the key counts as a platform at capacity")
+  }
+  const ended =
+    (step.name === "end" && step.result === "released") || (step.name === "alias" && step.result === "ended")
+  if (ended && until !== 0) wrong.push("I7: a session ended and the backoff did not")
+}
+
+/** The answer agrees with what was done. */
+const answer = (step: Carried, moves: ReadonlyMap<string, Move>, wrong: Array<string>): void => {
+  const { after, maxLength, name, share, slots } = step
+  const ticket = ticketOf(step)
+  const answered = said(step.result)
+  const own = moves.get(ticket)
+  const expect = (when: boolean, what: string): void => {
+    if (!when) wrong.push(`${name} answered ${answered}: ${what}`)
+  }
+  const probing = after.meta.has("disrupted") && (after.meta.get("probeUntil") ?? 0) > step.now
+  const resting = probing || (after.meta.get("backoffUntil") ?? 0) > step.now
+  switch (step.name) {
+    case "admit": {
+      if (step.late) {
+        expect(own === undefined && answered === "draining", `the ticket was withdrawn, and went ${own}`)
+        break
+      }
+      expect(
+        answered === (own === "none→starting" ? "starting" : own === "none→waiting" ? "waiting" : "full"),
+        `the ticket went ${own}`,
+      )
+      const others = after.waiting.size - (own === "none→waiting" ? 1 : 0)
+      if (own === "none→waiting") expect(others < maxLength, `${others} waited already`)
+      if (own !== "none→starting") {
+        expect(others > 0 || resting || after.leases.size >= slots, "I7: a slot was free and nobody waited")
+      }
+      const network = step.call.network ?? ""
+      if (own === undefined) {
+        expect(others >= maxLength || crowded(after, network, maxLength, share), `only ${others} wait`)
+      } else if (own === "none→waiting") {
+        // the state without the newcomer
+        const tickets = new Map(after.tickets)
+        const waiting = new Map(after.waiting)
+        tickets.delete(ticket)
+        waiting.delete(ticket)
+        expect(
+          !crowded({ ...after, tickets, waiting }, network, maxLength, share),
+          `${network} had its share of places`,
+        )
+      }
+      break
+    }
+    case "start":
+      if (step.result._tag === "starting") {
+        const { lease } = step.result
+        expect(own === "called→starting" && lease === after.tickets.get(ticket)?.lease, `the ticket went ${own}`)
+      }
+      break
+    case "bind":
+      if (answered === "live") {
+        const is = after.tickets.get(ticket)
+        expect(is?.state === "live" && is.lease === step.call.lease, "I8: the ticket is not live under this lease")
+      }
+      expect(
+        (answered === "ended") === (own === "starting→failed" || own === "waiting→failed"),
+        `the ticket went ${own}`,
+      )
+      break
+    case "end":
+      expect((answered === "released") === [...moves.values()].includes("live→ended"), "I6: that is not what happened")
+      break
+    case "alias": {
+      const known = step.before.sessions.get(step.call.known)
+      if (known === undefined) {
+        expect(answered === "stale", "the known session does not run")
+        break
+      }
+      const early = heardEarly(step)
+      expect(answered === (early ? "ended" : "kept"), `the end was ${early ? "" : "not "}told before`)
+      if (answered === "kept") {
+        const sessions = after.tickets.get(known)?.sessions ?? []
+        const kept = (id: string): boolean => after.sessions.get(id) === known && sessions.includes(id)
+        expect(step.call.further.every(kept), "an id was not kept")
+      }
+      break
+    }
+    case "clear": {
+      const sent = [...moves.values()].filter((move) => move.endsWith("→removed")).length
+      if (step.result._tag === "served") expect(moves.size === 0, "it was served")
+      else expect(step.result.sent === sent, "not so many")
+      break
+    }
+    case "leave":
+      expect((answered === "left") === (own === "waiting→left" || own === "called→left"), `the ticket went ${own}`)
+  }
+}
+
+/** What a step did without being allowed to; `seen` is called with each move of a ticket, after the rule's name. */
+export const trespasses = (step: Carried, seen: (move: string) => void): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const moves = new Map<string, Move>()
+  for (const id of new Set([...step.before.tickets.keys(), ...step.after.tickets.keys()])) {
+    const was = step.before.tickets.get(id)
+    const is = step.after.tickets.get(id)
+    if (was?.state === is?.state && was?.lease === is?.lease) continue
+    const move: Move = `${was?.state ?? "none"}→${is?.state ?? "none"}`
+    moves.set(id, move)
+    seen(`${step.name} ${move}`)
+    const allowed = id.startsWith("?") ? DOUBTS[move]?.includes(step.name) === true : isPermitted(step, id, move, was)
+    if (!allowed) wrong.push(`${step.name} moved ${id} from ${was?.state ?? "nowhere"} to ${is?.state ?? "nowhere"}`)
+  }
+  if ((step.after.meta.get("averageMillis") ?? 0) < 0) wrong.push("calls last less than no time")
+  presence(step, wrong)
+  leases(step, wrong)
+  rest(step, wrong)
+  answer(step, moves, wrong)
+  return wrong
+}
+
+/** The settlements and signals of an answer, in the checker's format. */
+export const left = ({ settlements = [], signals = [] }: StepAnswer<unknown>) => ({
+  signals: signals.map(signalText),
+  settlements: settlements.map(settlementText),
+})

@@ -1,0 +1,66 @@
+/** The rules of the queue as the simulation sees them: the input and the answer of each. */
+import { readSignal } from "../../src/queue/signals.ts"
+import type { runs } from "../../src/rules/rules.ts"
+import type { Run } from "../../src/rules/run.ts"
+import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import type { State } from "../../src/rules/ticket.ts"
+import type { Ask, Rule } from "../../src/Store.ts"
+import { signalText } from "../../test/model/invariants.ts"
+
+/** Any rule, and any input of it. */
+export type AnyRule = Rule<object, object, unknown>
+export type AnyAsk = Ask<object, object>
+
+type Runs = typeof runs
+/** The name of a rule of the queue, without `queue.`. */
+export type Name = keyof Runs extends infer Key ? (Key extends `queue.${infer Rest}` ? Rest : never) : never
+
+/** The input and the answer of a rule. */
+export type Call<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer C, infer _A> ? C : never
+export type Answer<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer _C, infer A> ? A : never
+export type Result<N extends Name> = Answer<N> extends StepAnswer<infer A> ? A : never
+
+interface Each<N extends Name> {
+  readonly name: N
+  readonly call: Call<N>
+  readonly result: Result<N>
+}
+
+/** One executed rule. */
+export type Did = { [N in Name]: Each<N> }[Name]
+
+/** How a step moved a ticket: from which state to which. */
+export type Move = `${State | "none"}→${State | "none"}`
+
+/** The word that classifies an answer; empty when there is more than one. */
+export const said = (result: unknown): string => {
+  if (typeof result === "string") return result
+  return typeof result === "object" && result !== null && "_tag" in result ? String(result._tag) : ""
+}
+
+/** The ids of sessions that a step names. */
+export const sessionsOf = ({ call, name }: Did): ReadonlyArray<string> => {
+  if (name === "bind" || name === "end") return call.sessions
+  if (name === "alias") return [call.known, ...call.further]
+  return name === "resolve" ? (call.candidates ?? []).flat() : []
+}
+
+/** The ticket that a step concerns; empty when none, or several. */
+export const ticketOf = ({ call }: Did): string => {
+  const asked = call as object
+  return "id" in asked ? String(asked.id) : ""
+}
+
+/** A published message as text, independent of the order of its fields. */
+export const messageText = (message: string): string => {
+  const signal = readSignal(message)
+  return signal === undefined ? message : signalText(signal)
+}
+
+/** JSON with the fields of every object sorted: Redis writes them in any order. */
+export const json = (value: unknown): string =>
+  JSON.stringify(value, (_, each: unknown) =>
+    typeof each === "object" && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  )

@@ -1,0 +1,198 @@
+/**
+ * What must happen in time, whatever was lost: deadlines are enforced, free slots call waiting tickets, and connected
+ * callers are notified. Judged by gates that nothing has stalled for long enough.
+ */
+import { DateTime } from "effect"
+import { TICK_MILLIS } from "../../src/FifoQueue.ts"
+import { SWEEP_MILLIS } from "../../src/gatekeeper/background.ts"
+import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
+import { RETRY_MILLIS } from "../../src/gatekeeper/give-back.ts"
+import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
+import { RETURN_MILLIS } from "../../src/gatekeeper/store-outage.ts"
+import { MAX_PARK_MILLIS } from "../../src/rules/call-next.ts"
+import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
+import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
+import { DEAD_MILLIS, MAX_WINDOWS } from "../../src/rules/outage.ts"
+import type { QueueState } from "../../test/model/queue-state.ts"
+import type { Gate } from "./gate.ts"
+import type { Hindrances } from "./hindrances.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Link } from "./link.ts"
+import type { World } from "./world.ts"
+
+/** How late a loop may be: its calls to the store take time, and it makes several. */
+const SLACK_MILLIS = 700
+const SWEPT_MILLIS = SWEEP_MILLIS + SLACK_MILLIS
+const TICKED_MILLIS = TICK_MILLIS + SLACK_MILLIS
+const WITHDRAWN_MILLIS = RETRY_MILLIS + SLACK_MILLIS
+/** Noticed by two heartbeats: one that reports it, and one that comes after the time. */
+const REMOVED_MILLIS = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
+const DRAINED_MILLIS = 2 * HEARTBEAT_MILLIS + SLACK_MILLIS
+/** How long a caller's last step may still be in flight (ms). */
+const UNDER_WAY_MILLIS = 1_000
+
+export class Promises {
+  private readonly world: World
+  private readonly ledger: Ledger
+  /** when a gate that serves the campaign was last up */
+  private servedAt = 0
+  /** since when each ticket waits without interruption */
+  private readonly waitsSince = new Map<string, number>()
+  private readonly hindrances: Hindrances
+  /** since when nothing prevents what is due by a moment */
+  private readonly heard = new Map<string, number>()
+
+  constructor(world: World, ledger: Ledger, hindrances: Hindrances) {
+    this.world = world
+    this.ledger = ledger
+    this.hindrances = hindrances
+  }
+
+  /** Checks what is due, judged by the gate that was stalled least. */
+  check(state: QueueState, mercy: number): void {
+    const { kernel, plan } = this.world
+    const { now } = kernel
+    const { leases, presence, waiting } = state
+    this.noteFree(state)
+    for (const id of this.waitsSince.keys()) if (!waiting.has(id)) this.waitsSince.delete(id)
+    for (const id of waiting.keys()) if (!this.waitsSince.has(id)) this.waitsSince.set(id, now)
+    if (this.world.gates.some((gate) => gate?.serves === true && gate.process.alive)) this.servedAt = now
+    // pages sent away while the store was down are kept present until they had time to return
+    const returned = Math.max(...this.world.gates.map((gate) => (gate?.cleanSince ?? 0) + RETURN_MILLIS))
+    for (const gate of this.world.gates) {
+      if (gate === undefined || gate.cleanSince > now) continue
+      if (!gate.serves) {
+        this.removal(state, gate)
+        continue
+      }
+      // if clocks disagree, a deadline set by one gate is a little later for another
+      const idle = (since: number): number => now - Math.max(since, gate.cleanSince) - 2 * plan.skewMillis
+      const fail = (what: string): void => this.world.fail(`${what}, though ${gate.name} sweeps`)
+      if (gate.freeSince !== undefined && idle(gate.freeSince) > SWEPT_MILLIS) {
+        fail(`I7: a slot is free and ${[...waiting.keys()].join()} wait`)
+      }
+      for (const [id, until] of leases) {
+        const due = state.tickets.get(id)?.state === "called" ? this.heardSince(state, `turn of ${id}`, until) : until
+        if (due !== undefined && idle(due) > SWEPT_MILLIS) fail(`I4: the lease of ${id} is overdue`)
+      }
+      for (const [id, until] of presence) {
+        const due = this.absentSince(state, gate, id, until)
+        if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} is absent and waits`)
+      }
+      for (const id of waiting.keys()) {
+        // a caller who returns to a place is present again
+        const since = Math.max(this.ledger.signedAt(id), this.waitsSince.get(id) ?? 0)
+        const seen = this.links(id).length > 0 ? now : Math.max(since, returned)
+        const grace = plan.graceSeconds * 1000 + TICK_MILLIS
+        const due = this.absentSince(state, gate, id, seen + grace + UNDER_WAY_MILLIS)
+        if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} waits, and its holder is gone`)
+      }
+    }
+    for (const [id, until] of state.parked) {
+      if (until - now > DOUBT_MILLIS + MAX_PARK_MILLIS + 2 * plan.skewMillis + 2)
+        this.world.fail(`${id} is not called for too long`)
+    }
+    for (const [id, { state: is }] of state.tickets) {
+      const answered = is === "waiting" || is === "called" ? this.ledger.unknownSince(id) : undefined
+      if (answered === undefined || !answered.gate.process.alive) continue
+      if (now - Math.max(answered.at, answered.gate.cleanSince) > WITHDRAWN_MILLIS)
+        this.world.fail(`I3: the request of ${id} was answered with 503, and it is ${is}`)
+    }
+    this.tellings(state)
+  }
+
+  /** A gate that does not serve the campaign clears it when no other gate serves it. */
+  private removal({ leases, tickets, waiting }: QueueState, { cleanSince, name }: Gate): void {
+    const { kernel, plan } = this.world
+    const since = Math.max(this.servedAt, cleanSince)
+    if (kernel.now - since - 2 * plan.skewMillis <= REMOVED_MILLIS) return
+    const late = (until: number): boolean => kernel.now - until - 2 * plan.skewMillis > DRAINED_MILLIS
+    for (const id of waiting.keys()) {
+      // a ticket whose start was refused meanwhile is removed by the next step
+      if (late(this.waitsSince.get(id) ?? 0))
+        this.world.fail(`${id} waits in a campaign that nobody serves, though ${name} sees it`)
+    }
+    for (const [id, { state }] of tickets) {
+      // outages of the gates that served it renew the window of a turn a few times
+      if (state === "called" && late(since + REMOVED_MILLIS + MAX_WINDOWS * plan.windowSeconds * 1000))
+        this.world.fail(`${id} is called in a campaign that nobody serves, though ${name} sees it`)
+    }
+    for (const [id, until] of leases) {
+      if (late(until))
+        this.world.fail(`I4: the lease of ${id} is overdue in a removed campaign, though ${name} sees it`)
+    }
+  }
+
+  /** A connected caller is notified of a call and of an end within a tick, even if every message was lost. */
+  private tellings({ leases, tickets }: QueueState): void {
+    const { callers, kernel } = this.world
+    for (const { links } of callers) {
+      for (const link of links) {
+        const { attached, gate, ticket } = link
+        const life = this.ledger.lifeOf(ticket)
+        if (life === undefined || attached === undefined || !link.open || !gate.process.alive) continue
+        const overdue = (since: number): boolean =>
+          kernel.now - Math.max(since, attached, gate.cleanSince) > TICKED_MILLIS
+        if (life.terminal !== undefined) {
+          // an end closes the connection
+          if (overdue(life.terminalAt))
+            this.world.fail(`${ticket} is over, and its holder at ${gate.name} was not told`)
+        } else if (tickets.get(ticket)?.state === "called" && overdue(life.calledAt)) {
+          const startBefore = DateTime.formatIso(DateTime.makeUnsafe(leases.get(ticket) ?? 0))
+          if (!link.told.has(startBefore)) {
+            this.world.fail(`I7: ${ticket} is called and its holder at ${gate.name} was not told`)
+          }
+        }
+      }
+    }
+  }
+
+  /** Since when nothing prevents what a moment has made due: every gate that is not dead was seen after it. */
+  private heardSince({ gates }: QueueState, what: string, moment: number): number | undefined {
+    const { now } = this.world.kernel
+    const key = `${what} ${moment}`
+    if (moment >= now || [...gates.values()].some((at) => at >= now - DEAD_MILLIS && at < moment)) {
+      this.heard.delete(key)
+      return undefined
+    }
+    const since = this.heard.get(key) ?? now
+    this.heard.set(key, since)
+    return since
+  }
+
+  /**
+   * Since when a sweep of this gate must find a waiting ticket absent that was present until a moment; undefined if it
+   * need not.
+   */
+  private absentSince(state: QueueState, gate: Gate, id: string, until: number): number | undefined {
+    const name = state.tickets.get(id)?.instance ?? ""
+    if (name === "") return this.heardSince(state, `absence of ${id}`, until)
+    const its = this.hindrances.gateOf(name)
+    // its own gate finds it after its next tick
+    if (its === gate) return Math.max(until, gate.cleanSince) + TICKED_MILLIS
+    if (its?.process.alive === true) return undefined
+    return Math.max(until, (state.gates.get(name) ?? 0) + DEAD_MILLIS)
+  }
+
+  /** Records since when each gate sees a free slot and a waiting ticket: they need not know of the same slots. */
+  private noteFree({ leases, meta, parked, waiting }: QueueState): void {
+    const { now } = this.world.kernel
+    // somebody was called to probe the platform
+    const probing = meta.has("disrupted") && (meta.get("probeUntil") ?? 0) > now
+    // calls are held briefly after an outage; longer only once
+    const heldFor = now - (meta.get("heldFrom") ?? 0)
+    const held = heldFor < MAX_HOLD_MILLIS + 2 * this.world.plan.skewMillis
+    const resting = probing || held || (meta.get("backoffUntil") ?? 0) > now
+    for (const gate of this.world.gates) {
+      if (gate?.slots === undefined) continue
+      if (resting || waiting.size <= parked.size || leases.size >= gate.slots) gate.freeSince = undefined
+      else gate.freeSince ??= this.world.kernel.now
+    }
+  }
+
+  private links(ticket: string): ReadonlyArray<Link> {
+    return this.world.callers.flatMap((caller) =>
+      [...caller.links].filter((link) => link.ticket === ticket && link.open && link.gate.process.alive),
+    )
+  }
+}

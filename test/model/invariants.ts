@@ -1,0 +1,428 @@
+/**
+ * What must hold in a campaign's data after every step (design, invariants I1 to I8), and from one step to the next.
+ * Both functions return the violations as messages; empty when there are none.
+ */
+
+import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
+import { RETENTION_MILLIS } from "../../src/rules/line.ts"
+import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import type { Settlement, Signal } from "../../src/rules/step.ts"
+import { shareOf } from "../../src/rules/ticket.ts"
+import type { QueueState, Record } from "./queue-state.ts"
+
+/** The terminal states of a ticket. */
+export const TERMINAL: ReadonlySet<string> = new Set([
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"],
+])
+/** The states that hold a slot. */
+const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "doubt"])
+
+/** A start in doubt is not a ticket: it has a slot, but no caller. */
+const isDoubt = (id: string): boolean => id.startsWith("?")
+
+/** From each state, the states that one step may lead to; terminal ones lead nowhere. */
+const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
+  newcomer: ["waiting", "starting"],
+  // to live when the answer of its start arrived late
+  waiting: ["waiting", "called", "live", "abandoned", "left", "removed", "failed"],
+  // called: to missed, or to waiting while the platform cannot be reached; a start and its failure are two steps
+  called: ["called", "starting", "missed", "left", "removed", "waiting"],
+  // to ended at once when the end was reported before the bind: that is a failed start
+  // to left only if its caller never learnt of it
+  starting: ["starting", "live", "waiting", "failed", "left", "removed"],
+  live: ["live", "ended", "reclaimed", "removed"],
+  // of a start in doubt: its session runs, or had already ended
+  doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
+}
+
+export const EMPTY: QueueState = {
+  meta: new Map(),
+  tickets: new Map(),
+  data: new Map(),
+  sessions: new Map(),
+  waiting: new Map(),
+  presence: new Map(),
+  leases: new Map(),
+  endedSessions: new Map(),
+  forget: new Map(),
+  settlements: new Map(),
+  passed: new Set(),
+  networks: new Map(),
+  parked: new Map(),
+  gates: new Map(),
+}
+
+const names = (map: ReadonlyMap<string, unknown>): string => [...map.keys()].toSorted().join(" ")
+const haveSameNames = (a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): boolean => {
+  if (a.size !== b.size) return false
+  for (const name of a.keys()) if (!b.has(name)) return false
+  return true
+}
+const inState = (state: QueueState, which: (state: string) => boolean): ReadonlyMap<string, Record> => {
+  const found = new Map<string, Record>()
+  for (const [id, ticket] of state.tickets) if (which(ticket.state)) found.set(id, ticket)
+  return found
+}
+
+/** Contradictions within one state. */
+const standing = (state: QueueState): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const same = (what: string, actual: ReadonlyMap<string, unknown>, expected: ReadonlyMap<string, unknown>) => {
+    if (!haveSameNames(actual, expected)) wrong.push(`${what}: [${names(actual)}] for [${names(expected)}]`)
+  }
+  // each ticket is exactly where its state says
+  same(
+    "waiting",
+    state.waiting,
+    inState(state, (s) => s === "waiting"),
+  )
+  same("presence", state.presence, state.waiting)
+  same(
+    "leases",
+    state.leases,
+    inState(state, (s) => HOLDING.has(s)),
+  )
+  same(
+    "forget",
+    // tickets that were withdrawn before they arrived have no other data
+    new Map([...state.forget].filter(([id]) => state.tickets.has(id))),
+    inState(state, (s) => TERMINAL.has(s)),
+  )
+  same(
+    "data",
+    state.data,
+    inState(state, (s) => !TERMINAL.has(s)),
+  )
+
+  const live = inState(state, (s) => s === "live")
+  if ((state.meta.get("live") ?? 0) !== live.size) wrong.push(`live is ${state.meta.get("live")} for ${live.size}`)
+  for (const [session, ticket] of state.sessions) {
+    if (!live.has(ticket)) wrong.push(`session ${session} belongs to ${ticket}, which is not live`)
+    else if (live.get(ticket)?.sessions.includes(session) !== true) wrong.push(`${ticket} does not list ${session}`)
+  }
+  for (const [ticket, { sessions }] of live) {
+    // the ids that it was bound with, which its holder gets; the session of a start in doubt has no holder
+    const { s = [] }: { s?: ReadonlyArray<string> } = JSON.parse(state.data.get(ticket) ?? "{}")
+    for (const session of [...s, ...sessions]) {
+      if (state.sessions.get(session) !== ticket) wrong.push(`session ${session} of ${ticket} leads elsewhere`)
+    }
+    if (sessions.length === 0) wrong.push(`${ticket} is live without a session`)
+  }
+
+  // the counts of a network match its tickets
+  const networks = new Map<string, number>()
+  for (const { network, state: s } of state.tickets.values()) {
+    const field = (s === "waiting" ? "w" : "h") + network
+    if (network !== "" && (s === "waiting" || HOLDING.has(s))) networks.set(field, (networks.get(field) ?? 0) + 1)
+  }
+  const written = (counts: ReadonlyMap<string, number>): string =>
+    [...counts]
+      .map(([field, count]) => `${field}=${count}`)
+      .toSorted()
+      .join(" ")
+  if (written(state.networks) !== written(networks)) {
+    wrong.push(`networks: [${written(state.networks)}] for [${written(networks)}]`)
+  }
+  // tickets that wait at an examined place are indexed by their network, and no others
+  const passed = [...state.tickets]
+    .filter(([, { seq, state: s }]) => s === "waiting" && seq <= (state.meta.get("passedSeq") ?? 0))
+    .map(([id, { network, seq }]) => `${network} ${String(seq).padStart(16, "0")} ${id}`)
+  if (passed.toSorted().join() !== [...state.passed].toSorted().join()) {
+    wrong.push(`passed: [${[...state.passed].join(", ")}] for [${passed.join(", ")}]`)
+  }
+
+  const doubts = inState(state, (s) => s === "doubt")
+  if ((state.meta.get("doubts") ?? 0) !== doubts.size)
+    wrong.push(`doubts is ${state.meta.get("doubts")} for ${doubts.size}`)
+  for (const id of doubts.keys()) if (!isDoubt(id)) wrong.push(`${id} is no start in doubt`)
+  for (const id of state.parked.keys()) if (!state.waiting.has(id)) wrong.push(`${id} is parked and does not wait`)
+
+  const seqs = new Set<number>()
+  const leases = new Set<string>()
+  for (const [id, ticket] of state.tickets) {
+    if (isDoubt(id)) continue
+    if (seqs.has(ticket.seq)) wrong.push(`two tickets have the place ${ticket.seq}`)
+    seqs.add(ticket.seq)
+    if (ticket.seq > (state.meta.get("seq") ?? 0)) wrong.push(`${id} has a place that was not given yet`)
+    if (ticket.lease === "") continue
+    if (leases.has(ticket.lease)) wrong.push(`two tickets have the lease ${ticket.lease}`)
+    leases.add(ticket.lease)
+    if (Number(ticket.lease) > (state.meta.get("lease") ?? 0)) wrong.push(`${id} has a lease that was not given yet`)
+  }
+  for (const [id, score] of state.waiting) {
+    if (state.tickets.get(id)?.seq !== score) wrong.push(`${id} waits at ${score}, not at its own place`)
+  }
+  return wrong
+}
+
+/** The effect of one step. */
+export interface Change {
+  readonly before: QueueState
+  readonly after: QueueState
+  readonly now: number
+  readonly slots: number
+  /** a network's share of the slots; 1 is no limit */
+  readonly share: number
+  /** how long a called ticket may take to start (ms) */
+  readonly window: number
+  /** the gate that ran the step; empty if a gate has no name */
+  readonly self?: string
+  /** until when that gate had touched its connected tickets; set for a sweep */
+  readonly shown?: number
+  /** the step was a sweep that left no work for another one */
+  readonly swept: boolean
+  /** whether nobody swept for long; if absent, as in `before` */
+  readonly away?: boolean
+  /** the step was a failed start whose caller gets nothing back */
+  readonly refused?: boolean
+  /** the step withdrew tickets whose callers do not know of them */
+  readonly withdraws?: boolean
+  /** the step was an operator's call, which no hold or backoff prevents */
+  readonly anyway?: boolean
+  /** the step removed waiting or called tickets of a removed campaign */
+  readonly clears?: boolean
+  /** the ticket that the step admitted, and its caller; empty for none */
+  readonly admits?: readonly [id: string, caller: string]
+}
+
+/** Whether a gate that is not dead, other than the acting one, was not seen since a moment. */
+export const isUnheard = ({ gates }: QueueState, now: number, self: string, since: number): boolean =>
+  [...gates].some(([gate, heardAt]) => gate !== self && heardAt >= now - DEAD_MILLIS && heardAt < since)
+
+/** Whether a waiting ticket is absent that was present until a moment in the past. */
+export const isAbsent = (
+  state: QueueState,
+  id: string,
+  { now, self = "", shown }: Pick<Change, "now" | "self" | "shown">,
+): boolean => {
+  const until = state.presence.get(id) ?? 0
+  const gate = state.tickets.get(id)?.instance ?? ""
+  if (until >= now) return false
+  if (gate === self && shown !== undefined) return until <= shown
+  if (gate === "") return !isUnheard(state, now, self, until)
+  return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
+}
+
+/** Whether calls are held, because a gate has reported an outage and one that is not dead was not seen since. */
+export const isHeld = ({ gates, meta }: QueueState, now: number): boolean => {
+  const from = meta.get("heldFrom")
+  if (from === undefined || now - from >= MAX_HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
+  return [...gates.values()].some((heardAt) => heardAt >= now - DEAD_MILLIS && heardAt < from)
+}
+
+const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
+
+/** The tickets that this step called: those called now that were not, or had another lease. */
+const newlyCalled = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
+  [...after.tickets].filter(
+    ([id, t]) => called(t) && !(called(before.tickets.get(id)) && before.tickets.get(id)?.lease === t.lease),
+  )
+
+/** The tickets that this step ended. */
+const newlyOver = ({ before, after }: Change): ReadonlyArray<readonly [string, Record]> =>
+  [...after.tickets].filter(
+    ([id, t]) => TERMINAL.has(t.state) && !TERMINAL.has(before.tickets.get(id)?.state ?? "newcomer"),
+  )
+
+/**
+ * I2: the called ticket is the oldest whose network holds less than its share of the slots; when all waiting tickets
+ * are of networks at their share, the oldest of all. A newcomer that starts at once overtakes nobody. `taken` are the
+ * slots that the step gave.
+ */
+const order = (
+  { after, before, share, slots }: Change,
+  taken: ReadonlyArray<readonly [string, Record]>,
+): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const most = shareOf(share, slots)
+  const held = new Map<string, number>()
+  const takenIds = new Set(taken.map(([id]) => id))
+  for (const [id, { network, state }] of after.tickets) {
+    if (HOLDING.has(state) && !takenIds.has(id)) held.set(network, (held.get(network) ?? 0) + 1)
+  }
+  // a ticket that arrived in this step waits since its end
+  const line = new Map(
+    [...after.waiting, ...taken.map(([id, { seq }]) => [id, seq] as const)].filter(
+      // a ticket whose start failed a moment ago, or may have happened, has had its turn
+      ([id]) => before.tickets.has(id) && !after.parked.has(id),
+    ),
+  )
+  const networkOf = (id: string): string => after.tickets.get(id)?.network ?? ""
+  const below = (id: string): boolean => networkOf(id) === "" || share >= 1 || (held.get(networkOf(id)) ?? 0) < most
+  // in the order of the calls, which is that of their leases
+  for (const [id, { network, seq }] of taken.toSorted(([, a], [, b]) => Number(a.lease) - Number(b.lease))) {
+    const newcomer = !before.tickets.has(id)
+    const among = newcomer || ![...line.keys()].some(below) ? () => true : below
+    for (const [other, place] of line) {
+      if (other !== id && place < seq && among(other)) wrong.push(`I2: ${id} passed ${other}`)
+    }
+    if (!newcomer && !among(id)) wrong.push(`I2: ${id} was called above the share of its network`)
+    line.delete(id)
+    held.set(network, (held.get(network) ?? 0) + 1)
+  }
+  return wrong
+}
+
+/** Whether a network has as many places as it may have of a queue that is half full. */
+export const crowded = (state: QueueState, network: string, longest: number, share: number): boolean => {
+  const free = longest - state.waiting.size
+  const has = [...state.tickets.values()].filter((t) => t.state === "waiting" && t.network === network).length
+  return network !== "" && share < 1 && state.waiting.size >= free && has >= shareOf(share, free)
+}
+
+/** Whether a ticket was withdrawn before its admission arrived. */
+const withdrawn = ({ forget, tickets }: QueueState, id: string): boolean => !tickets.has(id) && forget.has(id)
+
+const moved = (change: Change): ReadonlyArray<string> => {
+  const { after, before, now, slots, swept } = change
+  const wrong: Array<string> = []
+  // I1: a slot is taken only below the number of slots
+  if (after.leases.size > slots && after.leases.size > before.leases.size) {
+    wrong.push(`I1: ${after.leases.size} leases for ${slots} slots`)
+  }
+  const taken = [...after.tickets].filter(
+    ([id, t]) => !isDoubt(id) && HOLDING.has(t.state) && before.tickets.get(id)?.lease !== t.lease,
+  )
+  if (taken.length > 0 && after.leases.size > slots) wrong.push(`I1: a slot was taken beyond ${slots}`)
+
+  wrong.push(...order(change, taken))
+  const disrupted = before.meta.get("disrupted") === 1 && after.meta.get("disrupted") === 1
+  if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
+
+  // I3: no ticket is lost, and every move is allowed
+  for (const [id, { state, seq }] of before.tickets) {
+    const then = after.tickets.get(id)
+    if (then === undefined) {
+      if (state === "doubt") continue
+      if (!TERMINAL.has(state)) wrong.push(`I3: ${id} was forgotten in state ${state}`)
+      else if ((before.forget.get(id) ?? 0) >= now) wrong.push(`I3: ${id} was forgotten before its time`)
+    } else if (then.seq !== seq) {
+      wrong.push(`I2: the place of ${id} changed from ${seq} to ${then.seq}`)
+    } else if (TERMINAL.has(state) ? then.state !== state : NEXT[state]?.includes(then.state) !== true) {
+      wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
+    } else if (state === "called" && then.state === "waiting" && before.meta.get("disrupted") !== 1) {
+      wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)
+    } else if (state === "called" && then.state === "missed" && before.meta.get("disrupted") === 1) {
+      wrong.push(`I3: ${id} missed its turn, though the platform cannot be reached`)
+    } else if (
+      state === "waiting" &&
+      (then.state === "live" || then.state === "failed") &&
+      before.tickets.get(`?${then.lease}`)?.state !== "doubt"
+    ) {
+      wrong.push(`I8: ${id} is ${then.state} by a start that was not its own`)
+    }
+  }
+  for (const [id, { state }] of after.tickets) {
+    if (before.tickets.has(id)) continue
+    if (isDoubt(id)) {
+      // of a start that was in flight
+      const mine = [...before.tickets.values()].some((t) => t.state === "starting" && `?${t.lease}` === id)
+      if (state !== "doubt" || !mine) wrong.push(`I3: ${id} began as ${state}`)
+      continue
+    }
+    if (NEXT.newcomer?.includes(state) !== true) wrong.push(`I3: ${id} began as ${state}`)
+    if (withdrawn(before, id)) wrong.push(`I3: ${id} was withdrawn, and is admitted`)
+  }
+  for (const [id] of newlyOver(change)) {
+    if (after.forget.get(id) !== now + RETENTION_MILLIS) wrong.push(`I3: ${id} is not remembered for the retention`)
+  }
+
+  // another gate has yet to withdraw the tickets that it answered with 503
+  if (isHeld(after, now) && change.anyway !== true) {
+    for (const [id] of newlyCalled(change)) wrong.push(`${id} is called while calls are held after an outage`)
+  }
+
+  // I5 and I8: a lease is new, or still the same ticket's
+  for (const [id, { lease }] of taken) {
+    if (Number(lease) <= (before.meta.get("lease") ?? 0)) wrong.push(`I8: ${id} took the old lease ${lease}`)
+  }
+  for (const counter of ["seq", "lease"]) {
+    if ((after.meta.get(counter) ?? 0) < (before.meta.get(counter) ?? 0)) wrong.push(`the counter ${counter} went back`)
+  }
+
+  // I4 and I7: a sweep leaves no overdue lease, no absent ticket, and no free slot while a ticket waits
+  if (swept) {
+    for (const [id, deadline] of after.leases) {
+      const isWaitedFor = called(after.tickets.get(id)) && isUnheard(after, now, change.self ?? "", deadline)
+      if (deadline < now && !isWaitedFor) wrong.push(`I4: the lease of ${id} is overdue`)
+    }
+    // after an outage nobody counts as absent for a while
+    const merciful = (after.meta.get("graceUntil") ?? 0) > now
+    for (const id of after.presence.keys()) {
+      if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
+    }
+    const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
+    const held = isHeld(after, now)
+    const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing || held
+    if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
+      wrong.push("I7: a slot is free and a ticket waits")
+  }
+  return wrong
+}
+
+/** Violations within a state, however it was reached. */
+export const contradictions = standing
+
+/** All violations after a step. */
+export const violations = (change: Change): ReadonlyArray<string> => [...standing(change.after), ...moved(change)]
+
+/** A signal as text, independent of the order of its fields. */
+export const signalText = ({ kind, ticket }: Signal): string =>
+  kind._tag === "called" ? `${ticket} called ${kind.startBefore} ${kind.lease}` : `${ticket} ended ${kind.state}`
+
+/** The same for a settlement. */
+export const settlementText = ({ caller, kind, ticket }: Settlement): string => `${kind} ${ticket} ${caller}`
+
+/** The signals that a step owes, in the format of `signalText`: one for each ticket it called or ended. */
+export const expectedSignals = (change: Change): ReadonlyArray<string> =>
+  [
+    ...newlyCalled(change).map(([id, { lease }]) => `${id} called ${change.after.leases.get(id)} ${lease}`),
+    ...newlyOver(change)
+      .filter(([id, { state }]) => state !== "left" && !isDoubt(id))
+      .map(([id, { state }]) => `${id} ended ${state}`),
+  ].toSorted()
+
+/** Whether a called ticket was left so late that it costs more than a call; not if the store was down meanwhile. */
+export const leftLate = (change: Change, id: string): boolean => {
+  const { before, now, window } = change
+  const swept = before.meta.get("sweptAt") ?? 0
+  const away = change.away ?? (swept > 0 && now - swept > UNATTENDED_MILLIS)
+  if (before.meta.get("disrupted") === 1) return false
+  return before.tickets.get(id)?.state === "called" && !away && now - ((before.leases.get(id) ?? 0) - window) > 5_000
+}
+
+/** Whether an ended ticket leaves its units to its start, which is in doubt. */
+export const leftToDoubt = ({ after, before, clears }: Change, { lease }: Record): boolean =>
+  (clears === true ? before : after).tickets.get(`?${lease}`)?.state === "doubt"
+
+/** What the resolution of doubts owes the callers whose tickets ended before it. */
+const decided = ({ after, before, clears }: Change): ReadonlyArray<string> =>
+  [...before.tickets].flatMap(([id, { caller, holds, lease, state, ticket }]) => {
+    if (state !== "doubt" || after.tickets.get(id)?.state === "doubt") return []
+    // a removed campaign's ticket may end in the same step
+    const then = after.tickets.get(ticket)
+    const holder = caller !== "" || clears !== true ? { caller, holds } : then
+    const isOver = holder !== then || (then?.lease === lease && then.state === "removed")
+    return holder?.holds === true && isOver ? [`release ${ticket} ${holder.caller}`] : []
+  })
+
+/** The settlements that a step causes, in the format of `settlementText`. */
+export const expectedSettlements = (change: Change): ReadonlyArray<string> => {
+  const [late = "", taker = ""] = change.admits ?? []
+  const tooLate = taker !== "" && withdrawn(change.before, late)
+  return newlyOver(change)
+    .filter(([, ticket]) => !leftToDoubt(change, ticket))
+    .flatMap(([id, { caller, holds, state }]) => {
+      const waited = change.before.tickets.get(id)?.state === "waiting"
+      const unknown = waited || change.withdraws === true
+      const refund =
+        (state === "failed" && change.refused !== true) ||
+        (state === "left" && unknown) ||
+        (state === "removed" && change.clears === true)
+      const missed = state === "missed" || (state === "left" && leftLate(change, id))
+      const kind = refund ? "refund" : missed ? "missed" : "release"
+      return caller === "" || (kind === "release" && !holds) ? [] : [`${kind} ${id} ${caller}`]
+    })
+    .concat(tooLate ? [`refund ${late} ${taker}`] : [], decided(change))
+    .toSorted()
+}

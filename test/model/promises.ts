@@ -1,0 +1,16 @@
+/**
+ * The promises of `src/docs/promises.md` by the short names that every harness cites: unit tests, simulation, chaos and soak. `invariants.ts`
+ * judges them by a campaign's data, after every step.
+ */
+
+/** Each with the sentence of the document that states it. */
+export const PROMISES = {
+  I1: "Calls never exceed the slots, whichever instance admits them.",
+  I2: "Callers are called in the order in which they were accepted.",
+  I3: "An accepted caller is in exactly one state and ends in exactly one.",
+  I4: "What a dying process held is free again by its deadline.",
+  I5: "One free slot calls one caller, once.",
+  I6: "This holds when webhooks are repeated, early, late or lost, and when the process that took one died.",
+  I7: "While a slot is free and a caller waits, one caller is called within a second.",
+  I8: "A late answer or webhook for an old slot does not affect a newer one.",
+} as const
