@@ -283,25 +283,34 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
       })
     }
 
-    /** Reports an outage with the tickets to withdraw: in several steps when there are many, newest tickets first. */
+    /**
+     * Reports an outage with the tickets to withdraw: in several steps where there are many, newest tickets first. All are sent at once, so
+     * that the hold of the first outlasts them. The connection keeps their order.
+     */
     const report = Effect.fnUntraced(function* (at: CampaignContext, since: number) {
       const ids = at.withdrawals?.ids() ?? []
-      const signals: Array<Signal> = []
-      const settlements: Array<Settlement> = []
-      for (let end = ids.length; end >= 0; end -= MAX_WITHDRAWN_PER_STEP) {
-        const batch = ids.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
-        const call = {
-          since,
-          ...(batch.length === 0 ? {} : { ids: batch }),
-          ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
-        }
-        const reported = yield* run(rules.reportOutage, at, yield* store.now, call, identity)
-        signals.push(...reported.signals)
-        settlements.push(...reported.settlements)
-        if (batch.length > 0 && at.withdrawals !== undefined) yield* at.withdrawals.done(batch, reported.result)
-        if (end <= MAX_WITHDRAWN_PER_STEP) break
+      const now = yield* store.now
+      const ends = [ids.length]
+      for (let end = ids.length - MAX_WITHDRAWN_PER_STEP; end > 0; end -= MAX_WITHDRAWN_PER_STEP) ends.push(end)
+      const reported = yield* Effect.forEach(
+        ends,
+        (end) => {
+          const batch = ids.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
+          const call = {
+            since,
+            ...(batch.length === 0 ? {} : { ids: batch }),
+            ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
+          }
+          return Effect.tap(run(rules.reportOutage, at, now, call, identity), ({ result }) =>
+            at.withdrawals === undefined || batch.length === 0 ? Effect.void : at.withdrawals.done(batch, result),
+          )
+        },
+        { concurrency: "unbounded" },
+      )
+      return {
+        signals: reported.flatMap(({ signals }) => signals),
+        settlements: reported.flatMap(({ settlements }) => settlements),
       }
-      return { signals, settlements }
     })
 
     const outages = yield* makeOutageReporting(store.now)

@@ -6,7 +6,7 @@
 import { Clock, Context, Duration, Effect, Scheduler } from "effect"
 
 /** When every history begins (ms since 1970). */
-export const BEGIN = 1_800_000_000_000
+export const BEGIN = 4_000_000_000_000
 /** Maximum tasks at one moment: detects a history that livelocks. */
 const MOST_TASKS = 100_000
 

@@ -192,7 +192,7 @@ export class Watch {
     const shown = step.name === "sweep" ? { shown: step.call.touchedAt ?? now } : {}
     const by = { self, ...shown }
     const kind = { swept, away, refused, withdraws, clears }
-    const change = { before, after, now, ...by, slots, share, window, ...kind, ...admits }
+    const change = { before, after, now, time: world.kernel.now, ...by, slots, share, window, ...kind, ...admits }
     if (changed || swept) for (const wrong of violations(change)) world.fail(wrong)
     const carried: Carried = {
       ...step,

@@ -18,7 +18,7 @@
  * cannot be reached (`disrupted`), one ticket is called at a time, to probe the platform.
  */
 
-import { isDelayed, isHeld } from "./hold.ts"
+import { isHeld, isHeldByStall } from "./hold.ts"
 import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, passedEntry, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
@@ -81,9 +81,9 @@ const oldestOfAll = (s: Step): string | undefined => {
 
 /**
  * Calls waiting tickets to free slots, at most `max`. True when it stopped at its bound and there is more to do.
- * @param evenIfDelayed also in a step that was delayed on its way to the store
+ * @param evenIfHeld also in a step that was delayed on its way to the store
  */
-export const callUpTo = (s: Step, max: number, evenIfDelayed: boolean): boolean => {
+export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => {
   const { context, db, keys, now } = s
   let cleared = 0
   let called = 0
@@ -113,7 +113,7 @@ export const callUpTo = (s: Step, max: number, evenIfDelayed: boolean): boolean 
       cleared++
       db.hset(keys.meta, "passedSeq", `${db.zscore(keys.waiting, id) ?? 0}`)
       db.zadd(keys.passed, 0, passedEntry(id, ticket))
-    } else if (!evenIfDelayed && called === 0 && isDelayed(s)) {
+    } else if (!evenIfHeld && called === 0 && isHeldByStall(s)) {
       return false
     } else {
       dequeue(s, id, ticket)

@@ -4,52 +4,50 @@ import { meta, type Step } from "./step.ts"
 
 /** How long calls are held at most after a reported outage, until the other gates have reported too (ms). */
 export const MAX_HOLD_MILLIS = 1_000
-/** A step that took this long to arrive came through an outage of the store (ms). */
+/** A step that took this long to arrive came through an outage of the store, or the store is slow (ms). */
 export const STALL_MILLIS = 500
-/** The shortest time between the starts of two holds (ms). */
+/**
+ * The shortest time between the starts of two holds (ms). Whatever gates report, and however slow the store is, calls are held for a
+ * fifth of the time at most.
+ */
 export const HOLD_INTERVAL_MILLIS = 5_000
 
-/** Holds calls from `moment` on, after an outage that began at `since`. Returns since when they are held. */
-const holdFrom = (s: Step, moment: number, since: number): number => {
-  const from = meta(s, "heldFrom")
-  const heldMillis = moment - from
-  // a report repeated because its answer was lost describes the same outage
-  const isRepeated = since < from && moment - since <= DEAD_MILLIS
-  const isDue =
-    from === 0 || heldMillis >= (isRepeated ? MAX_HOLD_MILLIS : HOLD_INTERVAL_MILLIS) || heldMillis < -DEAD_MILLIS
-  if (!isDue) return from
-  s.db.hset(s.keys.meta, "heldFrom", `${moment}`)
-  return moment
-}
+/** When this step is carried out. A gate's clock may be ahead of the store's. */
+const arrivedAt = (s: Step): number => Math.max(s.now, s.db.time())
 
-/**
- * How long this step took to arrive (ms) if that was long enough to have come through an outage and not implausibly long; else 0.
- */
-const delayMillis = (s: Step): number => {
-  const delay = s.db.time() - s.now
-  return delay >= STALL_MILLIS && delay <= DEAD_MILLIS ? delay : 0
-}
-
-/** Holds calls after an outage that a gate reports. */
+/** Holds calls from now on, because of an outage that began at `since`, unless a hold began a moment ago. */
 export const holdCalls = (s: Step, since: number): void => {
-  holdFrom(s, s.now + delayMillis(s), since)
+  const now = arrivedAt(s)
+  const from = meta(s, "heldFrom")
+  // a hold in the future began before a clock was set back
+  if (from !== 0 && now - from < HOLD_INTERVAL_MILLIS && from - now < HOLD_INTERVAL_MILLIS) return
+  s.db.hset(s.keys.meta, "heldFrom", `${now}`)
+  s.db.hset(s.keys.meta, "heldSince", `${since}`)
 }
 
 /**
- * Whether calls are held now: an outage was reported, and a gate that is not dead was not seen since. That may be the gate of this step:
- * a step delayed by the outage was sent before its gate knew of it.
+ * Whether calls are held now: a gate that lived when the outage began was not seen since the hold began. That may be the gate of this
+ * step: a step delayed by the outage was sent before its gate knew of it.
  */
 export const isHeld = (s: Step, heldFrom: number): boolean => {
-  const heldMillis = s.now - heldFrom
-  if (heldMillis >= MAX_HOLD_MILLIS || heldMillis < -DEAD_MILLIS) return false
-  return s.db.zrangebyscore(s.keys.gates, s.now - DEAD_MILLIS, heldFrom - 1, 1).length > 0
+  if (heldFrom === 0 || s.now - heldFrom >= MAX_HOLD_MILLIS) return false
+  const heldMillis = arrivedAt(s) - heldFrom
+  if (heldMillis >= MAX_HOLD_MILLIS || heldMillis < -HOLD_INTERVAL_MILLIS) return false
+  return s.db.zrangebyscore(s.keys.gates, meta(s, "heldSince") - DEAD_MILLIS, heldFrom - 1, 1).length > 0
 }
 
 /**
- * Whether this step calls nobody because it took long to arrive: the store was stalled, and some of the requests before this step were
- * answered with 503. Calls are then held as after a report.
+ * Notes a step that took long to arrive, and holds calls: of the requests before it some were answered 503. Where such steps follow each
+ * other the store is slow, and calls go on. Says whether this is one.
  */
-export const isDelayed = (s: Step): boolean => {
-  const delayed = delayMillis(s)
-  return delayed > 0 && isHeld(s, holdFrom(s, s.now + delayed, s.now))
+export const noteStall = (s: Step): boolean => {
+  const time = s.db.time()
+  if (time - s.now < STALL_MILLIS) return false
+  const last = meta(s, "stalledAt")
+  s.db.hset(s.keys.meta, "stalledAt", `${time}`)
+  if (time - last >= HOLD_INTERVAL_MILLIS || last > time) holdCalls(s, s.now)
+  return true
 }
+
+/** Whether this step, which is about to call somebody, came through an outage that may not be reported yet. */
+export const isHeldByStall = (s: Step): boolean => noteStall(s) && isHeld(s, meta(s, "heldFrom"))

@@ -17,7 +17,8 @@
  * - That report also withdraws the tickets whose callers the gate answered with 503. Calls are then held until every gate that is not
  *   dead was seen again, for at most `MAX_HOLD_MILLIS` (`hold.ts`), so that no ticket is called which another gate is about to withdraw. A new hold
  *   starts at most once per `HOLD_INTERVAL_MILLIS`, so that a flapping gate does not delay all calls. A step that took `STALL_MILLIS` to
- *   arrive came through an outage that may not be reported yet: it calls nobody and holds calls like a report.
+ *   arrive came through an outage that may not be reported yet: it calls nobody and holds calls like a report, unless such steps follow
+ *   each other, since the store is slow then.
  * - While the platform cannot be reached nobody misses a turn, since nobody could start. A called ticket that does not start returns to
  *   its own place and is parked (`MISSED_PARK_MILLIS`) while others are called to probe the platform.
  * - A gate whose machine was suspended may not notice for a second, and its clock lags by as long. A start that it accepts gets its full

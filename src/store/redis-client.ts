@@ -9,8 +9,11 @@ import { primaryConnector } from "./redis-hosts.ts"
 export const COMMAND_TIMEOUT_MILLIS = 2_000
 export const CONNECT_TIMEOUT_MILLIS = 5_000
 
-/** How long ioredis waits before it connects again (ms). */
-export const retryDelay = (attempt: number): number => Math.min(2_000, 50 * 2 ** Math.min(attempt, 10))
+/**
+ * How long ioredis waits before it connects again (ms): at most half of the time in which calls are held after an outage, so that all
+ * gates are back by then (`MAX_HOLD_MILLIS` in `rules/hold.ts`).
+ */
+export const retryDelay = (attempt: number): number => Math.min(500, 50 * 2 ** Math.min(attempt, 10))
 
 /** Options of every connection: commands fail fast while it is down, and none is sent twice. */
 const commonOptions = (connection: RedisConnection): RedisOptions => ({

@@ -18,7 +18,7 @@ import { probe } from "../model/queue-state.ts"
 import { makeRandom, type Random } from "./differential/random.ts"
 
 const SEEDS = 60
-const NOW = 1_700_000_000_000
+const NOW = 4_000_000_000_000
 
 const logOf = (caller: string): string => callerKeys(caller)[0] ?? ""
 

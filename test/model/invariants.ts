@@ -3,7 +3,7 @@
  * Both functions return the violations as messages; empty when there are none.
  */
 
-import { MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
+import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { Settlement, Signal } from "../../src/rules/step.ts"
@@ -160,6 +160,8 @@ export interface Change {
   readonly before: QueueState
   readonly after: QueueState
   readonly now: number
+  /** when the store carried the step out; absent: at once */
+  readonly time?: number
   readonly slots: number
   /** a network's share of the slots; 1 is no limit */
   readonly share: number
@@ -203,11 +205,12 @@ export const isAbsent = (
   return (state.gates.get(gate) ?? 0) < now - DEAD_MILLIS
 }
 
-/** Whether calls are held, because a gate has reported an outage and one that is not dead was not seen since. */
-export const isHeld = ({ gates, meta }: QueueState, now: number): boolean => {
+/** Whether calls are held at a moment: a gate has reported an outage, and one that lived when it began was not seen since. */
+const isHeldAt = ({ gates, meta }: QueueState, moment: number): boolean => {
   const from = meta.get("heldFrom")
-  if (from === undefined || now - from >= MAX_HOLD_MILLIS || now - from < -DEAD_MILLIS) return false
-  return [...gates.values()].some((heardAt) => heardAt >= now - DEAD_MILLIS && heardAt < from)
+  if (from === undefined || moment - from >= MAX_HOLD_MILLIS || from - moment > HOLD_INTERVAL_MILLIS) return false
+  const alive = (meta.get("heldSince") ?? 0) - DEAD_MILLIS
+  return [...gates.values()].some((heardAt) => heardAt >= alive && heardAt < from)
 }
 
 const called = (ticket: Record | undefined): boolean => ticket !== undefined && ticket.state === "called"
@@ -328,7 +331,8 @@ const moved = (change: Change): ReadonlyArray<string> => {
   }
 
   // another gate has yet to withdraw the tickets that it answered with 503
-  if (isHeld(after, now) && change.anyway !== true) {
+  const { time = now } = change
+  if (isHeldAt(after, now) && isHeldAt(after, time) && change.anyway !== true) {
     for (const [id] of newlyCalled(change)) wrong.push(`${id} is called while calls are held after an outage`)
   }
 
@@ -352,7 +356,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
       if (!merciful && isAbsent(after, id, change)) wrong.push(`I7: ${id} is absent and waits`)
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
-    const held = isHeld(after, now)
+    const held = isHeldAt(after, now) || isHeldAt(after, time)
     const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing || held
     if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
       wrong.push("I7: a slot is free and a ticket waits")

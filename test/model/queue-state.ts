@@ -31,6 +31,8 @@ const META = [
   "disrupted",
   "probeUntil",
   "heldFrom",
+  "heldSince",
+  "stalledAt",
 ]
 
 /** A ticket's record with a value in each field. */

@@ -7,6 +7,7 @@
  */
 import { callNext } from "../call-next.ts"
 import { expire, forgetOld, MAX_PER_STEP, overdueSettlements } from "../expiry.ts"
+import { isHeld, noteStall } from "../hold.ts"
 import { dequeue, endTicket, isDisrupted } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { decode, isNumber, isObject, isText, LOWEST } from "../native.ts"
@@ -108,7 +109,9 @@ export const sweep = (s: Step, call: { readonly touchedAt?: number }): Swept => 
   // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)
   db.zadd(keys.gates, now, s.context.instance)
-  db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)
+  noteStall(s)
+  // a hold waits for every gate that lived when its outage began
+  if (!isHeld(s, meta(s, "heldFrom"))) db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)
   s.touchedAt = call.touchedAt ?? now
   const moreSlots = endOverdue(s, keys.leases, loadHolder, endSlot)
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)

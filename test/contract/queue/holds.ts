@@ -116,22 +116,80 @@ export const holds = (test: QueueTest): void => {
       yield* q.wait("t4", "t5", "t6")
       assert.isTrue(yield* heldAfter("t1"))
       assert.isFalse(yield* heldAfter("t2"))
-      yield* TestClock.adjust(HOLD_INTERVAL_MILLIS)
-      yield* sweepOn(q, q.there)
+      for (let left = HOLD_INTERVAL_MILLIS; left > 0; left -= SECOND) {
+        yield* TestClock.adjust(SECOND)
+        yield* sweepOn(q, q.there)
+        yield* sweepOn(q, q.here)
+      }
       assert.isTrue(yield* heldAfter("t3"))
     }),
   )
 
-  test("a report that its gate repeats after a lost answer holds calls again", { slots: 1 }, (q) =>
+  test("gates whose outages overlap hold calls once in a while only", { slots: 1 }, (q) =>
     Effect.gen(function* () {
-      yield* beginning(q)
-      yield* outage(q, q.here, q.there)
-      // the answer is lost, so the same outage is reported again at its end
-      q.on(q.here)
-      yield* q.reportUnheard((yield* q.now) - SECOND)
-      yield* TestClock.adjust(2 * MAX_HOLD_MILLIS)
+      yield* q.enter("t1")
+      yield* q.wait("known")
+      yield* sweepOn(q, q.there)
       yield* sweepOn(q, q.here)
-      assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["waiting", []])
+      yield* outage(q, q.here)
+      yield* sweepOn(q, q.here)
+      yield* q.end("session of t1")
+      assert.deepStrictEqual(q.called(), [])
+      // each reports an outage that began before the other's report, and is not seen otherwise
+      for (let n = 0; n < 2; n++) {
+        yield* TestClock.adjust(1_200)
+        q.on(n % 2 === 0 ? q.there : q.here)
+        yield* q.reportUnheard((yield* q.now) - 1_300)
+      }
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["known"])
+    }),
+  )
+
+  test(
+    "after an outage longer than a gate lives unseen, calls are held for the gates that lived when it began",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* beginning(q)
+        yield* outage(q, q.here, q.there)
+        yield* TestClock.adjust(2 * DEAD_MILLIS)
+        yield* sweepOn(q, q.here)
+        assert.deepStrictEqual([q.stateOf("a2"), q.stateOf("b1"), q.called()], ["left", "waiting", []])
+        yield* sweepOn(q, q.there)
+        assert.deepStrictEqual([q.stateOf("b1"), q.called()], ["left", ["known"]])
+      }),
+  )
+
+  test("a step that comes after the store stood still for a minute calls nobody", { slots: 1, ahead: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("stranger")
+      yield* sweepOn(q, q.there)
+      yield* sweepOn(q, q.here)
+      yield* TestClock.adjust(2)
+      yield* q.endSentBefore(60 * SECOND, "session of t1")
+      assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("stranger")], ["ended", "waiting"])
+    }),
+  )
+
+  test("in a store that is slow all the time calls go on", { slots: 1, ahead: 0 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.enter("t1")
+      yield* q.wait("first", "second")
+      const slowly = (seconds: number) =>
+        Effect.gen(function* () {
+          for (let n = 0; n < seconds; n++) {
+            yield* TestClock.adjust(SECOND)
+            for (const gate of [q.here, q.there]) {
+              q.on(gate)
+              yield* q.sweepSentBefore(2 * STALL_MILLIS)
+            }
+          }
+        })
+      yield* slowly(8)
+      yield* q.endSentBefore(2 * STALL_MILLIS, "session of t1")
+      assert.strictEqual(q.stateOf("first"), "called")
     }),
   )
 

@@ -44,8 +44,8 @@ const makeNames = () => {
 export interface Monitor {
   /** the commands of clients since the last call, oldest first, without those that run beside the requests */
   readonly take: () => Promise<ReadonlyArray<string>>
-  /** waits for this command */
-  readonly sees: (command: string) => Promise<void>
+  /** waits for this command; answers when the server carried it out (ms) */
+  readonly sees: (command: string) => Promise<number>
   readonly dispose: () => Promise<void>
 }
 
@@ -53,12 +53,15 @@ export interface Monitor {
 export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   const socket = createConnection({ host: server.host, port: server.port })
   let rest = ""
-  let all: Array<string> = []
+  let all: Array<{ readonly name: string; readonly at: number }> = []
   const nameOf = makeNames()
   socket.on("data", (chunk) => {
     const lines = (rest + chunk.toString()).split("\r\n")
     rest = lines.pop() ?? ""
-    all.push(...lines.flatMap((line) => nameOf(line) ?? []))
+    for (const line of lines) {
+      const name = nameOf(line)
+      if (name !== undefined) all.push({ name, at: Number.parseFloat(line.slice(1)) * 1000 })
+    }
   })
   socket.on("error", () => {})
   await once(socket, "connect")
@@ -68,7 +71,7 @@ export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   const reachMark = async (): Promise<void> => {
     marks++
     await server.command("echo", `mark-${marks}`)
-    await eventually("the monitor's mark", () => all.filter((command) => command === "ECHO").length > 0)
+    await eventually("the monitor's mark", () => all.some(({ name }) => name === "ECHO"))
   }
   await eventually("the monitor", async () => {
     await server.command("echo", "begin")
@@ -78,11 +81,15 @@ export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   return {
     take: async () => {
       await reachMark()
-      const taken = all.filter((command) => !BACKGROUND.test(command))
+      const taken = all.map(({ name }) => name).filter((name) => !BACKGROUND.test(name))
       all = []
       return taken
     },
-    sees: (command) => eventually(`the command ${command}`, () => all.includes(command)),
+    sees: async (command) => {
+      const find = () => all.find(({ name }) => name === command)
+      await eventually(`the command ${command}`, () => find() !== undefined)
+      return find()?.at ?? Number.NaN
+    },
     dispose: async () => {
       socket.destroy()
     },
