@@ -9,11 +9,18 @@ import { primaryConnector } from "./redis-hosts.ts"
 export const COMMAND_TIMEOUT_MILLIS = 2_000
 export const CONNECT_TIMEOUT_MILLIS = 5_000
 
+const backoff =
+  (maxMillis: number) =>
+  (attempt: number): number =>
+    Math.min(maxMillis, 50 * 2 ** Math.min(attempt, 10))
+
 /**
  * How long ioredis waits before it connects again (ms): at most half of the time in which calls are held after an outage, so that all
  * gates are back by then (`MAX_HOLD_MILLIS` in `rules/hold.ts`).
  */
-export const retryDelay = (attempt: number): number => Math.min(500, 50 * 2 ** Math.min(attempt, 10))
+export const retryDelay: (attempt: number) => number = backoff(500)
+/** The same for a listener's connection, without which a gate works, and for Sentinels (ms). */
+export const listenerRetryDelay: (attempt: number) => number = backoff(2_000)
 
 /** Options of every connection: commands fail fast while it is down, and none is sent twice. */
 const commonOptions = (connection: RedisConnection): RedisOptions => ({
@@ -66,7 +73,7 @@ const openOne = (
           : { sentinelPassword: Redacted.value(connection.sentinelPassword) }),
         natMap: redirect,
         retryStrategy,
-        sentinelRetryStrategy: retryDelay,
+        sentinelRetryStrategy: listenerRetryDelay,
         // otherwise ioredis waits forever for a Sentinel that hangs
         sentinelCommandTimeout: COMMAND_TIMEOUT_MILLIS,
       })

@@ -8,7 +8,7 @@
 import { Effect, Redacted, type Scope } from "effect"
 import { Redis } from "ioredis"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
-import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, retryDelay } from "./redis-client.ts"
+import { COMMAND_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS, listenerRetryDelay } from "./redis-client.ts"
 import { nameOf } from "./redis-hosts.ts"
 import { describeProblem } from "./redis-problems.ts"
 
@@ -152,7 +152,7 @@ export const makeFailovers = (connection: Sentinels): Failovers => {
         disableClientInfo: true,
         autoResubscribe: false,
         lazyConnect: true,
-        retryStrategy: retryDelay,
+        retryStrategy: listenerRetryDelay,
       })
       let warned = false
       const failed = (error: unknown): void => {

@@ -10,7 +10,7 @@ import { Effect, Metric, type Scope } from "effect"
 import type { Redis } from "ioredis"
 import type { Store } from "../Store.ts"
 import { makeProbe } from "./probe.ts"
-import { retryDelay } from "./redis-client.ts"
+import { listenerRetryDelay } from "./redis-client.ts"
 
 /** Prefix of the channel that only this instance uses; random characters follow. */
 export const OWN_CHANNEL = "vg:listens:"
@@ -124,7 +124,7 @@ export const makeListener = Effect.fnUntraced(function* ({
     const pause = Effect.sync(() => {
       if (current === undefined) connect()
     })
-    run(Effect.forkIn(Effect.delay(pause, retryDelay(attempts++)), scope))
+    run(Effect.forkIn(Effect.delay(pause, listenerRetryDelay(attempts++)), scope))
   }
 
   const probe = makeProbe({
