@@ -15,8 +15,8 @@ const system = [
 export default defineConfig({
   test: {
     pool: "threads",
-    // most system tests wait for a process, a browser or a deadline, so that two at a time leave both cores of a small machine idle
-    maxWorkers: 3,
+    // more at a time are faster on a quiet machine, and starve each other's deadlines on a busy one
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     projects: [

@@ -27,12 +27,14 @@ const appended = async (redis: RedisServer): Promise<{ readonly file: string; re
 
 /** What the store had acknowledged and lost, of what must persist: accepted tickets and ended sessions. */
 const lostOf = async (rig: Rig): Promise<{ readonly tickets: number; readonly ends: number }> => {
+  // what is acknowledged while the store is read may be missing there
+  const accepted = rig.crowds.flatMap(({ callers }) => callers.flatMap(({ ticket }) => ticket ?? []))
+  const ended = rig.platform.sessions.filter(({ released }) => released)
   const state = await rig.view.look()
-  const callers = rig.crowds.flatMap((crowd) => crowd.callers)
-  const tickets = callers.filter(({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false).length
-  const ends = rig.platform.sessions.filter(
-    ({ conversationId, released, webId }) =>
-      released && state?.endedSessions.has(webId) === false && state.endedSessions.has(conversationId) === false,
+  const tickets = accepted.filter((ticket) => state?.tickets.has(ticket) === false).length
+  const ends = ended.filter(
+    ({ conversationId, webId }) =>
+      state?.endedSessions.has(webId) === false && state.endedSessions.has(conversationId) === false,
   ).length
   return { tickets, ends }
 }
