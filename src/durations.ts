@@ -3,12 +3,6 @@ import { Duration, Effect, Metric } from "effect"
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-/** Commands to Redis that run a rule, from sending to the answer. A batch of calls is one command. */
-export const storeCommand = Metric.histogram("voicegate_store_command_seconds", {
-  description: "How long commands to Redis took that run a rule",
-  boundaries: SECONDS,
-})
-
 const platformRequest = (kind: string): Metric.Histogram<number> =>
   Metric.withAttributes(
     Metric.histogram("voicegate_platform_request_seconds", {

@@ -7,7 +7,6 @@
 import { createHash } from "node:crypto"
 import { Clock, Deferred, Effect, Layer, Redacted, Schedule, type Scope } from "effect"
 import { Cluster, type Redis } from "ioredis"
-import { storeCommand } from "../durations.ts"
 import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
@@ -374,9 +373,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         )
       const send: Send = (rule, keys, args, done) => {
         const rest = [...keys, ...args]
-        const sentAt = clock.monotonicTimeNanosUnsafe()
         evaluate(rule, rest, keys.length, (error, reply) => {
-          storeCommand.updateUnsafe(Number(clock.monotonicTimeNanosUnsafe() - sentAt) / 1e9, context)
           if (error && isDemotion(error)) {
             retryOnPrimary(error, done, () => evaluate(rule, rest, keys.length, done))
           } else {
