@@ -48,7 +48,7 @@ export type {
   Withdrawals,
 }
 
-/** One ticket of a touch; `state` is undefined when the ticket is unknown. */
+/** One ticket of a heartbeat; `state` is undefined when the ticket is unknown. */
 export interface HeartbeatEntry {
   readonly ticket: string
   readonly state: TicketState | undefined
@@ -161,10 +161,10 @@ export class FifoQueue extends Context.Service<
       ids: ReadonlyArray<string>,
     ) => Step<Omit<Place, "position"> & { readonly tickets: ReadonlyArray<HeartbeatEntry> }>
     /**
-     * Enforces deadlines, once a second. `touchedAt` is when this gate's connected tickets were last touched (ms), now by default: none
+     * Enforces deadlines, once a second. `heartbeatAt` is when this gate last sent the heartbeat of its connected tickets (ms), now by default: none
      * of them counts as absent if it was present until later.
      */
-    readonly sweep: (at: CampaignContext, touchedAt?: number) => Step<Swept>
+    readonly sweep: (at: CampaignContext, heartbeatAt?: number) => Step<Swept>
     /** This gate stops: no rule waits for it any more. */
     readonly unregister: (at: CampaignContext) => Step<void>
     /**
@@ -212,7 +212,7 @@ export const admissionPortOf = (queue: FifoQueue["Service"], store: Store["Servi
   return found?.store === store ? found : undefined
 }
 
-/** How often an instance touches its tickets. */
+/** How often an instance sends the heartbeat of its tickets. */
 export const TICK_MILLIS = 2_000
 /** Prefix of the channel of an instance, followed by its id. */
 export const INSTANCE_CHANNEL = "vg:i:"
@@ -259,7 +259,7 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
         channel: INSTANCE_CHANNEL,
         windowMillis: settings.StartWindowSeconds * 1000,
         graceMillis,
-        // a connected ticket is touched again by the next tick, and only after that can it become absent
+        // the next heartbeat shows a connected ticket again, and only after that can it become absent
         seenMillis: graceMillis + TICK_MILLIS,
         callMillis: settings.MaxCallMinutes * 60_000,
       }
@@ -357,14 +357,14 @@ export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effe
           disrupted,
           tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
         })),
-      sweep: (at, touchedAt) =>
+      sweep: (at, heartbeatAt) =>
         reportFirst(at, (now) =>
           Effect.tap(
             run(
               rules.sweep,
               at,
               now,
-              touchedAt === undefined ? {} : { touchedAt },
+              heartbeatAt === undefined ? {} : { heartbeatAt },
               ({ junk, owed = [], quarantined, ...swept }) => ({
                 ...swept,
                 owed,

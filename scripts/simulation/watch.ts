@@ -189,7 +189,7 @@ export class Watch {
     if (late) this.saw("admit withdrawn")
     for (const id of withdrawn) this.ledger.withdrawn(id)
     const away = this.away(now)
-    const shown = step.name === "sweep" ? { shown: step.call.touchedAt ?? now } : {}
+    const shown = step.name === "sweep" ? { shown: step.call.heartbeatAt ?? now } : {}
     const by = { self, ...shown }
     const kind = { swept, away, refused, withdraws, clears }
     const change = { before, after, now, time: world.kernel.now, ...by, slots, share, window, ...kind, ...admits }

@@ -30,7 +30,7 @@ const SWEEPS_AT_ONCE = 100
 export const AUDIT_AGE_MILLIS = 3 * 60_000
 export const AUDIT_MILLIS = 60_000
 /** Maximum number of tickets in one heartbeat command; more are sent in further commands. */
-const TOUCH_LIMIT = 10_000
+const MAX_TICKETS_PER_HEARTBEAT = 10_000
 
 /** The state of the background tasks. */
 export interface BackgroundStatus {
@@ -76,7 +76,7 @@ export const background = (
       return Effect.logInfo(`The platform can be reached again for campaign ${name}. Callers are called as usual.`)
     }
     /** time of the last heartbeat of each campaign's tickets (ms) */
-    const touchedAt = new Map<Campaign, number>()
+    const heartbeatAt = new Map<Campaign, number>()
     // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
       Effect.forEach(campaigns.all, (campaign) =>
@@ -87,7 +87,7 @@ export const background = (
     const sweepOf = (campaign: Campaign, left = SWEEPS_AT_ONCE): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
         const at = steps.at(campaign)
-        const swept = yield* steps.step(at, queue.sweep(at, touchedAt.get(campaign) ?? startedAt))
+        const swept = yield* steps.step(at, queue.sweep(at, heartbeatAt.get(campaign) ?? startedAt))
         if (swept.owed.length > 0) yield* steps.settle(at, swept.owed)
         running.set(campaign.name, swept)
         yield* Metric.update(metrics.waiting(campaign.name), swept.waiting)
@@ -133,10 +133,13 @@ export const background = (
     }
     const heartbeatOf = (at: CampaignContext, tickets: ReadonlyArray<string>): Effect.Effect<void, StoreUnavailable> =>
       Effect.gen(function* () {
-        for (let from = 0; from < tickets.length; from += TOUCH_LIMIT) {
-          const touched = yield* steps.step(at, queue.heartbeat(at, tickets.slice(from, from + TOUCH_LIMIT)))
-          const { averageMillis, disrupted, length } = touched
-          for (const ticket of touched.tickets) {
+        for (let from = 0; from < tickets.length; from += MAX_TICKETS_PER_HEARTBEAT) {
+          const answer = yield* steps.step(
+            at,
+            queue.heartbeat(at, tickets.slice(from, from + MAX_TICKETS_PER_HEARTBEAT)),
+          )
+          const { averageMillis, disrupted, length } = answer
+          for (const ticket of answer.tickets) {
             const event = eventOf(at.slots, ticket, length, averageMillis, disrupted)
             if (event !== undefined) yield* push.send(ticket.ticket, event)
           }
@@ -159,7 +162,7 @@ export const background = (
             if (campaign === undefined) return Effect.void
             return "at" in campaign
               ? heartbeatOf(campaign.at, theirs)
-              : Effect.map(heartbeatOf(steps.at(campaign), theirs), () => void touchedAt.set(campaign, now))
+              : Effect.map(heartbeatOf(steps.at(campaign), theirs), () => void heartbeatAt.set(campaign, now))
           },
           { concurrency: "unbounded", discard: true },
         )

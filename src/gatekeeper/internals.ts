@@ -14,14 +14,14 @@ export interface Internals {
   readonly instance: Instance
   readonly campaigns: Pick<Campaigns, "all" | "find">
   readonly slots: (campaign: Campaign) => number
-  /** Takes a step in the campaign's queue; holders are told, and what is owed is settled. */
+  /** Takes a step in the campaign's queue; its signals are pushed, and its settlements are carried out. */
   readonly step: <A>(
     campaign: Campaign,
     take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
   ) => Effect.Effect<A, StoreUnavailable>
-  /** How this gate gets on with the others on its store. */
+  /** Differences of this gate from the others on its store. */
   readonly terms: () => GatesStatus
-  /** Campaigns that this gate does not serve and that are not over. */
+  /** Removed campaigns of which tickets or sessions are left. */
   readonly removed: () => ReadonlyArray<RemovedCampaign>
 }
 

@@ -110,8 +110,8 @@ const isDisconnected = (request: IncomingMessage, response: ServerResponse): boo
   response.destroyed || request.socket?.writable === false
 
 /**
- * Whether an upgrade is for the gate: any below its base path, but at the root only the gate's own WebSocket paths, because a host
- * may serve others.
+ * Whether an upgrade is for the gate. Below a base path every upgrade is. At the root a host may serve WebSockets of its own, so only the
+ * gate's two paths are: events and hub.
  */
 export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolean => {
   const [path = "/"] = targetOf(request).split("?", 1)

@@ -1,8 +1,8 @@
 /**
- * What an operator sees and does, over the queue and the registry of instances. Actions are carried out as any other step:
- * holders are told, what the rate limiter owes is settled. Whoever calls it has been authorised.
+ * What an operator sees and does, over the queue and the registry of instances. An action is a step like any other: its signals are
+ * pushed, and its settlements are carried out. The caller checks the authorisation.
  *
- * While the store is away a view still comes, with what is known without it.
+ * While the store is unavailable, a view has what is known without it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"

@@ -8,7 +8,7 @@
  *   start to any of them.
  * - When a turn has just ended, other gates may simply not have swept yet. That is not an outage: the turn is extended by a second at a
  *   time until they were seen (`SILENT_AFTER_MILLIS`), up to `MAX_WINDOWS` windows.
- * - A waiting ticket is absent only in these cases: the gate of its connection has touched its connected tickets (its tick) after the
+ * - A waiting ticket is absent only in these cases: the gate of its connection has sent the heartbeat of its connected tickets after the
  *   ticket's presence ended, which only that gate's own sweep knows; the ticket has no connection and every gate was seen after its
  *   presence ended; its gate is dead.
  * - A gate that could not reach the store, however briefly, reports that before its next step (`queue/gates.ts`). Called tickets then get
@@ -87,7 +87,7 @@ export const clockLagMillis = (s: Step): number => {
 export const isAbsent = (s: Step, ticket: Ticket, presentUntil: number): boolean => {
   if (presentUntil >= s.now || isGracePeriod(s)) return false
   const gate = ticket.instance ?? ""
-  if (gate === s.context.instance && s.touchedAt !== undefined) return presentUntil <= s.touchedAt
+  if (gate === s.context.instance && s.heartbeatAt !== undefined) return presentUntil <= s.heartbeatAt
   if (gate === "") return silentSince(s, presentUntil) === undefined
   const heardAt = s.db.zscore(s.keys.gates, gate)
   return heardAt === undefined || heardAt < s.now - DEAD_MILLIS

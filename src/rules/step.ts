@@ -53,8 +53,8 @@ export interface Step {
   lastCalled?: string
   /** entries of `passed` that this step has scanned */
   scanned: number
-  /** until when this gate has touched its connected tickets (ms); set by a sweep only */
-  touchedAt?: number
+  /** when this gate last sent the heartbeat of its connected tickets (ms); set by a sweep only */
+  heartbeatAt?: number
 }
 
 /**

@@ -274,7 +274,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
           keys,
           now: sent,
           context: { ...context, slots, instance },
-          call: { touchedAt: sent },
+          call: { heartbeatAt: sent },
         })
         state = yield* read
       }),

@@ -7,6 +7,7 @@ import { readdir, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../harness/redis.ts"
+import { lostCallers } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
 import { makeRig, type Rig } from "../support/rig.ts"
@@ -27,11 +28,10 @@ const appended = async (redis: RedisServer): Promise<{ readonly file: string; re
 
 /** What the store had acknowledged and lost, of what must persist: accepted tickets and ended sessions. */
 const lostOf = async (rig: Rig): Promise<{ readonly tickets: number; readonly ends: number }> => {
-  // what is acknowledged while the store is read may be missing there
-  const accepted = rig.crowds.flatMap(({ callers }) => callers.flatMap(({ ticket }) => ticket ?? []))
+  const tickets = (await lostCallers(rig)).length
+  // a session that ends while the store is read may be missing there
   const ended = rig.platform.sessions.filter(({ released }) => released)
   const state = await rig.view.look()
-  const tickets = accepted.filter((ticket) => state?.tickets.has(ticket) === false).length
   const ends = ended.filter(
     ({ conversationId, webId }) =>
       state?.endedSessions.has(webId) === false && state.endedSessions.has(conversationId) === false,

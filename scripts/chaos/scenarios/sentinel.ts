@@ -5,39 +5,23 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventually } from "../../harness/process.ts"
 import { startSentinel } from "../../harness/redis-topologies.ts"
+import { FAILOVER_OUTCOMES, lostCallers, makeFailoverRig } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
-import { makeRig } from "../support/rig.ts"
 import type { Scenario } from "../support/scenario.ts"
-
-const SIZES = { small: { callers: 60, slots: 5 }, full: { callers: 300, slots: 10 } }
 
 export const sentinelFailover: Scenario = {
   name: "sentinel-failover",
   run: async (size, seed, bench) => {
-    const { callers, slots } = SIZES[size]
     const sentinels = bench.own(await startSentinel())
-    const rig = await makeRig({
-      seed,
-      bench,
-      storeUrl: sentinels.url,
-      gates: 2,
-      slots,
-      joinMillis: 5_000,
-      startMillis: 200,
-      calledAnew: true,
-    })
+    const { callers, rig } = await makeFailoverRig(sentinels.url, size, seed, bench)
     const crowd = rig.crowd({ callers, arriveMillis: 4_000, talkMillis: [300, 900] })
     await sleep(rig.chance.between(2_000, 3_500))
     sentinels.master.kill("SIGKILL")
     const times = await orderBack(rig, performance.now())
-    const state = await rig.view.look()
-    const lost = crowd.callers.filter(
-      ({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false,
-    ).length
+    const lost = (await lostCallers(rig)).length
     await crowd.done(200_000)
-    const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
-    const verdict = await judge(rig, { outcomes, rollback: true })
+    const verdict = await judge(rig, { outcomes: FAILOVER_OUTCOMES, rollback: true })
     return [
       {
         fault: `kill -9 of the master behind 3 Sentinels, ${callers} callers`,
@@ -57,18 +41,8 @@ const NOTICED_MILLIS = 1_000
 export const sentinelPlanned: Scenario = {
   name: "sentinel-planned",
   run: async (size, seed, bench) => {
-    const { callers, slots } = SIZES[size]
     const sentinels = bench.own(await startSentinel())
-    const rig = await makeRig({
-      seed,
-      bench,
-      storeUrl: sentinels.url,
-      gates: 2,
-      slots,
-      joinMillis: 5_000,
-      startMillis: 200,
-      calledAnew: true,
-    })
+    const { callers, rig } = await makeFailoverRig(sentinels.url, size, seed, bench)
     // callers arrive until the old master is a replica too
     const crowd = rig.crowd({ callers, arriveMillis: 16_000, talkMillis: [300, 900] })
     await sleep(rig.chance.between(2_000, 3_500))
@@ -83,13 +57,11 @@ export const sentinelPlanned: Scenario = {
       async () => (await sentinels.master.command("role")).startsWith("slave"),
       30_000,
     )
-    const state = await rig.view.look()
-    const lost = crowd.callers.filter(({ ticket }) => ticket !== undefined && state?.tickets.has(ticket) === false)
+    const lost = await lostCallers(rig)
     const moments = lost.map(({ answeredAt }) => answeredAt)
     const span = lost.length === 0 ? 0 : Math.round(Math.max(...moments) - Math.min(...moments))
     await crowd.done(200_000)
-    const outcomes = ["failed", "unknown", "missed", "dead session", "reclaimed"]
-    const verdict = await judge(rig, { outcomes, rollback: true })
+    const verdict = await judge(rig, { outcomes: FAILOVER_OUTCOMES, rollback: true })
     const late = `tickets of ${span} ms were lost, and ${NOTICED_MILLIS} are allowed`
     return [
       {

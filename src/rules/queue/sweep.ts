@@ -100,8 +100,8 @@ const lastQuarantined = (s: Step): Swept["junk"] => {
   return isNumber(at) && isText(key) && isText(id) ? { at, key, id } : undefined
 }
 
-/** @param touchedAt until when this gate has touched its connected tickets (ms); now if absent */
-export const sweep = (s: Step, call: { readonly touchedAt?: number }): Swept => {
+/** @param heartbeatAt when this gate last sent the heartbeat of its connected tickets (ms); now if absent */
+export const sweep = (s: Step, call: { readonly heartbeatAt?: number }): Swept => {
   const { db, keys, now } = s
   const sweptAt = meta(s, "sweptAt")
   if (isRecountDue(s, sweptAt)) recount(s)
@@ -112,7 +112,7 @@ export const sweep = (s: Step, call: { readonly touchedAt?: number }): Swept => 
   noteStall(s)
   // a hold waits for every gate that lived when its outage began
   if (!isHeld(s, meta(s, "heldFrom"))) db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)
-  s.touchedAt = call.touchedAt ?? now
+  s.heartbeatAt = call.heartbeatAt ?? now
   const moreSlots = endOverdue(s, keys.leases, loadHolder, endSlot)
   db.zremrangebyscore(keys.parked, LOWEST, now - 1)
   const moreWaiting = isGracePeriod(s) ? false : endOverdue(s, keys.presence, loadWaiting, endPresence)

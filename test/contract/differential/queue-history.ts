@@ -145,7 +145,7 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
   /** by a gate whose last tick may be some time ago */
   const sweeping = (): Choice => {
     const shown = random.percent(10) ? undefined : now - random.pick([0, 0, 1_900, 40_000])
-    return does(asked.sweep, shown === undefined ? {} : { touchedAt: shown }, ({ more }) => ({
+    return does(asked.sweep, shown === undefined ? {} : { heartbeatAt: shown }, ({ more }) => ({
       swept: !more,
       shown: shown ?? now,
     }))
