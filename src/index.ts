@@ -195,7 +195,6 @@ export {
   /** The gate's HTTP as listeners for a node server, at the root or below `basePath`. */
   layer as layerListeners,
   type Options as ListenersOptions,
-  refuseUpgrade,
 } from "./http/listeners.ts"
 export {
   GateServer,
@@ -203,3 +202,4 @@ export {
   /** The gate's own node server, at `Server.Host` and `Server.Port`. */
   layer as layerServer,
 } from "./http/server.ts"
+export { refuseUpgrade } from "./http/write-answer.ts"

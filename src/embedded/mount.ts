@@ -6,8 +6,10 @@ import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { refused } from "../http/answer.ts"
-import { isOwnUpgrade, type Listeners, refuseUpgrade, write } from "../http/listeners.ts"
+import type { Listeners } from "../http/listeners.ts"
+import { isOwnUpgrade } from "../http/paths.ts"
 import { problems } from "../http/problems.ts"
+import { refuseUpgrade, write } from "../http/write-answer.ts"
 
 /**
  * A request listener of node:http, and a middleware of Express and similar frameworks. It answers every request below its base

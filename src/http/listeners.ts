@@ -26,11 +26,22 @@ import { makeHub } from "./hub/hub.ts"
 import { callerOf, collectBody, header, isJson } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { corsHeaders, makeOriginCheck, type OriginVerdict, preflightHeaders } from "./origin.ts"
+import {
+  EVENTS_PATH,
+  HUB_PATH,
+  isOwnUpgrade,
+  NEGOTIATE_PATH,
+  normalise,
+  REQUEST_PATH,
+  TICKETS_PATH,
+  targetOf,
+} from "./paths.ts"
 import { makePush } from "./push.ts"
 import { makeRequestIds } from "./request-id.ts"
 import { routedOutcome, routes } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { makeStatic } from "./static.ts"
+import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, refuseUpgrade, write } from "./write-answer.ts"
 
 export class Listeners extends Context.Service<
   Listeners,
@@ -62,76 +73,6 @@ export interface Refused {
   /** 0 when nothing was answered */
   readonly status: number
   readonly outcome: string
-}
-
-const EVENTS_PATH = /^\/api\/session\/([^/]+)\/events$/
-const REQUEST_PATH = "/api/session/request"
-const TICKETS_PATH = "/api/session/"
-const HUB_PATH = "/sessionHub"
-const NEGOTIATE_PATH = "/sessionHub/negotiate"
-
-/** A request's path and query, also from the absolute form that proxies send (RFC 9112 §3.2.2). */
-const targetOf = ({ url = "/" }: IncomingMessage): string =>
-  url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?]*/i, "") || "/"
-
-/** Normalises a path as the router matches it: percent-encoding, letter case and repeated slashes make no difference. */
-const normalise = (path: string): string =>
-  /%|\/\/|[A-Z]/.test(path)
-    ? path
-        .replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)))
-        .replace(/\/+/g, "/")
-        .toLowerCase()
-    : path
-
-/** Headers as a flat list of alternating names and values, which node writes fastest. */
-type RawHeaders = ReadonlyArray<string>
-
-const rawHeaders = (headers: Readonly<Record<string, string>>): RawHeaders => Object.entries(headers).flat()
-
-const NO_HEADERS: RawHeaders = []
-
-/** Writes an answer, unless one was already written. `id` is sent as `X-Request-Id` unless that header is set. */
-export const write = (response: ServerResponse, answer: Answer, more: RawHeaders = NO_HEADERS, id = ""): void => {
-  if (response.headersSent || response.destroyed) return
-  const { body, headers, status } = answer
-  const all = ["cache-control", "no-store", "x-content-type-options", "nosniff", ...more]
-  for (const name in headers) all.push(name, headers[name] ?? "")
-  if (id !== "" && !response.hasHeader("x-request-id")) all.push("x-request-id", id)
-  if (status !== 204) all.push("content-length", String(Buffer.byteLength(body)))
-  response.writeHead(status, all)
-  response.end(body)
-}
-
-/**
- * Whether the client has disconnected, so that no answer reaches it. Only a close that node has noticed counts: a client that closes
- * after the answer was written is assumed to have read it.
- */
-const isDisconnected = (request: IncomingMessage, response: ServerResponse): boolean =>
-  response.destroyed || request.socket?.writable === false
-
-/**
- * Whether an upgrade is for the gate. Below a base path every upgrade is. At the root a host may serve WebSockets of its own, so only the
- * gate's two paths are: events and hub.
- */
-export const isOwnUpgrade = (basePath: string, request: IncomingMessage): boolean => {
-  const [path = "/"] = targetOf(request).split("?", 1)
-  return basePath === ""
-    ? EVENTS_PATH.test(path) || path === HUB_PATH
-    : path === basePath || path.startsWith(`${basePath}/`)
-}
-
-/** Refuses an upgrade with an HTTP answer on the raw socket, and closes the socket, which the client could otherwise keep open. */
-const writeRaw = (socket: Duplex, answer: Answer): void => {
-  const headers = { ...answer.headers, "content-length": String(Buffer.byteLength(answer.body)), connection: "close" }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.once("finish", () => socket.destroy())
-  socket.end(`HTTP/1.1 ${answer.status} Refused\r\n${lines.join("")}\r\n${answer.body}`)
-}
-
-/** Refuses an upgrade that no listener handles; its socket would otherwise stay open. */
-export const refuseUpgrade = (socket: Duplex, answer: Answer = refusals.upgradeRequired): void => {
-  socket.on("error", () => socket.destroy())
-  writeRaw(socket, answer)
 }
 
 export interface Options {

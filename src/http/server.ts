@@ -13,7 +13,8 @@ import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { refusals } from "./answer.ts"
 import { limitConnections } from "./connection-limit.ts"
-import { Listeners, refuseUpgrade, write } from "./listeners.ts"
+import { Listeners } from "./listeners.ts"
+import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
 export const NOTICE_MILLIS = 1_000

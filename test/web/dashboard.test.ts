@@ -4,10 +4,10 @@ import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { program, whenBuilt } from "../../scripts/harness/build.ts"
-import { eventually } from "../../scripts/harness/process.ts"
 import type { Business, Transcript } from "../../src/platform/http/dashboard/shapes.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { type FakeDashboard, PASSWORD, startFakeDashboard } from "./fake-dashboard.ts"
+import { focusOn, tabTo } from "./focus.ts"
 
 const EMAIL = "ada@example.test"
 const BAKERY: Business = {
@@ -74,8 +74,6 @@ const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button"
 const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
 const announced = (tab: Page, text: string | RegExp): Promise<void> =>
   tab.locator("#said").getByText(text).waitFor({ state: "attached" })
-const focused = (tab: Page): Promise<unknown> =>
-  tab.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
 
 /** Whatever the page wanted to do within the next seconds, it does now. */
 const later = (tab: Page): Promise<void> => tab.clock.fastForward(5_000)
@@ -178,7 +176,7 @@ describe("API keys", () => {
     await click(tab, "Make the key")
     await tab.getByText("Enter a name.").waitFor()
     await tab.getByText("A restricted key needs at least one business.").waitFor()
-    expect(await tab.evaluate("document.activeElement.labels[0].textContent")).toBe("Name")
+    await focusOn(tab, "Name")
     await tab.getByRole("textbox", { name: "Name" }).fill("Reporting")
     await click(tab, "Make the key")
     await tab.getByText("Enter a name.").waitFor({ state: "detached" })
@@ -207,7 +205,7 @@ describe("API keys", () => {
     await box("Start").uncheck()
     await click(tab, "Make the key")
     await tab.getByText("Choose at least one permission.").waitFor()
-    expect(await tab.evaluate("document.activeElement.labels[0].textContent")).toBe("Start")
+    await focusOn(tab, "Start")
     expect(platform.state.keys).toHaveLength(0)
     await box("Read").check()
     await box("Start").check()
@@ -221,7 +219,7 @@ describe("API keys", () => {
     await announced(tab, "The permissions of Gate are changed.")
     await tab.getByRole("row", { name: /Gate/ }).getByText("Start, Read").waitFor({ state: "detached" })
     expect(platform.state.keys[0]?.permissions).toEqual(["start"])
-    await eventually("the focus to come back", async () => (await focused(tab)) === "Edit permissions of Gate")
+    await focusOn(tab, "Edit permissions of Gate")
   })
 
   it("revokes a key only after it was confirmed", async () => {
@@ -232,13 +230,13 @@ describe("API keys", () => {
     await dialog(tab, "Revoke “Gate”?").waitFor()
     await click(tab, "Cancel")
     expect(platform.state.keys[0]?.revokedAt).toBeNull()
-    expect(await focused(tab)).toBe("Revoke Gate")
+    await focusOn(tab, "Revoke Gate")
     await click(tab, "Revoke Gate")
     await click(tab, "Revoke key")
     await announced(tab, "The key Gate is revoked.")
     await tab.getByText("Revoked and expired (1)").waitFor()
     expect(platform.state.keys[0]?.revokedAt).not.toBeNull()
-    await eventually("the focus to go on at the heading", async () => (await focused(tab)) === "API Keys")
+    await focusOn(tab, "API Keys")
   })
 
   it("can be made and revoked by keyboard alone", async () => {
@@ -252,24 +250,20 @@ describe("API keys", () => {
     await tab.keyboard.type(PASSWORD)
     await press("Enter")
     await tab.getByText("No API keys yet.").waitFor()
-    const tabTo = async (name: string) => {
-      for (let presses = 0; presses < 25 && (await focused(tab)) !== name; presses++) await press("Tab")
-      expect(await focused(tab)).toBe(name)
-    }
-    await tabTo("Add API key")
+    await tabTo(tab, "Add API key")
     await press("Enter")
     await dialog(tab, "Add API key").waitFor()
     await tab.keyboard.type("Gate")
     await press("Tab", "Tab", "Space", "Enter")
     await dialog(tab, /secret of “Gate”/).waitFor()
-    await tabTo("Copy the secret")
+    await tabTo(tab, "Copy the secret")
     await press("Enter")
     await announced(tab, "Copied the secret.")
     await press("Tab", "Enter")
-    await eventually("the focus to come back", async () => (await focused(tab)) === "Add API key")
-    await tabTo("Revoke Gate")
+    await focusOn(tab, "Add API key")
+    await tabTo(tab, "Revoke Gate")
     await press("Enter")
-    await tabTo("Revoke key")
+    await tabTo(tab, "Revoke key")
     await press("Enter")
     await announced(tab, "The key Gate is revoked.")
   })
@@ -280,18 +274,12 @@ describe("the account", () => {
     const tab = await signIn("#/account")
     await heading(tab, "Account")
     const next = "another long password"
-    const tabTo = async (label: string) => {
-      const here = "document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent"
-      for (let presses = 0; presses < 25 && (await tab.evaluate(here)) !== label; presses++)
-        await tab.keyboard.press("Tab")
-      expect(await tab.evaluate(here)).toBe(label)
-    }
     const fill = async (label: string, text: string) => {
-      await tabTo(label)
+      await tabTo(tab, label)
       await tab.keyboard.press("ControlOrMeta+A")
       await tab.keyboard.type(text)
     }
-    await tabTo("Change the password")
+    await tabTo(tab, "Change the password")
     await tab.keyboard.press("Enter")
     await tab.getByText("Enter your current password.").waitFor()
     await tab.getByText("Enter at least 12 characters.").waitFor()

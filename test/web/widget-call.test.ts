@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
 import { Resampler } from "../../src/web/widget/resample.ts"
 import { launchBrowser } from "../support/browser.ts"
+import { focusOn, tabTo } from "./focus.ts"
 import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
 import { announced, click, level, screen, see, type Visitor, visit } from "./visitor.ts"
 
@@ -204,28 +205,23 @@ describe("a call", () => {
     await begin()
     const hangUp = await rig.hold()
     const tab = await open()
-    const focused = () => tab.evaluate("document.activeElement.shadowRoot?.activeElement?.textContent ?? ''")
-    const tabTo = async (name: string) => {
-      for (let presses = 0; presses < 12 && (await focused()) !== name; presses++) await tab.keyboard.press("Tab")
-      expect(await focused()).toBe(name)
-    }
-    await tabTo("Start talking")
+    await tabTo(tab, "Start talking")
     await tab.keyboard.press("Enter")
     await screen(tab, "Your place in the queue")
-    expect(await focused()).toBe("Your place in the queue")
+    await focusOn(tab, "Your place in the queue")
     hangUp()
     await screen(tab, "Your turn")
-    expect(await focused()).toBe("Your turn")
-    await tabTo("Start the call")
+    await focusOn(tab, "Your turn")
+    await tabTo(tab, "Start the call")
     await tab.keyboard.press("Enter")
     await screen(tab, "In call")
-    await tabTo("Mute")
+    await tabTo(tab, "Mute")
     await tab.keyboard.press("Space")
     await announced(tab, "Muted")
     await tab.keyboard.press("Shift+Tab")
-    expect(await focused()).toBe("Hang up")
+    await focusOn(tab, "Hang up")
     await tab.keyboard.press("Space")
     await screen(tab, "Call ended")
-    expect(await focused()).toBe("Call ended")
+    await focusOn(tab, "Call ended")
   })
 })

@@ -1,6 +1,6 @@
 /** What an operator does on the console: each action after a question. */
 import { describe, expect, it } from "vitest"
-import { eventually } from "../../../scripts/harness/process.ts"
+import { focusOn, tabTo } from "../focus.ts"
 import { TOKEN } from "./support.ts"
 import { button, confirm, hash, heading, prepareVisits, said, shows, visiting } from "./visit.ts"
 
@@ -14,7 +14,7 @@ describe.concurrent("the console", () => {
       await heading(tab, "Taking calls")
       await button(tab, "Pause calls").click()
       await tab.getByRole("dialog", { name: "Pause calls?" }).waitFor()
-      expect(await tab.evaluate("document.activeElement.textContent")).toBe("Cancel")
+      await focusOn(tab, "Cancel")
       await button(tab, "Cancel").click()
       await button(tab, "Pause calls").click()
       await tab.keyboard.press("Escape")
@@ -91,19 +91,16 @@ describe.concurrent("the console", () => {
     "is used by keyboard alone: sign in, act, confirm, and the focus stays where it was",
     visiting(1, 0, async ({ openTab }) => {
       const tab = await openTab()
-      const focused = () => tab.evaluate("document.activeElement.textContent")
       await tab.keyboard.type(TOKEN)
       await tab.keyboard.press("Enter")
       await heading(tab, "Taking calls")
-      for (let presses = 0; presses < 10 && (await focused()) !== "Pause calls"; presses++)
-        await tab.keyboard.press("Tab")
-      expect(await focused()).toBe("Pause calls")
+      await tabTo(tab, "Pause calls")
       await tab.keyboard.press("Enter")
       await tab.getByRole("dialog").waitFor()
       await tab.keyboard.press("Tab")
       await tab.keyboard.press("Enter")
       await heading(tab, "Paused")
-      await eventually("the focus on the switch", async () => (await focused()) === "Resume calls")
+      await focusOn(tab, "Resume calls")
     }),
   )
 })

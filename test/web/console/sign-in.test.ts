@@ -1,5 +1,6 @@
 /** Signing in to the console, and out of it. */
 import { describe, expect, it } from "vitest"
+import { focusOn } from "../focus.ts"
 import { TOKEN } from "./support.ts"
 import { button, heading, prepareVisits, visiting } from "./visit.ts"
 
@@ -16,7 +17,7 @@ describe.concurrent("signing in to the console", () => {
       await tab.getByLabel("Console token").fill(TOKEN)
       await button(tab, "Sign in").click()
       await heading(tab, "Taking calls")
-      expect(await tab.evaluate("document.activeElement.textContent")).toBe("Taking calls")
+      await focusOn(tab, "Taking calls")
       expect(await tab.title()).toBe("Taking calls, 0 waiting: voicegate console")
     }),
   )
