@@ -39,6 +39,7 @@ export default defineConfig({
           include: system,
           // a process of its own, so that servers can be killed with it and one file cannot starve another's timers
           pool: "forks",
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

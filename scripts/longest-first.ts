@@ -7,20 +7,26 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 /** Each takes half a minute or more; the longest first. Another file may be added, and none has to be. */
 const LONG = [
   "contract/differential.test.ts",
+  "chaos/chaos.test.ts",
+  "e2e/changed-settings.test.ts",
   "simulation/simulation.test.ts",
   "e2e/outages.test.ts",
-  "e2e/changed-settings.test.ts",
-  "chaos/chaos.test.ts",
   "simulation/redis.test.ts",
-  "store/redis-failover.system.test.ts",
-  "e2e/deadlines.test.ts",
-  "platform/survival.system.test.ts",
-  "web/console.test.ts",
   "web/widget-queue.test.ts",
+  "e2e/deadlines.test.ts",
+  "contract/queue.test.ts",
   "web/dashboard.test.ts",
   "web/dashboard-api.test.ts",
-  "contract/queue.test.ts",
+  "platform/survival.system.test.ts",
+  "web/widget-looks.test.ts",
   "e2e/shutdown-starts.test.ts",
+  "web/console/alone.test.ts",
+  "e2e/failures.test.ts",
+  "platform/users.system.test.ts",
+  "web/widget-refusals.test.ts",
+  "store/redis-failover.system.test.ts",
+  "web/widget-call.test.ts",
+  "e2e/stranded.test.ts",
 ]
 
 const place = ({ moduleId }: TestSpecification): number => {

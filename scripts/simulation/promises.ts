@@ -17,7 +17,6 @@ import type { QueueState } from "../../test/model/queue-state.ts"
 import type { Gate } from "./gate.ts"
 import type { Hindrances } from "./hindrances.ts"
 import type { Ledger } from "./ledger.ts"
-import type { Link } from "./link.ts"
 import type { World } from "./world.ts"
 
 /** How late a loop may be: its calls to the store take time, and it makes several. */
@@ -59,6 +58,7 @@ export class Promises {
     if (this.world.gates.some((gate) => gate?.serves === true && gate.process.alive)) this.servedAt = now
     // pages sent away while the store was down are kept present until they had time to return
     const returned = Math.max(...this.world.gates.map((gate) => (gate?.cleanSince ?? 0) + RETURN_MILLIS))
+    const connected = this.connected()
     for (const gate of this.world.gates) {
       if (gate === undefined || gate.cleanSince > now) continue
       if (!gate.serves) {
@@ -82,7 +82,7 @@ export class Promises {
       for (const id of waiting.keys()) {
         // a caller who returns to a place is present again
         const since = Math.max(this.ledger.signedAt(id), this.waitsSince.get(id) ?? 0)
-        const seen = this.links(id).length > 0 ? now : Math.max(since, returned)
+        const seen = connected.has(id) ? now : Math.max(since, returned)
         const grace = plan.graceSeconds * 1000 + TICK_MILLIS
         const due = this.absentSince(state, gate, id, seen + grace + UNDER_WAY_MILLIS)
         if (due !== undefined && idle(Math.max(due, mercy)) > SWEPT_MILLIS) fail(`${id} waits, and its holder is gone`)
@@ -190,9 +190,11 @@ export class Promises {
     }
   }
 
-  private links(ticket: string): ReadonlyArray<Link> {
-    return this.world.callers.flatMap((caller) =>
-      [...caller.links].filter((link) => link.ticket === ticket && link.open && link.gate.process.alive),
-    )
+  /** The tickets with an open connection to a living gate. */
+  private connected(): ReadonlySet<string> {
+    const tickets = new Set<string>()
+    for (const { links } of this.world.callers)
+      for (const { gate, open, ticket } of links) if (open && gate.process.alive) tickets.add(ticket)
+    return tickets
   }
 }

@@ -9,11 +9,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { describeStep, type History } from "./differential/history.ts"
 import { limiterHistory } from "./differential/limiter-history.ts"
 import { queueHistory } from "./differential/queue-history.ts"
-import { replayerOfSuite } from "./differential/replay.ts"
+import { type Mismatch, replayerOfSuite } from "./differential/replay.ts"
 
 const FIRST = Number(process.env.DIFFERENTIAL_SEED ?? "1")
 const HISTORIES = process.env.DIFFERENTIAL_HISTORIES
-const BATCH = 200
+/** Small enough for the sockets' buffers: the server replays a batch while the next one is generated. */
+const BATCH = 50
 
 const failed = (seed: number, what: string): Error =>
   new Error(`seed ${seed} (repeat with DIFFERENTIAL_SEED=${seed} DIFFERENTIAL_HISTORIES=1)\n${what}`)
@@ -31,6 +32,11 @@ describe("the rules, as they are and as Lua,", () => {
   /** Runs histories until one fails. */
   const play = async (count: number, history: (seed: number) => History): Promise<ReadonlyMap<string, number>> => {
     const kinds = new Map<string, number>()
+    let replayed: Promise<ReadonlyArray<Mismatch>> = Promise.resolve([])
+    const check = async (): Promise<void> => {
+      const [mismatch] = await replayed
+      if (mismatch !== undefined) throw failed(mismatch.seed, mismatch.report)
+    }
     for (let from = FIRST; from < FIRST + count; from += BATCH) {
       const batch: Array<History> = []
       for (let seed = from; seed < Math.min(from + BATCH, FIRST + count); seed++) {
@@ -42,9 +48,10 @@ describe("the rules, as they are and as Lua,", () => {
           kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
         }
       }
-      const [mismatch] = await opened().replay(batch)
-      if (mismatch !== undefined) throw failed(mismatch.seed, mismatch.report)
+      await check()
+      replayed = opened().replay(batch)
     }
+    await check()
     return kinds
   }
 

@@ -6,14 +6,16 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Environment, type Gate, makeBench, settingsFor } from "../../scripts/harness/gate.ts"
 import { textOf } from "../../scripts/harness/http.ts"
 import { eventually } from "../../scripts/harness/process.ts"
-import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { type FakePlatform, startPlatform } from "../../scripts/harness/servers.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
 import { note } from "./support/evidence.ts"
 import { openSocket, type Socket } from "./support/push.ts"
 
 const TOPIC = "9-changed-settings"
 /** A minute without a gate that serves the campaign, or with a difference, and what it takes to be noticed. */
 const MOST_MILLIS = 100_000
+/** The tests of a suite run one after the other, while both suites run concurrently. */
+const inOrder = { concurrent: false, timeout: 150_000 }
 const SALES = { campaignId: "sales" }
 const withSales: Environment = {
   VoiceAiPlatform__Campaigns__sales__WebCampaignId: "sales-1",
@@ -36,44 +38,24 @@ const warnings = (gate: Gate): ReadonlyArray<string> =>
 const warned = (gate: Gate, words: RegExp): Promise<void> =>
   eventually(String(words), () => warnings(gate).some((line) => words.test(line)), MOST_MILLIS)
 
-describe("gates whose settings change or differ", () => {
+describe.concurrent("gates of which one lacks a campaign", () => {
   const bench = makeBench()
   afterAll(bench.dispose)
-  let platform: FakePlatform
-  let redis: RedisServer
   let settings: Environment
   let old: Gate
   let next: Gate
-  /** three that differ, on a server of their own: slots, slots, database */
-  let three: Gate
-  let five: Gate
-  let elsewhere: Gate
   const tickets: Array<string> = []
   let socket: Socket
 
   beforeAll(async () => {
-    platform = bench.own(await startPlatform())
-    redis = bench.own(await startRedis())
-    const other = bench.own(await startRedis())
+    const platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
     settings = settingsFor(platform, { StoreConnectionString: redis.url, Queue__DisconnectGraceSeconds: "120" })
-    const differing = (database: number, slots: number): Promise<Gate> =>
-      bench.gate(
-        settingsFor(platform, {
-          StoreConnectionString: `${other.url}/${database}`,
-          VoiceAiPlatform__MaxConcurrency: String(slots),
-        }),
-      )
-    ;[old, next, three, five, elsewhere] = await Promise.all([
-      bench.gate({ ...settings, ...withSales }),
-      bench.gate(settings),
-      differing(0, 3),
-      differing(0, 5),
-      differing(1, 3),
-    ])
-    await Promise.all([old, next, three, five, elsewhere].map(ready))
-  }, 120_000)
+    ;[old, next] = await Promise.all([bench.gate({ ...settings, ...withSales }), bench.gate(settings)])
+    await Promise.all([old, next].map(ready))
+  }, MOST_MILLIS)
 
-  it("accept the webhooks of a campaign that is removed here and served elsewhere", async () => {
+  it("accept the webhooks of a campaign that is removed here and served elsewhere", inOrder, async () => {
     assert.strictEqual((await old.call(undefined, SALES)).status, 200)
     for (let n = 0; n < 3; n++) tickets.push(textOf(await old.call(undefined, SALES), "uniqueRequestId"))
     socket = bench.own(await openSocket(old, tickets[0] ?? ""))
@@ -87,35 +69,65 @@ describe("gates whose settings change or differ", () => {
     note(TOPIC, "a webhook at the gate without the campaign: released, and the gate that has it calls the next")
   })
 
-  it("tell waiting callers that the campaign is gone, after the last gate that served it has stopped", async () => {
-    old.kill("SIGTERM")
-    await old.exit
-    const [, waiting = "", polled = ""] = tickets
-    const began = performance.now()
-    const moved = bench.own(await openSocket(next, waiting))
-    await moved.sees("position", { position: 1 })
-    await eventually("the end", () => moved.count("ended") === 1, MOST_MILLIS)
-    await moved.sees("ended", { reason: "removed" })
-    for (const ticket of [waiting, polled]) {
-      const status = await next.ask("GET", `/api/session/${ticket}`)
-      assert.deepStrictEqual([status.status, status.json.state], [200, "removed"])
-      const start = await next.ask("POST", `/api/session/${ticket}/start`)
-      assert.deepStrictEqual([start.status, start.json.state], [410, "removed"])
-    }
-    await warned(next, /^Campaign sales \(business-1\/sales-1\) is no longer in any gate's settings\./)
-    note(TOPIC, `told ${Math.round((performance.now() - began) / 1000)} s after the last gate that had it was gone`)
-  }, 120_000)
+  it(
+    "tell waiting callers that the campaign is gone, after the last gate that served it has stopped",
+    inOrder,
+    async () => {
+      old.kill("SIGTERM")
+      await old.exit
+      const [, waiting = "", polled = ""] = tickets
+      const began = performance.now()
+      const moved = bench.own(await openSocket(next, waiting))
+      await moved.sees("position", { position: 1 })
+      await eventually("the end", () => moved.count("ended") === 1, MOST_MILLIS)
+      await moved.sees("ended", { reason: "removed" })
+      for (const ticket of [waiting, polled]) {
+        const status = await next.ask("GET", `/api/session/${ticket}`)
+        assert.deepStrictEqual([status.status, status.json.state], [200, "removed"])
+        const start = await next.ask("POST", `/api/session/${ticket}/start`)
+        assert.deepStrictEqual([start.status, start.json.state], [410, "removed"])
+      }
+      await warned(next, /^Campaign sales \(business-1\/sales-1\) is no longer in any gate's settings\./)
+      note(TOPIC, `told ${Math.round((performance.now() - began) / 1000)} s after the last gate that had it was gone`)
+    },
+  )
 
-  it("accept the webhook of a call that still runs, and have its slot free when the campaign is back", async () => {
-    assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: true })
-    assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: false })
-    const back = await bench.gate({ ...settings, ...withSales })
-    await ready(back)
-    assert.strictEqual((await back.call(undefined, SALES)).status, 200)
-    assert.strictEqual((await back.call(undefined, SALES)).status, 202)
-  })
+  it(
+    "accept the webhook of a call that still runs, and have its slot free when the campaign is back",
+    inOrder,
+    async () => {
+      assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: true })
+      assert.deepStrictEqual((await next.sessionEnded("conversation-2")).json, { released: false })
+      const back = await bench.gate({ ...settings, ...withSales })
+      await ready(back)
+      assert.strictEqual((await back.call(undefined, SALES)).status, 200)
+      assert.strictEqual((await back.call(undefined, SALES)).status, 202)
+    },
+  )
+})
 
-  it("log different slots, each once", async () => {
+describe.concurrent("gates whose settings differ", () => {
+  const bench = makeBench()
+  afterAll(bench.dispose)
+  let three: Gate
+  let five: Gate
+  let elsewhere: Gate
+
+  beforeAll(async () => {
+    const platform = bench.own(await startPlatform())
+    const redis = bench.own(await startRedis())
+    const differing = (database: number, slots: number): Promise<Gate> =>
+      bench.gate(
+        settingsFor(platform, {
+          StoreConnectionString: `${redis.url}/${database}`,
+          VoiceAiPlatform__MaxConcurrency: String(slots),
+        }),
+      )
+    ;[three, five, elsewhere] = await Promise.all([differing(0, 3), differing(0, 5), differing(1, 3)])
+    await Promise.all([three, five, elsewhere].map(ready))
+  }, MOST_MILLIS)
+
+  it("log different slots, each once", inOrder, async () => {
     await warned(three, /VoiceAiPlatform\.MaxConcurrency is 3 here and 5 there\. Each instance uses its own/)
     await warned(five, /VoiceAiPlatform\.MaxConcurrency is 5 here and 3 there\. Each instance uses its own/)
     for (const gate of [three, five]) {
@@ -125,9 +137,9 @@ describe("gates whose settings change or differ", () => {
       )
     }
     note(TOPIC, warnings(three).find((line) => line.includes("different settings")) ?? "")
-  }, 120_000)
+  })
 
-  it("detect a gate for the same campaign on another database of the server", async () => {
+  it("detect a gate for the same campaign on another database of the server", inOrder, async () => {
     for (const gate of [three, elsewhere]) {
       await warned(gate, /serves the same campaign as .* with another database of the same Redis server: default\./)
     }
@@ -136,5 +148,5 @@ describe("gates whose settings change or differ", () => {
       0,
     )
     note(TOPIC, warnings(elsewhere).find((line) => line.includes("another database")) ?? "")
-  }, 150_000)
+  })
 })

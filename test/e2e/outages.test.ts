@@ -58,77 +58,36 @@ const startsAtLast = async (gate: Gate, ticket: string): Promise<string> => {
   }
 }
 
-describe("a called page that could not start while a gate could not reach the store", () => {
-  const window = { Queue__StartWindowSeconds: "6" }
-
-  for (const connected of [true, false]) {
-    const who = connected ? "is connected to it" : "polls"
-    it.concurrent(
-      `starts when Redis is back after 2 s, and ${who}`,
+// the longest first: five run at a time
+describe.concurrent("a caller of a gate that was suspended", () => {
+  for (const wall of ["goes on", "stands"]) {
+    it(
+      `keeps the place, though its machine was suspended for 40 s and the wall clock ${wall}`,
       withBench(async (bench) => {
-        const { broken, healthy, redis } = await twoGates(bench, window)
-        const ticket = await calledTicket(healthy)
-        const called = performance.now()
-        if (connected) bench.own(await openSocket(broken, ticket))
-        await sleep(4_800 - (performance.now() - called))
-        redis.kill("SIGKILL")
-        const answer = startsAtLast(broken, ticket)
-        await sleep(2_000)
-        await redis.restart()
-        assert.strictEqual(await answer, "200")
-        note(TOPIC, `Redis away for 2 s of a window of 6 s: a page that ${who} starts`)
-      }),
-    )
-
-    it.concurrent(
-      `starts when that gate's path is whole again after 8 s, though the other one sweeps, and ${who}`,
-      withBench(async (bench) => {
-        const { broken, cutter, healthy } = await twoGates(bench, window)
-        const ticket = await calledTicket(healthy)
-        const called = performance.now()
-        if (connected) bench.own(await openSocket(broken, ticket))
-        await sleep(4_800 - (performance.now() - called))
-        cutter.swallow(true)
-        const answer = startsAtLast(broken, ticket)
-        await sleep(8_000)
-        cutter.swallow(false)
-        assert.strictEqual(await answer, "200")
-        note(TOPIC, `the path of one gate swallows for 8 s, over the end of a window of 6 s: a page that ${who} starts`)
+        const settings = { Queue__DisconnectGraceSeconds: "30", Queue__StartWindowSeconds: "10" }
+        const { broken, healthy } = await twoGates(bench, settings, {
+          NODE_OPTIONS: `--import ${preload}`,
+          CHAOS_WALL: wall === "stands" ? "stands" : "",
+        })
+        assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
+        broken.kill("SIGSTOP")
+        await sleep(40_000)
+        broken.kill("SIGCONT")
+        const answers = await Promise.all([2, 3, 4].map((n) => broken.call(addressOf(n))))
+        const tickets = answers.map((answer) => textOf(answer, "uniqueRequestId"))
+        await sleep(4_000)
+        const states = await Promise.all(
+          tickets.map(async (ticket) => field(await healthy.ask("GET", `/api/session/${ticket}`), "state")),
+        )
+        note(TOPIC, `three who queue at a gate that was suspended for 40 s, wall clock ${wall}: ${states.join(", ")}`)
+        assert.deepStrictEqual(states, ["waiting", "waiting", "waiting"])
       }),
     )
   }
-
-  it.concurrent(
-    "is never told that it has missed its start",
-    withBench(async (bench) => {
-      const { broken, healthy, redis } = await twoGates(bench, window)
-      const ticket = await calledTicket(healthy)
-      const called = performance.now()
-      await sleep(5_000 - (performance.now() - called))
-      redis.kill("SIGKILL")
-      await sleep(2_000)
-      await redis.restart()
-      const past: Array<number> = []
-      let told = 0
-      while (performance.now() - called < 12_000) {
-        const gate = told % 2 === 0 ? broken : healthy
-        const asked = Date.now()
-        const answer = await gate.ask("GET", `/api/session/${ticket}`)
-        const startBefore = field(answer, "startBefore")
-        if (startBefore !== undefined) {
-          told++
-          if (Date.parse(startBefore) < asked) past.push(Date.parse(startBefore) - asked)
-        }
-        await sleep(20)
-      }
-      assert.isAbove(told, 50)
-      assert.deepStrictEqual(past, [])
-    }),
-  )
 })
 
-describe("callers of a gate that could not reach the store", () => {
-  it.concurrent(
+describe.concurrent("callers of a gate that could not reach the store", () => {
+  it(
     "keep their places although the outage was longer than the grace and the other gate sweeps",
     withBench(async (bench) => {
       const { broken, cutter, healthy } = await twoGates(bench, { Queue__DisconnectGraceSeconds: "5" })
@@ -161,29 +120,71 @@ describe("callers of a gate that could not reach the store", () => {
   )
 })
 
-describe("a caller of a gate that was suspended", () => {
-  for (const wall of ["goes on", "stands"]) {
-    it.concurrent(
-      `keeps the place, though its machine was suspended for 40 s and the wall clock ${wall}`,
+describe.concurrent("a called page that could not start while a gate could not reach the store", () => {
+  const window = { Queue__StartWindowSeconds: "6" }
+
+  for (const connected of [true, false]) {
+    const who = connected ? "is connected to it" : "polls"
+    it(
+      `starts when Redis is back after 2 s, and ${who}`,
       withBench(async (bench) => {
-        const settings = { Queue__DisconnectGraceSeconds: "30", Queue__StartWindowSeconds: "10" }
-        const { broken, healthy } = await twoGates(bench, settings, {
-          NODE_OPTIONS: `--import ${preload}`,
-          CHAOS_WALL: wall === "stands" ? "stands" : "",
-        })
-        assert.strictEqual((await healthy.call(addressOf(1))).status, 200)
-        broken.kill("SIGSTOP")
-        await sleep(40_000)
-        broken.kill("SIGCONT")
-        const answers = await Promise.all([2, 3, 4].map((n) => broken.call(addressOf(n))))
-        const tickets = answers.map((answer) => textOf(answer, "uniqueRequestId"))
-        await sleep(4_000)
-        const states = await Promise.all(
-          tickets.map(async (ticket) => field(await healthy.ask("GET", `/api/session/${ticket}`), "state")),
-        )
-        note(TOPIC, `three who queue at a gate that was suspended for 40 s, wall clock ${wall}: ${states.join(", ")}`)
-        assert.deepStrictEqual(states, ["waiting", "waiting", "waiting"])
+        const { broken, healthy, redis } = await twoGates(bench, window)
+        const ticket = await calledTicket(healthy)
+        const called = performance.now()
+        if (connected) bench.own(await openSocket(broken, ticket))
+        await sleep(4_800 - (performance.now() - called))
+        redis.kill("SIGKILL")
+        const answer = startsAtLast(broken, ticket)
+        await sleep(2_000)
+        await redis.restart()
+        assert.strictEqual(await answer, "200")
+        note(TOPIC, `Redis away for 2 s of a window of 6 s: a page that ${who} starts`)
+      }),
+    )
+
+    it(
+      `starts when that gate's path is whole again after 8 s, though the other one sweeps, and ${who}`,
+      withBench(async (bench) => {
+        const { broken, cutter, healthy } = await twoGates(bench, window)
+        const ticket = await calledTicket(healthy)
+        const called = performance.now()
+        if (connected) bench.own(await openSocket(broken, ticket))
+        await sleep(4_800 - (performance.now() - called))
+        cutter.swallow(true)
+        const answer = startsAtLast(broken, ticket)
+        await sleep(8_000)
+        cutter.swallow(false)
+        assert.strictEqual(await answer, "200")
+        note(TOPIC, `the path of one gate swallows for 8 s, over the end of a window of 6 s: a page that ${who} starts`)
       }),
     )
   }
+
+  it(
+    "is never told that it has missed its start",
+    withBench(async (bench) => {
+      const { broken, healthy, redis } = await twoGates(bench, window)
+      const ticket = await calledTicket(healthy)
+      const called = performance.now()
+      await sleep(5_000 - (performance.now() - called))
+      redis.kill("SIGKILL")
+      await sleep(2_000)
+      await redis.restart()
+      const past: Array<number> = []
+      let told = 0
+      while (performance.now() - called < 12_000) {
+        const gate = told % 2 === 0 ? broken : healthy
+        const asked = Date.now()
+        const answer = await gate.ask("GET", `/api/session/${ticket}`)
+        const startBefore = field(answer, "startBefore")
+        if (startBefore !== undefined) {
+          told++
+          if (Date.parse(startBefore) < asked) past.push(Date.parse(startBefore) - asked)
+        }
+        await sleep(20)
+      }
+      assert.isAbove(told, 50)
+      assert.deepStrictEqual(past, [])
+    }),
+  )
 })

@@ -81,7 +81,7 @@ const stopped = (
     ).pipe(Effect.provide(Logger.layer([]))),
   )
 
-describe("requests that were answered 503 because the store was stopped leave nothing behind", () => {
+describe.concurrent("requests that were answered 503 because the store was stopped leave nothing behind", () => {
   stopped(
     "on one Redis",
     REQUESTS,

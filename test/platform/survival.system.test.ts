@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { WebSocket } from "ws"
+import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { eventually, freePort, start } from "../../scripts/harness/process.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { digestSecret } from "../../src/platform/KeySecret.ts"
@@ -19,7 +20,8 @@ const launch = Effect.fnUntraced(function* (database: Redacted.Redacted<string>)
     `VOICEGATE_PLATFORM_DATABASE=${Redacted.value(database)}`,
     `VOICEGATE_PLATFORM_VAULT_KEY=${Redacted.value(vaultKey)}`,
   ]
-  const command = [process.execPath, "src/main.ts", "platform", "--port", String(port), "--private-webhooks"]
+  yield* Effect.promise(whenBuilt)
+  const command = [process.execPath, program, "platform", "--port", String(port), "--private-webhooks"]
   const child = yield* Effect.acquireRelease(
     Effect.promise(() => start("env", [...environment, ...command], process.cwd())),
     (started) => Effect.promise(() => started.stop()),

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
 import * as Platform from "../../src/platform/Platform.ts"
@@ -14,6 +15,7 @@ const readCode = Schema.decodeUnknownSync(Schema.Struct({ code: Schema.NullOr(Sc
 onEachEngine("platform user", (engine) => {
   it.live("adds, lists, disables and enables users and sets their passwords, which affects the running platform", () =>
     Effect.gen(function* () {
+      yield* Effect.promise(whenBuilt)
       const database = yield* engine.database
       const command = (args: ReadonlyArray<string>, password?: string) =>
         Effect.promise(
@@ -25,7 +27,7 @@ onEachEngine("platform user", (engine) => {
                 VOICEGATE_PLATFORM_VAULT_KEY: Redacted.value(vaultKey),
                 ...(password !== undefined && { VOICEGATE_PLATFORM_PASSWORD: password }),
               }
-              execFile(process.execPath, ["src/main.ts", "platform", "user", ...args], { env }, (error, out, err) => {
+              execFile(process.execPath, [program, "platform", "user", ...args], { env }, (error, out, err) => {
                 resolve({ code: error === null ? 0 : Number(error.code), output: out + err })
               })
             }),

@@ -58,7 +58,7 @@ const roleOf = async (server: RedisServer): Promise<string> => (await server.com
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) =>
   it.live(name, () => Effect.provide(body(), Logger.layer([])))
 
-describe("a planned failover behind Sentinels", () => {
+describe.concurrent("a planned failover behind Sentinels", () => {
   live("is followed within a second by every instance, for writes and for subscriptions", () =>
     Effect.gen(function* () {
       const { master, masterPort, replica, sentinels, url } = yield* redisSentinels()
@@ -136,7 +136,7 @@ describe("a planned failover behind Sentinels", () => {
   )
 })
 
-describe("a Sentinel that refuses the subscription", () => {
+describe.concurrent("a Sentinel that refuses the subscription", () => {
   live("is logged once, however often it is tried again, and the store works all the same", () =>
     Effect.gen(function* () {
       const { url } = yield* redisSentinels()
@@ -163,7 +163,7 @@ describe("a Sentinel that refuses the subscription", () => {
   )
 })
 
-describe("a primary that became a replica", () => {
+describe.concurrent("a primary that became a replica", () => {
   live("refuses a write, which is then carried out once on the new primary", () =>
     Effect.gen(function* () {
       const primary = yield* redisServer()

@@ -80,7 +80,7 @@ const clusterBehindSwallower = Effect.fnUntraced(function* () {
   return { proxy, url: `redis+cluster://127.0.0.1:${announced}` }
 })
 
-describe("a subscription that is dead", () => {
+describe.concurrent("a subscription that is dead", () => {
   live("because the network drops packets is detected and replaced", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()
@@ -139,7 +139,7 @@ describe("a subscription that is dead", () => {
   )
 })
 
-describe("a user without permission for any channel", () => {
+describe.concurrent("a user without permission for any channel", () => {
   live("is reported, and the connection is retried with backoff", () =>
     Effect.gen(function* () {
       const server = yield* redisServer()

@@ -109,7 +109,7 @@ describe("the store on a Redis that refuses", () => {
   )
 })
 
-describe("several hosts as .NET lists them", () => {
+describe.concurrent("several hosts as .NET lists them", () => {
   const replicaOf = (primary: RedisServer) =>
     Effect.gen(function* () {
       const replica = yield* redisServer({ args: ["--replicaof", "127.0.0.1", String(primary.port)] })

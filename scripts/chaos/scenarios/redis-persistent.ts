@@ -7,6 +7,7 @@ import { readdir, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type RedisServer, startRedis } from "../../harness/redis.ts"
+import type { Caller } from "../support/caller.ts"
 import { lostCallers } from "../support/failover.ts"
 import { inWords, judge, peaksInWords } from "../support/judge.ts"
 import { orderBack, inWords as timesInWords } from "../support/order.ts"
@@ -39,6 +40,10 @@ const lostOf = async (rig: Rig): Promise<{ readonly tickets: number; readonly en
   return { tickets, ends }
 }
 
+/** Whether the caller has sent its start and not been answered. */
+const isStarting = ({ outcome, startedAt, turn }: Caller): boolean =>
+  turn?.sentAt !== undefined && startedAt === undefined && outcome === undefined
+
 const killed = async (
   size: Size,
   seed: number,
@@ -61,6 +66,7 @@ const killed = async (
   const { chance } = rig
   const crowd = rig.crowd({ callers, arriveMillis: kills * 2_000, talkMillis: [200, 800] })
   const backs: Array<string> = []
+  const unanswered = new Set<Caller>()
   let tickets = 0
   let ends = 0
   for (let n = 0; n < kills; n++) {
@@ -69,6 +75,7 @@ const killed = async (
     if (before !== undefined) await sleep(1_000)
     redis.kill("SIGKILL")
     const since = performance.now()
+    for (const caller of crowd.callers) if (isStarting(caller)) unanswered.add(caller)
     await sleep(chance.between(300, 1_500))
     if (before !== undefined) await truncate(before.file, before.length)
     await redis.restart()
@@ -80,9 +87,9 @@ const killed = async (
   }
   await crowd.done(200_000)
   const strict = how !== "power loss"
-  // a start whose answer was cut off by the kill is not repeated, and fails by its deadline
+  // a start whose answer was cut off by the kill is in doubt: its caller is called again, or it fails by its deadline
   const outcomes = strict ? ["failed"] : ["failed", "missed", "unknown", "dead session", "reclaimed"]
-  const verdict = await judge(rig, { outcomes, rollback: !strict })
+  const verdict = await judge(rig, { outcomes, rollback: !strict, unanswered })
   const lostAny =
     strict && tickets + ends > 0 ? [`${tickets} accepted tickets and ${ends} ended sessions were lost`] : []
   return {

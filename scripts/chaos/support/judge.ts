@@ -22,6 +22,8 @@ export interface Allowed {
    * many
    */
   readonly putBack?: boolean
+  /** callers whose start was under way when the store was killed: its answer may be lost, and these are called again as above */
+  readonly unanswered?: ReadonlySet<Caller>
   /** outcomes besides `talked` that the fault may cause */
   readonly outcomes: ReadonlyArray<string>
 }
@@ -110,7 +112,7 @@ const asCallersSaw = (
 ): ReadonlyArray<string> => {
   const wrongs: Array<string> = []
   for (const { calls, name, positions, putBack, ticket = "" } of callers) {
-    if (putBack && back === 0) wrongs.push(`I5: caller ${name} was put back after its call`)
+    if (putBack && !again(ticket)) wrongs.push(`I5: caller ${name} was put back after its call`)
     if (calls.size > 1 && !windowsAnew && !again(ticket)) {
       wrongs.push(`I5: caller ${name} was called ${calls.size} times`)
     }
@@ -213,17 +215,22 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
     const seen = watch.putBack()
+    const { unanswered = new Set() } = allowed
     /** Whether a ticket was requeued and called again. Unknown if its holder never learnt of it. */
     const again = (ticket: string): boolean => {
       const holder = holders.get(ticket)
+      if (holder !== undefined && unanswered.has(holder)) return true
       if (allowed.putBack !== true) return false
       return holder === undefined || holder.putBack || seen.has(ticket) || platform.failed.has(holder.attempt)
     }
     for (const wrong of inOrder(state, again)) wrongs.add(wrong)
-    const back = allowed.putBack === true ? rig.options.slots : 0
+    const back = allowed.putBack === true ? rig.options.slots : Math.min(rig.options.slots, unanswered.size)
     for (const wrong of asCallersSaw(callers, watch.windowsAnew(), again, back)) wrongs.add(wrong)
     // I5: one session per attempt, except sessions that the gates did not learn of and nobody has joined
-    const told = platform.sessions.filter(({ joinedAt }) => allowed.putBack !== true || joinedAt !== undefined)
+    const attempts = new Set([...unanswered].map(({ attempt }) => attempt))
+    const told = platform.sessions.filter(
+      ({ attempt, joinedAt }) => joinedAt !== undefined || (allowed.putBack !== true && !attempts.has(attempt)),
+    )
     for (const [attempt, n] of count(told, (session) => session.attempt)) {
       if (n > 1) wrongs.add(`I5: attempt ${attempt} was started ${n} times`)
     }

@@ -94,7 +94,9 @@ const forgetOverdue = (s: Step): boolean => {
 
 /** The last invalid record that was found. */
 const lastQuarantined = (s: Step): Swept["junk"] => {
-  const found = decode(s.db.hget(s.keys.meta, "junk") ?? "")
+  const stored = s.db.hget(s.keys.meta, "junk")
+  if (stored === undefined) return undefined
+  const found = decode(stored)
   if (!isObject(found)) return undefined
   const { at, id, key } = found
   return isNumber(at) && isText(key) && isText(id) ? { at, key, id } : undefined
