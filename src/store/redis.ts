@@ -18,6 +18,7 @@ import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
 import { describeProblem, isReplica, type RedisProblem, StoreRefused, wasDemoted } from "./redis-problems.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
+import { withSpans } from "./spans.ts"
 
 /** The delay before an unusable connection is tried again. */
 const RETRY_MILLIS = 500
@@ -390,7 +391,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_TIMEOUT_MILLIS)
       Deferred.doneUnsafe(first, Effect.void)
 
-      return Store.of({
+      return yield* withSpans({
         // hot path: a single primitive instead of a chain of effects
         run: <RuleContext extends object, Call extends object, Answer>(
           rule: Rule<RuleContext, Call, Answer>,
