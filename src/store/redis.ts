@@ -11,6 +11,7 @@ import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeBatcher, type Send, type SentRule } from "./batch.ts"
+import { makeTimer } from "./durations.ts"
 import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
 import { makeRefusalLog } from "./redis-faults.ts"
@@ -349,15 +350,18 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         )
       }
 
+      const timed = makeTimer(context, clock)
+
       const execute = (operation: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => {
           if (!isUsable() || failingOver) return Effect.fail(notConnected())
-          const sent = sendCommand((done) =>
-            send((error, reply) => {
+          const sent = sendCommand((resume) => {
+            const done = timed(operation, resume)
+            return send((error, reply) => {
               if (error && isDemotion(error)) retryOnPrimary(error, done, () => send(done))
               else done(error, reply)
-            }),
-          )
+            })
+          })
           return Effect.mapError(sent, (error) => failureOf(error, operation))
         })
 
@@ -372,8 +376,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
             }
           }),
         )
-      const send: Send = (rule, keys, args, done) => {
+      const send: Send = (rule, keys, args, answered) => {
         const rest = [...keys, ...args]
+        const done = timed(rule.name, answered)
         evaluate(rule, rest, keys.length, (error, reply) => {
           if (error && isDemotion(error)) {
             retryOnPrimary(error, done, () => evaluate(rule, rest, keys.length, done))
