@@ -9,7 +9,7 @@ import { Store } from "../src/Store.ts"
 import { inSpan, tracing } from "../src/spans.ts"
 import * as memory from "../src/store/memory.ts"
 import { platformIsAway } from "./support/gate.ts"
-import { call, type Served, post, servedTest, textField } from "./support/gate-server.ts"
+import { call, post, type Served, servedTest, textField } from "./support/gate-server.ts"
 
 /** A tracer that keeps every span. */
 const recorder = () => {
@@ -70,7 +70,11 @@ const tracedTest = (
         TrustedProxies: ["loopback"],
       },
     },
-    (served) => Effect.andThen(Effect.sync(() => spans.splice(0)), body(served, spans)),
+    (served) =>
+      Effect.andThen(
+        Effect.sync(() => spans.splice(0)),
+        body(served, spans),
+      ),
     {},
     { store: store.pipe(Layer.provideMerge(Layer.succeed(Tracer.Tracer, tracer))) },
   )
