@@ -5,8 +5,8 @@
  * effect's own exit: a result has a URL, `Queued` has a ticket, and a defect's message may quote anything. Refusals are answers and
  * no errors: they end a span regularly, with their tag as `voicegate.outcome`.
  *
- * Without a tracer, a span costs about a microsecond and shows nothing. So a layer of the hot path looks once whether there is a
- * tracer (`tracing`), and without one its functions stay as they are.
+ * Without a tracer, `Effect.withSpan` takes 5 µs for nothing, and `inSpan` 0.1 µs. A layer of the hot path looks once whether there
+ * is a tracer (`tracing`), and without one its functions stay as they are.
  */
 import { Cause, Clock, Effect, Exit, type Fiber, Predicate, Tracer } from "effect"
 
