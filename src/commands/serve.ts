@@ -41,7 +41,7 @@ const announce = Layer.effectDiscard(
   }),
 )
 
-/** Sends spans to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; without one there is no tracer. */
+/** With `OTEL_TRACES_EXPORTER=otlp`, sends spans to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise there is no tracer. */
 const tracer = OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
   Layer.provide([OtlpSerialization.layerJson, FetchHttpClient.layer]),
 )

@@ -1,4 +1,4 @@
-/** A gate with `OTEL_EXPORTER_OTLP_ENDPOINT` sends its spans to that collector, and nothing in them is secret. */
+/** A gate with `OTEL_TRACES_EXPORTER=otlp` sends its spans to the collector, and nothing in them is secret. */
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
@@ -40,6 +40,7 @@ describe("a gate with a collector of traces", () => {
     const provider = bench.own(await startProvider())
     const gate = await bench.gate(
       settingsFor(platform, {
+        OTEL_TRACES_EXPORTER: "otlp",
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_BSP_SCHEDULE_DELAY: "100",
         StoreConnectionString: redis.url,
