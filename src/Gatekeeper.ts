@@ -26,6 +26,7 @@ import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
+import { withSpans } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
@@ -54,6 +55,7 @@ import type {
 } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import type { Store } from "./Store.ts"
+import { tracing } from "./spans.ts"
 
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
 
@@ -154,20 +156,25 @@ export const layer: Layer.Layer<
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
     const tickets = yield* makeTickets(campaigns, steps, startSession, gates.removed)
     const names = yield* CallerNames
-    const checkAddress = yield* makeCheckAddress(names)
     const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession)
+    const traced = yield* tracing
+    const checks = withSpans(traced, {
+      validate: (body) => Effect.fromResult(validate(campaigns, settings.Queue, body)),
+      checkAddress: yield* makeCheckAddress(names),
+      admission,
+    })
 
     /** The order of the checks. The last two take quota and a slot, so a client that disconnects does not interrupt them. */
     const check = Effect.fnUntraced(function* (validated: Validated, address: string) {
       if (names.ready !== undefined) yield* names.ready
-      yield* checkAddress(address)
+      yield* checks.checkAddress(address)
       const newTicket = admission.newTicket(validated, address)
       return yield* Effect.uninterruptible(
-        Effect.flatMap(admission.admit(newTicket), (lease) => admission.start(newTicket, lease)),
+        Effect.flatMap(checks.admit(newTicket), (lease) => checks.start(newTicket, lease)),
       )
     })
     const request = Effect.fnUntraced(function* (body: unknown, { address }: Caller) {
-      const validated = yield* Effect.fromResult(validate(campaigns, settings.Queue, body))
+      const validated = yield* checks.validate(body)
       const existing = validated.ticket === undefined ? undefined : yield* tickets.rejoin(validated.ticket)
       return existing ?? (yield* shutdown.track(check(validated, address)))
     })
@@ -192,16 +199,18 @@ export const layer: Layer.Layer<
     yield* Effect.addFinalizer(() => shutdown.close)
 
     return Gatekeeper.of({
-      request: (body, caller) => Effect.matchEffect(request(body, caller), withCount),
-      start: (ticket) => shutdown.track(tickets.start(ticket)),
-      leave: tickets.leave,
-      withdraw: (ticket, { address }) => {
+      request: traced("Gatekeeper.request", (body: unknown, caller: Caller) =>
+        Effect.matchEffect(request(body, caller), withCount),
+      ),
+      start: traced("Gatekeeper.start", (ticket: string) => shutdown.track(tickets.start(ticket))),
+      leave: traced("Gatekeeper.leave", tickets.leave),
+      withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)
         return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...admission.keysOf(address) })
-      },
-      status: tickets.status,
-      attach: tickets.attach,
-      sessionEnded: tickets.sessionEnded,
+      }),
+      status: traced("Gatekeeper.status", tickets.status),
+      attach: traced("Gatekeeper.attach", tickets.attach),
+      sessionEnded: traced("Gatekeeper.sessionEnded", tickets.sessionEnded),
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {
         const [failing] = backgroundStatus.failingCampaigns()

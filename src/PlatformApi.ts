@@ -29,6 +29,7 @@ import {
 } from "./platform-api/wire.ts"
 import type { StartConfig } from "./Session.ts"
 import { type Campaign, Settings } from "./Settings.ts"
+import { inSpan } from "./spans.ts"
 
 export { CIRCUIT_FAILURES, CIRCUIT_OPEN_MILLIS } from "./platform-api/circuit.ts"
 export {
@@ -120,6 +121,9 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
     ): Effect.Effect<A, PlatformError> => {
       const once = exchange(client, campaign, request).pipe(
         recorded(platformRequests[request.kind]),
+        inSpan("PlatformApi.request", {
+          attributes: { "voicegate.campaign": campaign.name, "voicegate.kind": request.kind },
+        }),
         Effect.flatMap((answer) => decode(request.kind, data, answer)),
       )
       const attempts = request.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once
@@ -140,7 +144,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
     })
 
-    const concurrency = Effect.fn("PlatformApi.concurrency")(function* (name: string) {
+    const concurrency = Effect.fnUntraced(function* (name: string) {
       const campaign = yield* campaignOf(name)
       const read = { kind: "read", method: "GET" } as const
       // Sequential: a half-open circuit lets only one call through.
@@ -152,7 +156,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       } satisfies Concurrency
     })
 
-    const sessionStatus = Effect.fn("PlatformApi.sessionStatus")(function* (name: string, sessionId: string) {
+    const sessionStatus = Effect.fnUntraced(function* (name: string, sessionId: string) {
       const campaign = yield* campaignOf(name)
       const business = encodeURIComponent(campaign.BusinessId)
       const path = `business/${business}/websession/history/${encodeURIComponent(sessionId)}`
@@ -168,24 +172,19 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       return call(campaign, HistoryPage, { kind: "read", method: "POST", path, body })
     })
 
-    const sessionsOf = Effect.fn("PlatformApi.sessionsOf")(function* (
-      name: string,
-      clientIdentifier: string,
-      since: number,
-    ) {
+    const sessionsOf = Effect.fnUntraced(function* (name: string, clientIdentifier: string, since: number) {
       const campaign = yield* campaignOf(name)
       const from = since - CLOCK_DIFFERENCE_MILLIS
       const found = yield* Effect.catchIf(recentSessions(campaign, from), cannotList, () => Effect.undefined)
       return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
     })
 
-    const verify = Effect.fn("PlatformApi.verify")((name: string) =>
+    const verify = (name: string) =>
       Effect.matchEffect(campaignOf(name), {
         onFailure: ({ message }) =>
           Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", says: message }]),
         onSuccess: (campaign) => verifyWith(call, campaign),
-      }),
-    )
+      })
 
     return PlatformApi.of({ initiate, concurrency, sessionStatus, sessionsOf, verify })
   }),

@@ -3,7 +3,7 @@
  * A response body is read up to a limit, which counts decompressed bytes.
  */
 import { Effect, Stream } from "effect"
-import { FetchHttpClient, HttpClientError, type HttpClientResponse } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientError, type HttpClientResponse } from "effect/http"
 
 /** The limit for a response body of the platform or a provider, in bytes. */
 export const MAX_ANSWER_BYTES = 1024 * 1024
@@ -12,6 +12,12 @@ export const MAX_LIST_BYTES = 64 * 1024 * 1024
 
 /** Returns a redirect as an ordinary response. Works for fetch only: another client needs its own setting. */
 export const withoutRedirects = Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+
+/**
+ * No span of the HTTP client, and no trace id in the request: the URL of a provider has a caller's address, that of a list perhaps a
+ * key, and a third party has no use for trace ids.
+ */
+export const withoutClientSpan = Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
 
 /** Whether the headers prove that the body is short: it is not compressed, and `content-length` is small enough. */
 const isShort = ({ headers }: HttpClientResponse.HttpClientResponse, maxBytes: number): boolean =>

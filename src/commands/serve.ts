@@ -1,5 +1,7 @@
 /** Serves the gate until the process is stopped, and makes sure that it exits within ten seconds. */
 import { Effect, Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
@@ -39,4 +41,9 @@ const announce = Layer.effectDiscard(
   }),
 )
 
-export const serve = Layer.launch(announce.pipe(Layer.provide(server())))
+/** With `OTEL_TRACES_EXPORTER=otlp`, sends spans to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise there is no tracer. */
+const tracer = OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
+  Layer.provide([OtlpSerialization.layerJson, FetchHttpClient.layer]),
+)
+
+export const serve = Layer.launch(announce.pipe(Layer.provide(server()), Layer.provide(tracer)))

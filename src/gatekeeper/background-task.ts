@@ -1,6 +1,7 @@
 /** Runs a background task at an interval for the lifetime of the gate. */
 import { Effect, type Scope } from "effect"
 import type { StoreUnavailable } from "../Session.ts"
+import { type Attributes, inSpan } from "../spans.ts"
 
 /**
  * Repeats a task at this interval (ms), and as soon as `wake` succeeds. The first run is after one interval, or immediate with
@@ -10,9 +11,19 @@ export const runEvery = (
   millis: number,
   name: string,
   task: Effect.Effect<void, StoreUnavailable>,
-  { atOnce = false, wake }: { readonly atOnce?: boolean; readonly wake?: Effect.Effect<void> | undefined } = {},
+  {
+    atOnce = false,
+    attributes = {},
+    wake,
+  }: {
+    readonly atOnce?: boolean
+    /** attributes of the span of each run */
+    readonly attributes?: Attributes
+    readonly wake?: Effect.Effect<void> | undefined
+  } = {},
 ): Effect.Effect<unknown, never, Scope.Scope> => {
   const guardedTask = task.pipe(
+    inSpan(`background ${name}`, { root: true, attributes }),
     Effect.catchTag("StoreUnavailable", () => Effect.void),
     Effect.catchCause((cause) => Effect.logError(`The ${name} failed`, cause)),
   )

@@ -2,7 +2,7 @@
  * Background tasks: the sweep that enforces deadlines and recovers lost wake-ups, the heartbeat that keeps connected tickets
  * present and pushes their position, and the audit of sessions whose webhook was lost.
  */
-import { Effect, Exit, Metric, Schedule, type Scope } from "effect"
+import { Effect, Exit, Metric, type Scope } from "effect"
 import { type CampaignContext, FifoQueue, type HeartbeatEntry, type Swept, TICK_MILLIS } from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
@@ -108,7 +108,10 @@ export const background = (
     // one task a campaign: invalid records of one campaign must not stop the sweeps of the others
     for (const campaign of campaigns.all) {
       // the first sweep runs before any request is served, so that the queue knows this instance
-      yield* runEvery(SWEEP_MILLIS, "sweep", sweepAndRecord(campaign), { atOnce: true })
+      yield* runEvery(SWEEP_MILLIS, "sweep", sweepAndRecord(campaign), {
+        atOnce: true,
+        attributes: { "voicegate.campaign": campaign.name },
+      })
     }
 
     const eventOf = (
@@ -199,18 +202,16 @@ export const background = (
       ),
     )
 
-    yield* capacity
-      .refresh((campaign) => {
-        const { doubts, live } = running.get(campaign.name) ?? { doubts: 0, live: 0 }
-        return live + doubts
-      })
-      .pipe(
-        Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message)),
-        Effect.catchCause((cause) => Effect.logError("Reading the platform's concurrency failed", cause)),
-        Effect.repeat(Schedule.spaced(POLL_MILLIS)),
-        Effect.delay(POLL_MILLIS),
-        Effect.forkScoped,
-      )
+    yield* runEvery(
+      POLL_MILLIS,
+      "reading of the platform's concurrency",
+      capacity
+        .refresh((campaign) => {
+          const { doubts, live } = running.get(campaign.name) ?? { doubts: 0, live: 0 }
+          return live + doubts
+        })
+        .pipe(Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message))),
+    )
 
     return { failingCampaigns: () => [...failing] }
   })

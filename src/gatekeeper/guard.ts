@@ -1,5 +1,5 @@
 /**
- * Calls every service that a host may replace under a time limit, and turns a defect in it into a failure of that call alone: the
+ * Calls every service that a host may replace in a span and under a time limit, and turns a defect in it into a failure of that call alone: the
  * slot is freed at once, and the request is answered.
  *
  * A call that completes synchronously costs no timer, and one that is already a success (`Effect.succeed`) costs no fiber. The
@@ -11,6 +11,7 @@ import { PlatformApi, type PlatformError, READ_TIMEOUT_MILLIS, START_TIMEOUT_MIL
 import { PushChannel } from "../PushChannel.ts"
 import { unavailable } from "../platform-api/errors.ts"
 import { Settings } from "../Settings.ts"
+import { inSpan, tracing } from "../spans.ts"
 
 /** How much longer than its own time limit a service may take (ms). */
 export const MARGIN_MILLIS = 1_000
@@ -68,27 +69,43 @@ const platformFailure =
 
 const platform = Layer.effect(
   PlatformApi,
-  Effect.map(PlatformApi, (api) => {
-    const read = <A>(name: string, call: () => Effect.Effect<A, PlatformError>) =>
-      withTimeLimit(`PlatformApi.${name}`, READS_MILLIS, call, platformFailure(false))
+  Effect.gen(function* () {
+    const api = yield* PlatformApi
+    const traced = yield* tracing
+    const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
+    const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
+      inSpan(
+        `PlatformApi.${name}`,
+        ofCampaign(campaign),
+      )(withTimeLimit(`PlatformApi.${name}`, READS_MILLIS, call, platformFailure(false)))
     return PlatformApi.of({
-      initiate: (config, group) =>
-        withTimeLimit(
-          "PlatformApi.initiate",
-          START_TIMEOUT_MILLIS + MARGIN_MILLIS,
-          () => api.initiate(config, group),
-          platformFailure(true),
-        ),
-      concurrency: (campaign) => read("concurrency", () => api.concurrency(campaign)),
-      sessionStatus: (campaign, sessionId) => read("sessionStatus", () => api.sessionStatus(campaign, sessionId)),
+      initiate: traced(
+        "PlatformApi.initiate",
+        (config, group) =>
+          withTimeLimit(
+            "PlatformApi.initiate",
+            START_TIMEOUT_MILLIS + MARGIN_MILLIS,
+            () => api.initiate(config, group),
+            platformFailure(true),
+          ),
+        ({ campaign }) => ofCampaign(campaign),
+      ),
+      concurrency: (campaign) => read("concurrency", campaign, () => api.concurrency(campaign)),
+      sessionStatus: (campaign, sessionId) =>
+        read("sessionStatus", campaign, () => api.sessionStatus(campaign, sessionId)),
       sessionsOf: (campaign, clientIdentifier, since) =>
-        read("sessionsOf", () => api.sessionsOf(campaign, clientIdentifier, since)),
+        read("sessionsOf", campaign, () => api.sessionsOf(campaign, clientIdentifier, since)),
       verify: (campaign) =>
-        withTimeLimit(
+        inSpan(
           "PlatformApi.verify",
-          2 * READS_MILLIS,
-          () => api.verify(campaign),
-          () => Exit.succeed([{ subject: "platform", state: "failed", says: "the platform's layer gave no answer" }]),
+          ofCampaign(campaign),
+        )(
+          withTimeLimit(
+            "PlatformApi.verify",
+            2 * READS_MILLIS,
+            () => api.verify(campaign),
+            () => Exit.succeed([{ subject: "platform", state: "failed", says: "the platform's layer gave no answer" }]),
+          ),
         ),
     })
   }),
@@ -98,8 +115,10 @@ const ipIntel = Layer.effect(
   IpIntel,
   Effect.gen(function* () {
     const intel = yield* IpIntel
+    const traced = yield* tracing
     const millis = (yield* Settings).IpIntel.TimeoutMillis + CACHES_MILLIS
     const { provider } = intel
+    const ofProvider = { attributes: { "voicegate.provider": provider } }
     const failure = (how: "late" | "died"): Exit.Exit<never, IpIntelFailed> =>
       Exit.fail(
         how === "late"
@@ -108,8 +127,12 @@ const ipIntel = Layer.effect(
       )
     return IpIntel.of({
       provider,
-      lookup: (address) => withTimeLimit("IpIntel.lookup", millis, () => intel.lookup(address), failure),
-      probe: withTimeLimit("IpIntel.probe", millis, () => intel.probe, failure),
+      lookup: traced(
+        "IpIntel.lookup",
+        (address: string) => withTimeLimit("IpIntel.lookup", millis, () => intel.lookup(address), failure),
+        () => ofProvider,
+      ),
+      probe: inSpan("IpIntel.probe", ofProvider)(withTimeLimit("IpIntel.probe", millis, () => intel.probe, failure)),
     })
   }),
 )

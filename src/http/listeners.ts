@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { trustedProxies } from "../ip-intel/client-address.ts"
@@ -17,6 +17,7 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
 import { admitPipelined } from "../serving/pipelining.ts"
+import { tracing } from "../spans.ts"
 import { runInPhase } from "../tick-phases.ts"
 import { AccessLog, isQuiet, withNames } from "./access-log.ts"
 import { type Answer, askedTooOften, internalError, refusals } from "./answer.ts"
@@ -40,6 +41,7 @@ import { makePush } from "./push.ts"
 import { makeRequestIds } from "./request-id.ts"
 import { routedOutcome, routes } from "./router.ts"
 import * as Routes from "./routes.ts"
+import { inEventsSpan, inServerSpan, serverSpan } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, refuseUpgrade, write } from "./write-answer.ts"
 
@@ -123,7 +125,12 @@ export const layer = ({
       const withRequestId = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
         Effect.annotateLogs(router.asHttpEffect(), { requestId: headers["x-request-id"] }),
       )
-      const toRouter = yield* NodeHttpServer.makeHandler(withRequestId, { scope })
+      const toRouter = yield* NodeHttpServer.makeHandler(withRequestId, { scope }).pipe(
+        Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
+      )
+      const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
+        serverSpan("POST", REQUEST_PATH),
+      )
       const run = Effect.runForkWith(yield* Effect.context<never>())
 
       /** Runs an effect to its answer; undefined means that the connection was taken over, as by an upgrade. */
@@ -210,7 +217,7 @@ export const layer = ({
         if (!isJson(request)) return reply(refusals.mediaType)
         if (address === undefined) return reply(refusals.noAddress)
         collectBody(request, false, (body) => {
-          if (typeof body === "string") runInPhase("decide", () => answer(routed.request(body, address), id, reply))
+          if (typeof body === "string") runInPhase("decide", () => answer(requestSession(body, address), id, reply))
           else reply(body)
         })
       }
@@ -339,7 +346,7 @@ export const layer = ({
             if (request.method !== "POST") return reply(refusals.postOnly)
             const refusal = rateLimited(negotiationLimit, address)
             return refusal === undefined
-              ? answer(hub.negotiate(request, verdict !== "anyone"), id, reply)
+              ? answer(inServerSpan("POST", NEGOTIATE_PATH)(hub.negotiate(request, verdict !== "anyone")), id, reply)
               : reply(refusal)
           }
           const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
@@ -357,7 +364,7 @@ export const layer = ({
             cors = undefined
           }
           if (events !== undefined)
-            return answer(push.events(response, events, address ?? ""), id, (result) =>
+            return answer(inEventsSpan(push.events(response, events, address ?? "")), id, (result) =>
               reply(countUnknownTicket(address, result)),
             )
           response.setHeader("x-content-type-options", "nosniff")
@@ -393,8 +400,8 @@ export const layer = ({
             }
             const upgraded =
               ticket === undefined
-                ? hub.upgrade(request, socket, head, address, verdict !== "anyone")
-                : push.upgrade(request, socket, head, ticket, address)
+                ? inServerSpan("GET", HUB_PATH)(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
+                : inEventsSpan(push.upgrade(request, socket, head, ticket, address))
             answer(upgraded, requestIdOf(request), (result) => {
               const refused = countUnknownTicket(address, result)
               if (refused !== undefined) refuse(refused)

@@ -7,6 +7,7 @@ import { HttpApi, HttpApiBuilder } from "effect/http-api"
 import { Documented, Routed } from "./Api.ts"
 import { type Answer, internalError, methodNotAllowed, refusals } from "./answer.ts"
 import { Routes } from "./routes.ts"
+import { inServerSpan } from "./spans.ts"
 
 /** The outcomes of the router's answers, for the access log. */
 const outcomes = new WeakMap<IncomingMessage, string>()
@@ -15,12 +16,17 @@ export const routedOutcome = (request: IncomingMessage): string | undefined => o
 /** Sends an answer and records its outcome for the access log. */
 export const respond = <R>(
   answer: Effect.Effect<Answer, never, R>,
-): Effect.Effect<HttpServerResponse.HttpServerResponse, never, R | HttpServerRequest.HttpServerRequest> =>
+): Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  never,
+  R | HttpServerRequest.HttpServerRequest | HttpRouter.RouteContext
+> =>
   Effect.gen(function* () {
-    const { source } = yield* HttpServerRequest.HttpServerRequest
+    const { method, source } = yield* HttpServerRequest.HttpServerRequest
+    const { route } = yield* HttpRouter.RouteContext
     const { body, headers, outcome, status } = yield* Effect.catchDefect(answer, (defect) =>
       Effect.as(Effect.logError("A request failed", Cause.die(defect)), internalError),
-    )
+    ).pipe(inServerSpan(method, route.path))
     if (source instanceof IncomingMessage) outcomes.set(source, outcome)
     return status === 204
       ? HttpServerResponse.empty({ status, headers })

@@ -1,5 +1,7 @@
 /**
- * Serves the widget's scripts, which are public. They are read once, at start; without a build there are none.
+ * Serves the widget's scripts, which are public. They are read once, at start; without a build there are none. `HttpStaticServer`,
+ * which serves the operators' pages, does not compress, reads the file for each request, and makes its ETag of the file's time and
+ * size, so instances differ.
  */
 import { readFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"

@@ -1,6 +1,9 @@
 /**
  * Authenticates a session-ended webhook and reads its session ids. A sender authenticates with `X-Api-Token`, as in the .NET
  * middleware, or with a Standard Webhooks 1.0 signature over the raw body.
+ *
+ * The package `standardwebhooks` is not used: its HMAC is plain JavaScript, and it reads `Date.now` instead of the store's time.
+ * `effect/crypto` has an asynchronous HMAC and nothing of Standard Webhooks. With `node:crypto` a signature is one expression.
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"

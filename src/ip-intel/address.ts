@@ -4,6 +4,9 @@
  * port) is not an address. Other IPv6 that embeds an IPv4 address keeps its own text, so that it is not trusted as that IPv4
  * address, but it is counted and looked up as that address.
  *
+ * `effect/net` parses and formats addresses too, but has no table of the addresses that are not public, refuses zone ids and
+ * brackets, and takes 2.3 µs to parse an IPv4 address that is parsed here in 0.07 µs (one run on a busy machine).
+ *
  * Parsing IPv4 is cheaper than a cache lookup, so only the last one is cached; of other texts, the last 1,000.
  */
 import { isIPv4 } from "node:net"

@@ -4,8 +4,9 @@
  */
 import { readFile } from "node:fs/promises"
 import { Effect, Schema } from "effect"
-import { HttpClient } from "effect/http"
-import { boundedText, MAX_LIST_BYTES } from "../http-client.ts"
+import type { HttpClient } from "effect/http"
+import { boundedText, MAX_LIST_BYTES, withoutClientSpan } from "../http-client.ts"
+import { inSpan } from "../spans.ts"
 import { parseRange, type Range, RangeSet } from "./ranges.ts"
 
 /** A list could not be loaded; the message contains its location without credentials or query. */
@@ -70,7 +71,8 @@ const download = (client: HttpClient.HttpClient, location: string): Effect.Effec
       duration: LOAD_TIMEOUT,
       orElse: () => Effect.fail(failed(`did not arrive within ${LOAD_TIMEOUT}`)),
     }),
-    Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+    withoutClientSpan,
+    inSpan("IpIntel.download"),
   )
 }
 

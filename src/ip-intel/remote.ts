@@ -15,6 +15,7 @@ import type { CallerNames } from "../CallerNames.ts"
 import { addressLookup, recorded } from "../durations.ts"
 import type { SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
+import { inSpan } from "../spans.ts"
 import { type Address, parseAddress } from "./address.ts"
 import { makeSharedBudget, widerShare } from "./budget.ts"
 import { BLOCKABLE, failing, IpFacts, type IpIntelFailed, type Provider } from "./facts.ts"
@@ -84,7 +85,7 @@ export const makeRemote = Effect.fnUntraced(function* (
     Effect.timeoutOrElse(provider.lookup(address), {
       duration: settings.TimeoutMillis,
       orElse: () => fail("timeout", `did not answer within ${settings.TimeoutMillis} ms`),
-    }).pipe(recorded(addressLookup))
+    }).pipe(recorded(addressLookup), inSpan("IpIntel.request", { attributes: { "voicegate.provider": name } }))
 
   const withinBudget = (address: Address): Effect.Effect<IpFacts, IpIntelFailed> => {
     switch (take(address, clock.currentTimeMillisUnsafe())) {

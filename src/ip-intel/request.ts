@@ -3,8 +3,8 @@
  * here: it never contains the URL (which may contain the key) or the body (which may repeat the key).
  */
 import { Effect, type Redacted, Schema } from "effect"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
-import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { type HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { boundedText, MAX_ANSWER_BYTES, withoutClientSpan, withoutRedirects } from "../http-client.ts"
 import { failing, type IpIntelFailed } from "./facts.ts"
 
 /** Options of every HTTP provider. */
@@ -61,7 +61,6 @@ export const jsonRequester = <S extends Schema.ConstraintDecoder<unknown>>(optio
         Effect.catch(decode(text), () => fail("malformed", "gave an answer in an unknown format")),
       ),
       withoutRedirects,
-      // do not send our trace ids to a third party
-      Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+      withoutClientSpan,
     )
 }

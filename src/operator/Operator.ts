@@ -14,6 +14,7 @@ import type { Pages } from "../queue/operator.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
+import { type Attributes, inSpan } from "../spans.ts"
 import { beats, instancesOf } from "./activity.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { makeRegistry } from "./registry.ts"
@@ -41,6 +42,10 @@ export class Operator extends Context.Service<
 
 /** So often absent tickets are cleared before "call next" gives up: each time makes way for the next ones. */
 const CALL_ATTEMPTS = 50
+
+const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
+  attributes: { "voicegate.campaign": name, ...more },
+})
 
 /** Over a running gate. With `Security.ConsoleToken` this instance is listed, and what it counts is kept for the charts. */
 export const layer: Layer.Layer<
@@ -115,14 +120,18 @@ export const layer: Layer.Layer<
     }
 
     return {
-      view: (name, pages, since) => named(name, (campaign) => view(campaign, pages, since)),
+      view: (name, pages, since) =>
+        named(name, (campaign) => inSpan("Operator.view", ofCampaign(campaign))(view(campaign, pages, since))),
       act: (name, who, action) =>
         named(name, (campaign) =>
           Effect.tap(Effect.uninterruptible(act(campaign, who, action)), ({ result, ticket }) =>
             Effect.logInfo(`Operator ${who}: ${action.type} ${ticket} in campaign ${campaign.name}: ${result}`),
-          ),
+          ).pipe(inSpan("Operator.act", ofCampaign(campaign, { "voicegate.action": action.type }))),
         ),
-      trail: (name, first, most) => named(name, (campaign) => step(campaign, (at) => queue.auditLog(at, first, most))),
+      trail: (name, first, most) =>
+        named(name, (campaign) =>
+          inSpan("Operator.trail", ofCampaign(campaign))(step(campaign, (at) => queue.auditLog(at, first, most))),
+        ),
     }
   }),
 )

@@ -1,6 +1,9 @@
 /**
  * The file and the environment as one flat list of texts, as in .NET's configuration: names are case-insensitive, `__` separates
  * levels in the environment, list items are given by index, and the environment overrides the file item by item.
+ *
+ * A `ConfigProvider` answers one path at a time, in exact case, and does not tell where a value is from, which messages and the
+ * check for misspelt variables need. The `platform` commands, which need neither, read their variables through `Config`.
  */
 import { Redacted } from "effect"
 import { SettingsFile } from "../Settings.ts"

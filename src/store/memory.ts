@@ -2,6 +2,7 @@
 import { Clock, Effect, Layer, Schedule } from "effect"
 import { Store } from "../Store.ts"
 import { MemoryDb } from "./MemoryDb.ts"
+import { withSpans } from "./spans.ts"
 
 const EVICT_EVERY_MILLIS = 60_000
 
@@ -31,7 +32,7 @@ export const layer: Layer.Layer<Store> = Layer.effect(
 
     yield* at(() => db.evict()).pipe(Effect.schedule(Schedule.spaced(EVICT_EVERY_MILLIS)), Effect.forkScoped)
 
-    return Store.of({
+    return yield* withSpans({
       run: (rule, { call, context, keys, now, ownKeys = [] }) =>
         Effect.map(
           at(() => rule.run(db, [...keys, ...ownKeys], now, context, [call])),

@@ -11,6 +11,7 @@ import { StoreUnavailable, stackless } from "../Session.ts"
 import { type Ask, type Rule, Store } from "../Store.ts"
 import type { HostPort, RedisConnection } from "../settings/connection-string.ts"
 import { type Done, makeBatcher, type Send, type SentRule } from "./batch.ts"
+import { makeTimer } from "./durations.ts"
 import { CONNECT_TIMEOUT_MILLIS, open, openListener } from "./redis-client.ts"
 import { makeFailovers } from "./redis-failover.ts"
 import { makeRefusalLog } from "./redis-faults.ts"
@@ -18,6 +19,7 @@ import { identify } from "./redis-hosts.ts"
 import { makeListener } from "./redis-listener.ts"
 import { describeProblem, isReplica, type RedisProblem, StoreRefused, wasDemoted } from "./redis-problems.ts"
 import { MEASURE_EVERY_MILLIS, makeServerClock } from "./server-clock.ts"
+import { withSpans } from "./spans.ts"
 
 /** The delay before an unusable connection is tried again. */
 const RETRY_MILLIS = 500
@@ -348,18 +350,25 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
         )
       }
 
+      const timed = makeTimer(context, clock)
+
       const execute = (operation: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
         Effect.suspend(() => {
           if (!isUsable() || failingOver) return Effect.fail(notConnected())
-          const sent = sendCommand((done) =>
-            send((error, reply) => {
+          const sent = sendCommand((resume) => {
+            const done = timed(operation, resume)
+            return send((error, reply) => {
               if (error && isDemotion(error)) retryOnPrimary(error, done, () => send(done))
               else done(error, reply)
-            }),
-          )
+            })
+          })
           return Effect.mapError(sent, (error) => failureOf(error, operation))
         })
 
+      /**
+       * EVALSHA, and the text once after NOSCRIPT. `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails
+       * calls for every key (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
+       */
       const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): void =>
         attempt(done, () =>
           client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
@@ -371,8 +380,9 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
             }
           }),
         )
-      const send: Send = (rule, keys, args, done) => {
+      const send: Send = (rule, keys, args, answered) => {
         const rest = [...keys, ...args]
+        const done = timed(rule.name, answered)
         evaluate(rule, rest, keys.length, (error, reply) => {
           if (error && isDemotion(error)) {
             retryOnPrimary(error, done, () => evaluate(rule, rest, keys.length, done))
@@ -390,7 +400,7 @@ const connected = (connection: RedisConnection): Layer.Layer<Store, StoreRefused
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_TIMEOUT_MILLIS)
       Deferred.doneUnsafe(first, Effect.void)
 
-      return Store.of({
+      return yield* withSpans({
         // hot path: a single primitive instead of a chain of effects
         run: <RuleContext extends object, Call extends object, Answer>(
           rule: Rule<RuleContext, Call, Answer>,

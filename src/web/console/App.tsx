@@ -1,13 +1,12 @@
 /** Who is signed in sees the console, everybody else the form. */
 import type { JSX } from "preact"
-import { useStore } from "../shared/store.ts"
 import { Console } from "./Console.tsx"
 import { Frame } from "./Frame.tsx"
 import { SignIn } from "./SignIn.tsx"
 import { session } from "./session.ts"
 
 export const App = (): JSX.Element => {
-  const now = useStore(session)
+  const now = session.value
   return now.name === "in" ? (
     <Console client={now.client} first={now.first} />
   ) : (

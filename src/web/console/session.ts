@@ -1,6 +1,6 @@
 /** Whether an operator is signed in on this tab. The token stays in the tab's session storage, and is gone with the tab. */
+import { signal } from "@preact/signals"
 import type { View } from "../../operator/shapes.ts"
-import { createStore } from "../shared/store.ts"
 import { type Client, createClient } from "./client.ts"
 
 const STORED = "voicegate.console.token"
@@ -16,15 +16,15 @@ const begin = (): Session => {
   return token === null ? { name: "out", wrong: "" } : { name: "in", client: createClient(token), first: undefined }
 }
 
-export const session = createStore<Session>(begin())
+export const session = signal<Session>(begin())
 
 /** The gate has answered this token. */
 export const signIn = (token: string, client: Client, first: View): void => {
   sessionStorage.setItem(STORED, token)
-  session.set({ name: "in", client, first })
+  session.value = { name: "in", client, first }
 }
 
 export const signOut = (wrong = ""): void => {
   sessionStorage.removeItem(STORED)
-  session.set({ name: "out", wrong })
+  session.value = { name: "out", wrong }
 }

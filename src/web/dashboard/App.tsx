@@ -4,7 +4,6 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
-import { useStore } from "../shared/store.ts"
 import { api } from "./client.ts"
 import { AccountPage } from "./pages/Account.tsx"
 import { Audit } from "./pages/Audit.tsx"
@@ -24,7 +23,7 @@ import { session, signIn, signOut } from "./session.ts"
 import * as words from "./words.ts"
 
 export const App = (): JSX.Element => {
-  const now = useStore(session)
+  const now = session.value
   switch (now.name) {
     case "asking":
       return <Asking />
@@ -58,7 +57,7 @@ const Asking = (): JSX.Element => {
 }
 
 const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
-  const shown = useStore(route)
+  const shown = route.value
   const leaving = useAction()
   const first = useRef(true)
   const place = `${shown.page}/${shown.id ?? ""}`

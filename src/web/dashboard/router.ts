@@ -1,5 +1,5 @@
 /** The address after `#` names the page that is shown: the back button works, and a reload stays on the page. */
-import { createStore } from "../shared/store.ts"
+import { signal } from "@preact/signals"
 
 export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
 export type PageName = (typeof PAGES)[number]
@@ -26,8 +26,10 @@ const read = (): Route => {
   return { page, id: id === undefined || id === "" ? undefined : decode(id), query: new URLSearchParams(query) }
 }
 
-export const route = createStore<Route>(read())
-addEventListener("hashchange", () => route.set(read()))
+export const route = signal<Route>(read())
+addEventListener("hashchange", () => {
+  route.value = read()
+})
 
 /** The URL of a page, for a link; empty values are omitted. */
 export const href = (page: PageName, id?: string, query: Readonly<Record<string, string>> = {}): string => {

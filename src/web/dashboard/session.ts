@@ -1,6 +1,6 @@
 /** The session of this page, and signing in again when it ends while the page is open. */
+import { signal } from "@preact/signals"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
-import { createStore } from "../shared/store.ts"
 
 export type Session =
   /** loading */
@@ -9,7 +9,7 @@ export type Session =
   /** `again`: the session has ended, and the page shows the sign-in dialog over its content */
   | { readonly name: "in"; readonly account: Account; readonly again: boolean }
 
-export const session = createStore<Session>({ name: "asking" })
+export const session = signal<Session>({ name: "asking" })
 
 let resolvers: Array<(again: boolean) => void> = []
 
@@ -21,20 +21,20 @@ const settle = (again: boolean): void => {
 
 /** Asks the user to sign in again; false if another user signs in, or if nobody was signed in. */
 export const signedInAgain = (): Promise<boolean> => {
-  const now = session.get()
+  const now = session.value
   if (now.name !== "in") return Promise.resolve(false)
-  session.set({ ...now, again: true })
+  session.value = { ...now, again: true }
   return new Promise((resolve) => resolvers.push(resolve))
 }
 
 /** Sets the signed-in account. Pending calls are repeated only for the same user. */
 export const signIn = (account: Account): void => {
-  const before = session.get()
-  session.set({ name: "in", account, again: false })
+  const before = session.value
+  session.value = { name: "in", account, again: false }
   settle(before.name === "in" && before.account.id === account.id)
 }
 
 export const signOut = (): void => {
-  session.set({ name: "out" })
+  session.value = { name: "out" }
   settle(false)
 }

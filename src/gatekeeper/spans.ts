@@ -1,0 +1,29 @@
+/** Spans of the checks of a request. */
+import type { Effect } from "effect"
+import type { Traced } from "../spans.ts"
+import type { AdmissionSteps, NewTicket } from "./admit.ts"
+import type { Validated } from "./validate.ts"
+
+/** The checks in their order, each in its span. */
+export const withSpans = <E, F>(
+  traced: Traced,
+  {
+    admission,
+    checkAddress,
+    validate,
+  }: {
+    readonly validate: (body: unknown) => Effect.Effect<Validated, E>
+    readonly checkAddress: (address: string) => Effect.Effect<void, F>
+    readonly admission: AdmissionSteps
+  },
+) => {
+  const ofCampaign = ({ campaign }: NewTicket) => ({ attributes: { "voicegate.campaign": campaign.name } })
+  return {
+    validate: traced("Gatekeeper.validate", validate, () => ({
+      result: ({ campaign }) => ({ "voicegate.campaign": campaign.name }),
+    })),
+    checkAddress: traced("Gatekeeper.checkAddress", checkAddress),
+    admit: traced("Gatekeeper.admit", admission.admit, ofCampaign),
+    start: traced("Gatekeeper.startSession", admission.start, ofCampaign),
+  }
+}
