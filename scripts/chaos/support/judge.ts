@@ -192,6 +192,9 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
   const wrongs = new Set<string>([...rig.wrongs, ...watch.wrongs()])
   const state = await drain(rig)
   const drained = performance.now() - asked
+  const { unanswered = new Set() } = allowed
+  const startedAgain = new Set([...unanswered].map(({ ticket }) => ticket))
+  for (const [ticket, wrong] of watch.secondLeases()) if (!startedAgain.has(ticket)) wrongs.add(wrong)
   const { running: platformPeak, talking: talkPeak } = platform.peak()
   const leasePeak = watch.peak()
 
@@ -215,11 +218,10 @@ export const judge = async (rig: Rig, allowed: Allowed): Promise<Verdict> => {
     }
     const holders = new Map(callers.flatMap((caller) => (caller.ticket === undefined ? [] : [[caller.ticket, caller]])))
     const seen = watch.putBack()
-    const { unanswered = new Set() } = allowed
     /** Whether a ticket was requeued and called again. Unknown if its holder never learnt of it. */
     const again = (ticket: string): boolean => {
       const holder = holders.get(ticket)
-      if (holder !== undefined && unanswered.has(holder)) return true
+      if (startedAgain.has(ticket)) return true
       if (allowed.putBack !== true) return false
       return holder === undefined || holder.putBack || seen.has(ticket) || platform.failed.has(holder.attempt)
     }

@@ -89,6 +89,8 @@ export interface StoreWatch {
   readonly wrongs: () => ReadonlyArray<string>
   /** the most leases held at once */
   readonly peak: () => number
+  /** tickets that had a second lease, and what is wrong with it; none where tickets may be called again */
+  readonly secondLeases: () => ReadonlyMap<string, string>
   /** tickets that lost a slot without ending: their start failed, or may have happened */
   readonly putBack: () => ReadonlySet<string>
   /** whether start windows were renewed, after an outage that a gate noticed */
@@ -105,6 +107,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   let peak = 0
   let windowsAnew = false
   const leases = new Map<string, string>()
+  const secondLeases = new Map<string, string>()
   const putBack = new Set<string>()
   let stopped = false
   const watching = (async () => {
@@ -115,7 +118,8 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
         if ((state.meta.get("graceUntil") ?? 0) > 0) windowsAnew = true
         for (const [id, { lease }] of state.tickets) {
           const before = leases.get(id) ?? ""
-          if (strict && before !== "" && before !== lease) wrongs.add(`I5: a ticket had lease ${before}, then ${lease}`)
+          if (strict && before !== "" && before !== lease)
+            secondLeases.set(id, `I5: a ticket had lease ${before}, then ${lease}`)
           leases.set(id, lease)
           // the data of a start in doubt begin with its ticket
           if (state.tickets.get(id)?.state === "doubt") putBack.add(state.tickets.get(id)?.ticket ?? "")
@@ -131,6 +135,7 @@ export const watchStore = (view: StoreView, slots: number, everyMillis = 100, st
   return {
     wrongs: () => [...wrongs],
     peak: () => peak,
+    secondLeases: () => secondLeases,
     putBack: () => putBack,
     windowsAnew: () => windowsAnew,
     dispose: async () => {
