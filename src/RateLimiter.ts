@@ -11,7 +11,7 @@ import { usage } from "./queue/answers.ts"
 import type { GiveBackContext } from "./rules/limits/give-back.ts"
 import type { Take, Usage } from "./rules/limits/take.ts"
 import { type Budgets, DAY, HOUR } from "./rules/limits/units.ts"
-import { runs } from "./rules/rules.ts"
+import { runGiveBack, runTake } from "./rules/run.ts"
 import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { Store } from "./Store.ts"
@@ -45,14 +45,14 @@ const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
 export const rules = {
   take: ruleOf(
     "limits.take",
-    runs["limits.take"],
+    runTake,
     Struct({
       taken: Flag,
       usage: optionalKey(usage),
     }),
     true,
   ),
-  giveBack: ruleOf("limits.giveBack", runs["limits.giveBack"], Finite),
+  giveBack: ruleOf("limits.giveBack", runGiveBack, Finite),
 }
 
 /** The arguments for taking units, for a rule that does so as part of a larger step. */

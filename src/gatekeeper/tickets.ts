@@ -53,7 +53,7 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushE
       const { sessionId, webSocketUrl } = outcomes.startedOf(ticket, standing.data)
       return { type: "session", webSocketUrl, sessionId }
     }
-    case "over":
+    case "ended":
       return endedEvent(standing.state)
     default:
       return undefined
@@ -85,7 +85,7 @@ const statusOf = (
       return { uniqueRequestId: ticket, state: "starting" }
     case "live":
       return { state: "live", ...outcomes.startedOf(ticket, standing.data) }
-    case "over":
+    case "ended":
       return { uniqueRequestId: ticket, state: standing.state }
   }
 }
@@ -163,7 +163,7 @@ export const makeTickets = (
       switch (taken._tag) {
         case "unknown":
           return yield* Effect.fail(outcomes.ticketUnknown())
-        case "over":
+        case "ended":
           return yield* Effect.fail(outcomes.ticketOver(taken.state))
         case "live":
           return outcomes.startedOf(ticket, taken.data)

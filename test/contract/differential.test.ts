@@ -25,6 +25,12 @@ const kindOf = (answer: unknown): string => {
   return typeof said === "object" && said !== null && "_tag" in said ? String(said._tag) : String(said)
 }
 
+/** The type of an operator's action. */
+const actionOf = (call: object): string => {
+  const action: unknown = "action" in call ? call.action : undefined
+  return typeof action === "object" && action !== null && "type" in action ? ` ${String(action.type)}` : ""
+}
+
 describe("the rules, as they are and as Lua,", () => {
   const opened = replayerOfSuite()
 
@@ -37,8 +43,8 @@ describe("the rules, as they are and as Lua,", () => {
         const made = history(seed)
         if (made.wrong.length > 0) throw failed(seed, [...made.wrong, ...made.steps.map(describeStep)].join("\n"))
         batch.push(made)
-        for (const { answer, rule } of made.steps) {
-          const kind = `${rule.name} ${kindOf(answer)}`
+        for (const { answer, call, rule } of made.steps) {
+          const kind = `${rule.name}${actionOf(call)} ${kindOf(answer)}`
           kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
         }
       }
@@ -59,19 +65,22 @@ describe("the rules, as they are and as Lua,", () => {
     // the histories reach every kind of answer
     for (const [name, results] of Object.entries({
       "queue.admit": ["starting", "waiting", "full", "draining"],
-      "queue.start": ["starting", "waiting", "busy", "live", "over", "unknown"],
+      "queue.start": ["starting", "waiting", "busy", "live", "ended", "unknown"],
       "queue.bind": ["live", "ended", "stale"],
       "queue.alias": ["kept", "ended", "stale"],
       "queue.fail": ["waiting", "failed", "stale"],
       "queue.resolve": ["running", "open", "free", "stale"],
       "queue.end": ["released", "repeat", "unknown"],
-      "queue.leave": ["left", "busy", "over", "unknown"],
+      "queue.leave": ["left", "busy", "ended", "unknown"],
       "queue.clear": ["cleared", "served"],
-      "queue.attach": ["waiting", "called", "starting", "live", "over", "unknown"],
-      "operator.turnSwitch": ["done", "already"],
-      "operator.callOne": ["called", "no_slot", "nobody"],
-      "operator.remove": ["removed", "gone"],
-      "operator.endLease": ["ended", "gone"],
+      "queue.attach": ["waiting", "called", "starting", "live", "ended", "unknown"],
+      "operator.act pause": ["done", "already"],
+      "operator.act resume": ["done", "already"],
+      "operator.act drain": ["done", "already"],
+      "operator.act reopen": ["done", "already"],
+      "operator.act call": ["called", "no_slot", "nobody"],
+      "operator.act remove": ["removed", "gone"],
+      "operator.act end": ["ended", "gone"],
     })) {
       for (const result of results) assert.isAbove(kinds.get(`${name} ${result}`) ?? 0, 30, `${name} ${result}`)
     }
