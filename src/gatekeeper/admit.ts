@@ -8,6 +8,7 @@ import type { CallerNames } from "../CallerNames.ts"
 import type { Admitted, CampaignContext } from "../FifoQueue.ts"
 import { limitKey, networkKey } from "../ip-intel/address.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { draining, queueFull } from "../refusals.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -20,7 +21,7 @@ import type {
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { GiveBack } from "./give-back.ts"
-import { draining, queued, queueFull } from "./outcomes.ts"
+import { queued } from "./outcomes.ts"
 import type { StartSession, StoredConfig } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"

@@ -3,6 +3,7 @@ import { Effect, Metric, Result } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
+import { platformUnavailable } from "../refusals.ts"
 import type {
   NotYourTurn,
   PlatformUnavailable,
@@ -154,7 +155,7 @@ export const makeTickets = (
         (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
           result._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...result, busy: true }))
-            : Effect.fail(outcomes.platformUnavailable("unavailable", messages.startElsewhere)),
+            : Effect.fail(platformUnavailable("unavailable", messages.startElsewhere)),
       )
     const startTicket = Effect.fnUntraced(function* (ticket: string) {
       const campaign = campaigns.ofTicket(ticket)
