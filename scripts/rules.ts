@@ -8,20 +8,16 @@
  * `redis/native.ts` in place of `native.ts`. typescript-to-lua compiles it once. The text of each rule contains only the declarations
  * that it needs, because Redis runs the whole text with every call.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import ts from "typescript"
 import * as tstl from "typescript-to-lua"
+import { declaredRules, parsed, root, rules } from "./rules/declared.ts"
 
-const root = dirname(import.meta.dirname)
-const rules = join(root, "src/rules")
 const output = join(rules, "lua.generated.ts")
 const globals = join(rules, "redis/globals.d.ts")
 const FLAT = join(rules, "flat.ts")
 const WORD = /[A-Za-z_]\w*/g
-
-const parsed = (file: string): ts.SourceFile =>
-  ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.ESNext, true)
 
 /** The file that is imported, in the version for Redis. */
 const imported = (from: string, specifier: string): string => {
@@ -53,77 +49,30 @@ const inOrder = (entries: ReadonlyArray<string>): ReadonlyArray<ts.SourceFile> =
   return [...found.values()]
 }
 
+/** Fails when two files declare the same name: they are compiled as one. */
+const checkNames = (sources: ReadonlyArray<ts.SourceFile>): void => {
+  const files = new Map<string, string>()
+  for (const source of sources) {
+    const file = relative(root, source.fileName)
+    for (const statement of source.statements) {
+      const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
+      for (const each of declared) {
+        if (!ts.isVariableDeclaration(each) && !ts.isFunctionDeclaration(each)) continue
+        const name = each.name?.getText(source) ?? ""
+        const other = files.get(name)
+        if (other !== undefined) throw new Error(`${name} is declared in ${other} and in ${file}: rename one`)
+        files.set(name, file)
+      }
+    }
+  }
+}
+
 /** The text of a file without imports and `export`. */
 const flatten = (source: ts.SourceFile): string =>
   source.statements
     .filter((statement) => !ts.isImportDeclaration(statement))
     .map((statement) => statement.getText(source).replace(/^export (?!\{)/, ""))
     .join("\n")
-
-/** A rule as it is declared for the store. */
-interface Declared {
-  readonly name: string
-  /** the expression that runs it, such as `runQueue(leave)` */
-  readonly expression: string
-  /** the rule files that the expression needs */
-  readonly files: ReadonlyArray<string>
-}
-
-/** The file from which each name is imported that `source` takes from `src/rules`. */
-const importedRules = (source: ts.SourceFile): ReadonlyMap<string, string> => {
-  const files = new Map<string, string>()
-  for (const statement of source.statements) {
-    if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) continue
-    const names = statement.importClause?.namedBindings
-    const file = resolve(dirname(source.fileName), statement.moduleSpecifier.text)
-    if (!file.startsWith(`${rules}/`) || names === undefined || !ts.isNamedImports(names)) continue
-    // all rules are compiled as one file, so only the names under which they are exported exist there
-    for (const { name, propertyName } of names.elements) if (propertyName === undefined) files.set(name.text, file)
-  }
-  return files
-}
-
-/** The rules that a file declares by calls of `ruleOf`. */
-const declaredIn = (file: string): ReadonlyArray<Declared> => {
-  const source = parsed(file)
-  const files = importedRules(source)
-  const found: Array<Declared> = []
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "ruleOf") {
-      const [name, run] = node.arguments
-      const expression = run?.getText(source) ?? ""
-      if (name === undefined || !ts.isStringLiteral(name)) {
-        throw new Error(`${relative(root, file)}: the name in ruleOf(…, ${expression}) must be a string literal`)
-      }
-      const names = expression.match(WORD) ?? []
-      const unknown = names.filter((each) => !files.has(each))
-      if (unknown.length > 0) {
-        throw new Error(
-          `${relative(root, file)}: ${name.text}: import ${unknown.join(", ")} from src/rules, without \`as\``,
-        )
-      }
-      found.push({ name: name.text, expression, files: names.map((each) => files.get(each) ?? "") })
-    }
-    ts.forEachChild(node, visit)
-  }
-  visit(source)
-  return found
-}
-
-/** All rules, sorted by name. */
-const declaredRules = (): ReadonlyArray<Declared> => {
-  const src = join(root, "src")
-  const found = readdirSync(src, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && file !== "store/rule.ts")
-    .map((file) => join(src, file))
-    .filter((file) => readFileSync(file, "utf8").includes("ruleOf("))
-    .flatMap(declaredIn)
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  found.forEach(({ name }, i) => {
-    if (found[i + 1]?.name === name) throw new Error(`two rules are named ${name}`)
-  })
-  return found
-}
 
 const compile = (text: string): string => {
   const lua = new Map<string, string>()
@@ -211,9 +160,9 @@ const needed = (all: ReadonlyMap<string, string>, expression: string): ReadonlyS
 const generated = (): string => {
   const declared = declaredRules()
   const files = new Set(declared.flatMap((rule) => rule.files))
-  const text = inOrder([join(rules, "redis/commands.ts"), ...files])
-    .map(flatten)
-    .join("\n")
+  const sources = inOrder([join(rules, "redis/commands.ts"), ...files])
+  checkNames(sources)
+  const text = sources.map(flatten).join("\n")
   // a command of the store is a function of its own
   const lua = compile(`${text}\nexport {}\n`).replace(/\b(?:\w+\.)*db:(\w+)\(/g, "$1(")
   const all = declarations(lua.replace(/^local ____exports = \{\}\n/, "").replace(/\nreturn ____exports\n*$/, "\n"))
