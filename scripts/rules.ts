@@ -4,22 +4,20 @@
  *     node scripts/rules.ts            writes it
  *     node scripts/rules.ts --check    ends with 1 when it is stale
  *
- * All rule files are put into one, without their imports and exports, and `native.ts` gives way to `redis/native.ts`; typescript-to-lua
- * compiles it once. Of its declarations each rule's text has those that it needs, since Redis runs the whole text with every call.
+ * The rules are those that `src` declares with `ruleOf`. Their files are joined into one, without imports and exports, and with
+ * `redis/native.ts` in place of `native.ts`. typescript-to-lua compiles it once. The text of each rule contains only the declarations
+ * that it needs, because Redis runs the whole text with every call.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import ts from "typescript"
 import * as tstl from "typescript-to-lua"
+import { declaredRules, parsed, root, rules } from "./rules/declared.ts"
 
-const root = dirname(import.meta.dirname)
-const rules = join(root, "src/rules")
 const output = join(rules, "lua.generated.ts")
 const globals = join(rules, "redis/globals.d.ts")
 const FLAT = join(rules, "flat.ts")
-
-const parsed = (file: string): ts.SourceFile =>
-  ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.ESNext, true)
+const WORD = /[A-Za-z_]\w*/g
 
 /** The file that is imported, in the version for Redis. */
 const imported = (from: string, specifier: string): string => {
@@ -51,25 +49,30 @@ const inOrder = (entries: ReadonlyArray<string>): ReadonlyArray<ts.SourceFile> =
   return [...found.values()]
 }
 
+/** Fails when two files declare the same name: they are compiled as one. */
+const checkNames = (sources: ReadonlyArray<ts.SourceFile>): void => {
+  const files = new Map<string, string>()
+  for (const source of sources) {
+    const file = relative(root, source.fileName)
+    for (const statement of source.statements) {
+      const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
+      for (const each of declared) {
+        if (!ts.isVariableDeclaration(each) && !ts.isFunctionDeclaration(each)) continue
+        const name = each.name?.getText(source) ?? ""
+        const other = files.get(name)
+        if (other !== undefined) throw new Error(`${name} is declared in ${other} and in ${file}: rename one`)
+        files.set(name, file)
+      }
+    }
+  }
+}
+
 /** The text of a file without imports and `export`. */
 const flatten = (source: ts.SourceFile): string =>
   source.statements
     .filter((statement) => !ts.isImportDeclaration(statement))
     .map((statement) => statement.getText(source).replace(/^export (?!\{)/, ""))
     .join("\n")
-
-/** Name and expression of each rule, as `rules.ts` lists them. */
-const listed = (source: ts.SourceFile): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>()
-  const visit = (node: ts.Node): void => {
-    if (ts.isPropertyAssignment(node)) {
-      const { name } = node
-      found.set(ts.isStringLiteral(name) ? name.text : name.getText(source), node.initializer.getText(source))
-    } else ts.forEachChild(node, visit)
-  }
-  visit(source)
-  return found
-}
 
 const compile = (text: string): string => {
   const lua = new Map<string, string>()
@@ -115,7 +118,6 @@ const compile = (text: string): string => {
 }
 
 const DECLARATION = /^(?:local )?(?:function )?([A-Za-z_]\w*)/
-const WORD = /[A-Za-z_]\w*/g
 
 /** The declarations of a Lua text by their names, in order. */
 const declarations = (lua: string): ReadonlyMap<string, string> => {
@@ -156,18 +158,16 @@ const needed = (all: ReadonlyMap<string, string>, expression: string): ReadonlyS
 }
 
 const generated = (): string => {
-  const entry = join(rules, "rules.ts")
-  const sources = inOrder([join(rules, "redis/commands.ts"), entry])
-  const runs = listed(parsed(entry))
-  const text = sources
-    .filter(({ fileName }) => fileName !== entry)
-    .map(flatten)
-    .join("\n")
+  const declared = declaredRules()
+  const files = new Set(declared.flatMap((rule) => rule.files))
+  const sources = inOrder([join(rules, "redis/commands.ts"), ...files])
+  checkNames(sources)
+  const text = sources.map(flatten).join("\n")
   // a command of the store is a function of its own
   const lua = compile(`${text}\nexport {}\n`).replace(/\b(?:\w+\.)*db:(\w+)\(/g, "$1(")
   const all = declarations(lua.replace(/^local ____exports = \{\}\n/, "").replace(/\nreturn ____exports\n*$/, "\n"))
   const used = new Set<string>()
-  const perRule = [...runs].map(([name, expression]) => {
+  const perRule = declared.map(({ expression, name }) => {
     const names = needed(all, `${expression} encode numberOf`)
     for (const each of names) used.add(each)
     return { name, expression, names: [...names] }

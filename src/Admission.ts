@@ -13,7 +13,7 @@ import {
   type Newcomer,
   type StepResult,
 } from "./FifoQueue.ts"
-import { takeAndAdmit } from "./queue/rules.ts"
+import { rules } from "./queue/rules.ts"
 import { stepResultOf } from "./queue/step.ts"
 import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"
 import type { Budgets } from "./rules/limits/units.ts"
@@ -96,7 +96,7 @@ export const layerAtomic: Layer.Layer<Admission, never, Store | RateLimiter | Fi
             context: contextOf(budgets, admission.context(at)),
             call: { take, newcomer: admission.newcomer(newcomer) },
           }
-          return Effect.flatMap(store.run(takeAndAdmit, ask), (answer): ReturnType<Admit> => {
+          return Effect.flatMap(store.run(rules.takeAndAdmit, ask), (answer): ReturnType<Admit> => {
             const { result, ...left } = stepResultOf(answer)
             if (result.admitted !== undefined) return Effect.succeed({ result: result.admitted, ...left })
             if (result.refused !== undefined) return Effect.fail(refusal(result.refused))

@@ -9,7 +9,8 @@ import { createHmac, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Schedule, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import { limitKey } from "./ip-intel/address.ts"
-import { runs } from "./rules/rules.ts"
+import { agreeOnSecret } from "./rules/caller-names.ts"
+import { runPlain } from "./rules/run.ts"
 import type { StoreUnavailable } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { Store } from "./Store.ts"
@@ -29,7 +30,7 @@ const KEY_BYTES = 32
 const NAME_LENGTH = 16
 const MAX_CACHED_NAMES = 10_000
 
-const agree = ruleOf("callerNames.agree", runs["callerNames.agree"], Schema.String)
+const agree = ruleOf("callerNames.agree", runPlain(agreeOnSecret), Schema.String)
 
 export class CallerNames extends Context.Service<
   CallerNames,

@@ -15,7 +15,7 @@ import { Context, Effect, Layer } from "effect"
 import { keysOf } from "./queue/keys.ts"
 import { makeOperatorQueue, type OperatorQueue } from "./queue/operator.ts"
 import { makeOutageReporting } from "./queue/reach.ts"
-import * as rules from "./queue/rules.ts"
+import { rules } from "./queue/rules.ts"
 import { type CampaignContext, type StepResult, stepResultOf, type Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
 import type { Newcomer as Admission, Admitted } from "./rules/queue/admit.ts"
@@ -146,7 +146,7 @@ export class FifoQueue extends Context.Service<
     ) => Step<"running" | "open" | "free" | "stale">
     /** A session ended; any of its ids. */
     readonly end: (at: CampaignContext, sessionIds: ReadonlyArray<string>) => Step<"released" | "repeat" | "unknown">
-    readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "over" | "unknown">
+    readonly leave: (at: CampaignContext, id: string) => Step<"left" | "busy" | "ended" | "unknown">
     /**
      * Withdraws tickets whose callers do not know of them, at most `MAX_WITHDRAWN_PER_STEP`, and gives their quota back: frees places and
      * slots, except those of a running session. None of them is called later, even if its admission arrives only later. Returns how many

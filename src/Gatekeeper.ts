@@ -37,16 +37,13 @@ import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
+import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
 import type {
-  Blocked,
   Draining,
-  InvalidRequest,
   NotYourTurn,
   PlatformUnavailable,
   PushEvent,
   Queued,
-  QueueFull,
-  RateLimited,
   Started,
   StoreUnavailable,
   TicketOver,
@@ -65,15 +62,7 @@ export interface Caller {
 }
 
 /** Every outcome of a request other than a started session. */
-export type RequestError =
-  | InvalidRequest
-  | Blocked
-  | RateLimited
-  | Queued
-  | QueueFull
-  | Draining
-  | PlatformUnavailable
-  | StoreUnavailable
+export type RequestError = RequestRefusal | Queued
 
 export class Gatekeeper extends Context.Service<
   Gatekeeper,
@@ -123,17 +112,6 @@ export const initiateWebSession = (
     Gatekeeper.use((gatekeeper) => Effect.map(gatekeeper.request(body, caller), ({ webSocketUrl }) => webSocketUrl)),
   )
 
-const outcomeOf: Record<RequestError["_tag"], metrics.RequestOutcome> = {
-  InvalidRequest: "invalid",
-  Blocked: "blocked",
-  RateLimited: "rate_limited",
-  Queued: "queued",
-  QueueFull: "queue_full",
-  Draining: "draining",
-  PlatformUnavailable: "platform_unavailable",
-  StoreUnavailable: "store_unavailable",
-}
-
 /** Reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
 export const layer: Layer.Layer<
   Gatekeeper,
@@ -180,10 +158,10 @@ export const layer: Layer.Layer<
     })
 
     const context = yield* Effect.context<never>()
-    const count = (outcome: metrics.RequestOutcome): void => metrics.requests[outcome].updateUnsafe(1, context)
+    const count = (outcome: keyof typeof metrics.requests): void => metrics.requests[outcome].updateUnsafe(1, context)
     const withCount = {
       onFailure: (error: RequestError) => {
-        count(outcomeOf[error._tag])
+        count(error._tag === "Queued" ? "queued" : refusalOutcomes[error._tag])
         return Effect.fail(error)
       },
       onSuccess: (session: Started) => {

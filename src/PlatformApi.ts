@@ -182,7 +182,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
     const verify = (name: string) =>
       Effect.matchEffect(campaignOf(name), {
         onFailure: ({ message }) =>
-          Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", says: message }]),
+          Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", detail: message }]),
         onSuccess: (campaign) => verifyWith(call, campaign),
       })
 

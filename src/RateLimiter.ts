@@ -6,13 +6,13 @@
 import { Context, Effect, Layer, Result, Schema } from "effect"
 import { boundedCache } from "./bounded-cache.ts"
 import type { Settlement, SettlementKind } from "./FifoQueue.ts"
-import * as messages from "./messages.ts"
 import { usage } from "./queue/answers.ts"
+import { rateLimited } from "./refusals.ts"
 import type { GiveBackContext } from "./rules/limits/give-back.ts"
 import type { Take, Usage } from "./rules/limits/take.ts"
 import { type Budgets, DAY, HOUR } from "./rules/limits/units.ts"
-import { runs } from "./rules/rules.ts"
-import { type LimitState, RateLimited, type StoreUnavailable, stackless } from "./Session.ts"
+import { runGiveBack, runTake } from "./rules/run.ts"
+import type { LimitState, RateLimited, StoreUnavailable } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import { Store } from "./Store.ts"
 import { ruleOf } from "./store/rule.ts"
@@ -45,14 +45,14 @@ const { Boolean: Flag, Finite, Struct, optionalKey } = Schema
 export const rules = {
   take: ruleOf(
     "limits.take",
-    runs["limits.take"],
+    runTake,
     Struct({
       taken: Flag,
       usage: optionalKey(usage),
     }),
     true,
   ),
-  giveBack: ruleOf("limits.giveBack", runs["limits.giveBack"], Finite),
+  giveBack: ruleOf("limits.giveBack", runGiveBack, Finite),
 }
 
 /** The arguments for taking units, for a rule that does so as part of a larger step. */
@@ -171,15 +171,7 @@ export const layer: Layer.Layer<RateLimiter, never, Store | Settings> = Layer.ef
           (longest, state) => (state.resetSeconds > longest[1] ? [state.name, state.resetSeconds] : longest),
           ["concurrent", 0],
         )
-      return stackless(
-        () =>
-          new RateLimited({
-            limit,
-            retryAfterSeconds: Math.max(1, resetSeconds),
-            limits,
-            message: messages.rateLimited(limit),
-          }),
-      )
+      return rateLimited(limit, Math.max(1, resetSeconds), limits)
     }
 
     /** The figures of a refusal and how long it holds, by the caller's first key. */

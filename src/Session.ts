@@ -1,7 +1,21 @@
 /**
- * The schemas of requests and outcomes, and the gate's typed errors. Independent of HTTP: statuses are chosen in `http/`.
+ * The schemas of requests and outcomes, and the gate's typed errors; those of a request are in `refusals.ts`. Independent of HTTP:
+ * statuses are chosen in `http/`.
  */
 import { Schema } from "effect"
+
+export {
+  Blocked,
+  Draining,
+  FieldIssue,
+  InvalidRequest,
+  LimitState,
+  PlatformUnavailable,
+  QueueFull,
+  RateLimited,
+  StoreUnavailable,
+  stackless,
+} from "./refusals.ts"
 
 /** The most entries `dynamicVariables` or `metadata` may have. */
 export const MAX_VARIABLES = 64
@@ -163,41 +177,6 @@ export type PushEvent = typeof PushEvent.Type
 /** A command that a ticket's holder sends over its connection. */
 export const PushCommand = Schema.Struct({ type: Schema.Literals(["start", "leave"]) })
 
-/** One invalid field of a request, and what was expected. */
-export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
-export type FieldIssue = typeof FieldIssue.Type
-
-/** The request is invalid; `issues` names every invalid field and what was expected. */
-export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
-  code: Schema.Literals(["invalid_request", "unknown_campaign", "region_not_allowed"]),
-  message: Schema.String,
-  issues: Schema.Array(FieldIssue),
-}) {}
-
-/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
-export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
-  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]),
-  message: Schema.String,
-}) {}
-
-/** One rate limit of a caller, for the RateLimit headers. Times in seconds. */
-export const LimitState = Schema.Struct({
-  name: Schema.Literals(["hour", "day", "concurrent"]),
-  quota: Schema.Int,
-  windowSeconds: Schema.Int,
-  remaining: Schema.Int,
-  resetSeconds: Schema.Int,
-})
-export type LimitState = typeof LimitState.Type
-
-/** A rate limit of the caller is exhausted; `retryAfterSeconds` is never before it resets. */
-export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
-  limit: Schema.Literals(["hour", "day", "concurrent"]),
-  retryAfterSeconds: Schema.Int,
-  limits: Schema.Array(LimitState),
-  message: Schema.String,
-}) {}
-
 /**
  * The ticket waits. It is in the error channel so that the type of a request lists all outcomes. It is not an `Error`, because
  * nothing failed.
@@ -211,42 +190,6 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   disrupted: Schema.Boolean,
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
-}) {}
-
-/** `Queue.MaxLength` tickets wait already. Nothing was kept, and the quota was given back. */
-export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
-  retryAfterSeconds: Schema.Int,
-  message: Schema.String,
-}) {}
-
-/**
- * An operator admits no new requests for now, or this instance is shutting down. Nothing was kept, the quota was given back, and
- * a called ticket stays called.
- */
-export class Draining extends Schema.TaggedError<Draining>()("Draining", {
-  retryAfterSeconds: Schema.Int,
-  message: Schema.String,
-}) {}
-
-/** The platform did not start the session. The slot was given back, and the quota unless the kind is `refused`. */
-export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>()("PlatformUnavailable", {
-  /**
-   * `refused`: the platform does not accept the content of the request; `rejected`: it refused the gate's key or campaign;
-   * `unavailable`: it gave no usable answer
-   */
-  kind: Schema.Literals(["refused", "rejected", "unavailable"]),
-  retryAfterSeconds: Schema.Int,
-  message: Schema.String,
-}) {}
-
-/** The shared store cannot be reached. What it may have done for the request is undone once it can be reached again. */
-export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
-  message: Schema.String,
-  cause: Schema.optionalKey(Schema.Defect()),
-  /** true if the store was never called, so that nothing needs to be undone */
-  unasked: Schema.optionalKey(Schema.Boolean),
-  /** set if the store answered with an error that every instance would get: its error code, such as `OOM` */
-  refusal: Schema.optionalKey(Schema.String),
 }) {}
 
 /** No ticket has this id, or it ended so long ago that its record has expired. */
@@ -264,17 +207,3 @@ export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
   state: TicketState,
   message: Schema.String,
 }) {}
-
-/**
- * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
- * created on the path of every request.
- */
-export const stackless = <A>(make: () => A): A => {
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = 0
-  try {
-    return make()
-  } finally {
-    Error.stackTraceLimit = limit
-  }
-}

@@ -1,28 +1,13 @@
 /**
- * Every message that a caller may read; pages show them unchanged. Messages for developers (an invalid path, header or body) are
- * written where the check is.
+ * The messages that a caller may read, except those of `refusals.ts`; pages show them unchanged. Messages for developers (an invalid
+ * path, header or body) are written where the check is.
  */
-import type { Blocked, LimitState, TicketState } from "./Session.ts"
+import type { TicketState } from "./Session.ts"
 
-export const blocked: Readonly<Record<Blocked["reason"], string>> = {
-  tor: "Calls through the Tor network are not accepted here.",
-  vpn: "Calls through a VPN are not accepted here. Turn it off and try again.",
-  proxy: "Calls through a proxy are not accepted here. Turn it off and try again.",
-  datacenter: "Calls from a data centre's address are not accepted here.",
-  ip_check_failed: "Your address could not be checked. Try again in a minute.",
-}
-
-export const rateLimited = (limit: LimitState["name"]): string =>
-  limit === "concurrent"
-    ? "You have reached the limit of simultaneous calls, including waiting ones."
-    : `You have used all your calls for this ${limit}.`
 export const askedTooOften = (seconds: number): string =>
   `Too many requests from this address. Try again in ${seconds} s.`
 export const tooManyConnections = "Too many open connections from this address."
 
-export const queueFull = "The queue is full. Try again later."
-export const draining = "New calls are not accepted at the moment. Try again later."
-export const closing = "This server is shutting down. Try again."
 export const reconnect = "This server cannot serve you now. Reconnect."
 export const storeUnavailable = "The service is not available right now. Try again."
 

@@ -482,7 +482,7 @@ describe("reading", () => {
           Effect.map(api.verify("default"), (findings) => ({
             findings,
             states: findings.map(({ state }) => state),
-            says: findings.map(({ says }) => says).join("\n"),
+            says: findings.map(({ detail }) => detail).join("\n"),
             paths: received.map(({ method, url }) => `${method} ${url}`),
           })),
       )

@@ -4,7 +4,7 @@
  */
 import { Redis } from "ioredis"
 import { keysOf } from "../../src/queue/keys.ts"
-import { admit } from "../../src/queue/rules.ts"
+import { rules } from "../../src/queue/rules.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext } from "../../src/rules/step.ts"
 import { MAX_CALLS_PER_COMMAND } from "../../src/store/batch.ts"
@@ -50,7 +50,7 @@ const context: QueueContext = {
 const fill = async (redis: RedisServer, count: number): Promise<void> => {
   const client = new Redis(redis.url)
   try {
-    const sha = String(await client.script("LOAD", admit.lua))
+    const sha = String(await client.script("LOAD", rules.admit.lua))
     const keys = keysOf("business-1/campaign-1")
     for (let from = 0; from < count; ) {
       const pipeline = client.pipeline()

@@ -47,7 +47,7 @@ const OwnPlatform = Layer.effect(
         Effect.sync(() => ({ status: talksTo.has(id) ? "running" : "over", sessionIds: [id] })),
       // every start is answered, so none is ever in doubt
       sessionsOf: () => Effect.undefined,
-      verify: () => Effect.succeed([{ subject: "platform", state: "ok", says: "the agent is in this process" }]),
+      verify: () => Effect.succeed([{ subject: "platform", state: "ok", detail: "the agent is in this process" }]),
     })
   }),
 )

@@ -83,7 +83,7 @@ const permissions: { readonly [N in Name]?: Permission<N> } = {
     called(step, id, move) || (id === step.call.id && oneOf(move, "none→waiting", "none→starting")),
   start: (step, id, move) => {
     const { result } = step
-    if (id !== step.call.id) return result._tag === "over" && result.state === "missed" && called(step, id, move)
+    if (id !== step.call.id) return result._tag === "ended" && result.state === "missed" && called(step, id, move)
     return move === (isMissed(step, id) && !isDisrupted(step) ? "called→missed" : "called→starting")
   },
   heartbeat: (step, id, move) =>

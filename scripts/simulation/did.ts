@@ -1,8 +1,7 @@
 /** The rules of the queue as the simulation sees them: the input and the answer of each. */
+import type { rules } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
-import type { runs } from "../../src/rules/rules.ts"
-import type { Run } from "../../src/rules/run.ts"
-import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
+import type { StepAnswer } from "../../src/rules/step.ts"
 import type { State } from "../../src/rules/ticket.ts"
 import type { Ask, Rule } from "../../src/Store.ts"
 import { signalText } from "../../test/model/invariants.ts"
@@ -11,13 +10,13 @@ import { signalText } from "../../test/model/invariants.ts"
 export type AnyRule = Rule<object, object, unknown>
 export type AnyAsk = Ask<object, object>
 
-type Runs = typeof runs
+type Rules = typeof rules
 /** The name of a rule of the queue, without `queue.`. */
-export type Name = keyof Runs extends infer Key ? (Key extends `queue.${infer Rest}` ? Rest : never) : never
+export type Name = Exclude<keyof Rules, "act" | "auditLog" | "campaignSnapshot" | "takeAndAdmit">
 
 /** The input and the answer of a rule. */
-export type Call<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer C, infer _A> ? C : never
-export type Answer<N extends Name> = Runs[`queue.${N}`] extends Run<QueueContext, infer _C, infer A> ? A : never
+export type Call<N extends Name> = Parameters<Rules[N]["run"]>[4][number]
+export type Answer<N extends Name> = ReturnType<Rules[N]["run"]>[number]
 export type Result<N extends Name> = Answer<N> extends StepAnswer<infer A> ? A : never
 
 interface Each<N extends Name> {

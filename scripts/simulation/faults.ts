@@ -556,7 +556,7 @@ export const faults: ReadonlyArray<Planted> = [
   {
     name: "a gate ignores campaigns that it does not serve",
     heard: (rule, answer) => {
-      if (rule !== "gates.beat") return answer
+      if (rule !== "gates.heartbeat") return answer
       const { removed: _, ...hears } = answer as GateHears
       return hears
     },
@@ -569,7 +569,7 @@ export const faults: ReadonlyArray<Planted> = [
     name: "a campaign is cleared while another gate serves it",
     heard: (rule, answer) => {
       const { removed, ...hears } = answer as GateHears
-      if (rule !== "gates.beat" || removed === undefined) return answer
+      if (rule !== "gates.heartbeat" || removed === undefined) return answer
       return { ...hears, removed: removed.map((each) => ({ ...each, seenAt: 1 })) }
     },
     rule: asked("clear", () => ({ call: { unservedMillis: 0 } })),

@@ -1,23 +1,29 @@
 /** How a fault is planted: replaced rules of the store, on the embedded store only. */
+import type { rules as queueRules } from "../../src/queue/rules.ts"
+import type { rules as limiterRules } from "../../src/RateLimiter.ts"
 import type { Db } from "../../src/rules/db.ts"
 import type { FailReason } from "../../src/rules/queue/fail.ts"
-import type { RuleName, runs } from "../../src/rules/rules.ts"
-import type { Run } from "../../src/rules/run.ts"
 import { type QueueContext, type Step, stepOf } from "../../src/rules/step.ts"
 import type { Answer, AnyRule, Call, Name } from "./did.ts"
 
 type Change = (rule: AnyRule) => AnyRule
-type RunOf<R extends RuleName> = (typeof runs)[R]
+/** The rules that a fault replaces. */
+type Replaceable = { readonly [N in Name as `queue.${N}`]: (typeof queueRules)[N] } & {
+  readonly takeAndAdmit: typeof queueRules.takeAndAdmit
+  readonly "limits.giveBack": typeof limiterRules.giveBack
+}
+type RuleName = keyof Replaceable
+type RunOf<R extends RuleName> = Replaceable[R]["run"]
 
 /** One call of a rule. */
 interface Asked<R extends RuleName> {
   readonly db: Db
   readonly keys: ReadonlyArray<string>
   readonly now: number
-  readonly context: RunOf<R> extends Run<infer C, infer _K, infer _A> ? C : never
-  readonly call: RunOf<R> extends Run<infer _C, infer K, infer _A> ? K : never
+  readonly context: Parameters<RunOf<R>>[3]
+  readonly call: Parameters<RunOf<R>>[4][number]
 }
-type Body<R extends RuleName> = (asked: Asked<R>) => RunOf<R> extends Run<infer _C, infer _K, infer A> ? A : never
+type Body<R extends RuleName> = (asked: Asked<R>) => ReturnType<RunOf<R>>[number]
 
 /** Rules that call the next ticket, or look for absent tickets. */
 const RULES: ReadonlyArray<Name> = [

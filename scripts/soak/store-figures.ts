@@ -92,7 +92,7 @@ export const storeFigures = async (redis: Redis): Promise<StoreFigures> => {
   const [live, doubts, ring, instances, about] = await Promise.all([
     redis.hget(`${CAMPAIGN}meta`, "live"),
     redis.hget(`${CAMPAIGN}meta`, "doubts"),
-    redis.hlen("vg:2:{console}:ring"),
+    redis.hlen("vg:2:{console}:counts"),
     redis.zcard("vg:2:{console}:instances"),
     redis.hlen("vg:2:{console}:about"),
   ])

@@ -94,8 +94,8 @@ const slotsOf = (campaign: Campaign): Effect.Effect<Finding, never, PlatformApi.
     message,
   })
   if (campaign.MaxConcurrency !== undefined) {
-    const says = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
-    return Effect.succeed(finding("ok", says))
+    const detail = `${campaign.MaxConcurrency} (MaxConcurrency); whether the account has that many is not checked`
+    return Effect.succeed(finding("ok", detail))
   }
   return PlatformApi.PlatformApi.use((platform) =>
     Effect.match(platform.concurrency(campaign.name), {
@@ -111,11 +111,11 @@ const checkCampaign = (campaign: Campaign): Effect.Effect<ReadonlyArray<Finding>
     const platform = yield* PlatformApi.PlatformApi
     const findings = yield* platform.verify(campaign.name)
     return [
-      ...findings.map(({ says, state, subject }) => ({
+      ...findings.map(({ detail, state, subject }) => ({
         name: subject,
         campaign: campaign.name,
         status: state,
-        message: says,
+        message: detail,
       })),
       yield* slotsOf(campaign),
     ]

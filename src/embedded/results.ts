@@ -4,14 +4,13 @@
  */
 
 import type { RequestError } from "../Gatekeeper.ts"
-import { toProblem } from "../http/failures.ts"
+import { type CodeOf, toProblem } from "../http/failures.ts"
 import { type ProblemDetails, problems } from "../http/problems.ts"
 import { eventsUrl } from "../http/successes.ts"
 import type {
   Blocked,
   Draining,
   FieldIssue,
-  InvalidRequest,
   NotYourTurn,
   PlatformUnavailable,
   Queued,
@@ -72,17 +71,10 @@ export interface RefusedResult<Code extends string> {
  * campaign; `platform_unavailable`: the session ended before it could start, the start took too long, or it failed three times
  * while other callers' starts succeeded.
  */
-export type LaunchRefusal = "request_refused" | "platform_rejected" | "platform_unavailable" | "store_unavailable"
-export type RequestRefusal =
-  | InvalidRequest["code"]
-  | "no_client_address"
-  | "blocked"
-  | "rate_limited"
-  | "queue_full"
-  | "draining"
-  | LaunchRefusal
-export type TicketRefusal = "ticket_unknown" | "store_unavailable"
-export type StartRefusal = NotYourTurn["code"] | "ticket_unknown" | "ticket_over" | "draining" | LaunchRefusal
+export type LaunchRefusal = CodeOf<PlatformUnavailable | StoreUnavailable>
+export type RequestRefusal = CodeOf<Exclude<RequestError, Queued>> | "no_client_address"
+export type TicketRefusal = CodeOf<TicketUnknown | StoreUnavailable>
+export type StartRefusal = CodeOf<NotYourTurn | TicketUnknown | TicketOver | Draining> | LaunchRefusal
 
 export type RequestResult = StartedResult | QueuedResult | RefusedResult<RequestRefusal>
 export type StartResult = StartedResult | RefusedResult<StartRefusal>

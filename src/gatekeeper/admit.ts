@@ -6,8 +6,9 @@ import { Effect, Result } from "effect"
 import { Admission } from "../Admission.ts"
 import type { CallerNames } from "../CallerNames.ts"
 import type { Admitted, CampaignContext } from "../FifoQueue.ts"
-import { limitKey, networkKey } from "../ip-intel/address.ts"
+import { limitKey, networkKey, shortNetworkKey } from "../ip-intel/address.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { draining, queueFull } from "../refusals.ts"
 import type {
   Draining,
   PlatformUnavailable,
@@ -20,7 +21,7 @@ import type {
 import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { GiveBack } from "./give-back.ts"
-import { draining, queued, queueFull } from "./outcomes.ts"
+import { queued } from "./outcomes.ts"
 import type { StartSession, StoredConfig } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"
@@ -64,8 +65,7 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
   const secret = yield* Secrets
 
   const keysOf = (address: string): CallerKeys => {
-    // drops the constant suffix (`.0/24` or `::/48`), which would be stored with every ticket
-    const short = networkKey(address).slice(0, -5)
+    const short = shortNetworkKey(address)
     return { caller: names.of(limitKey(address)), network: short === "" ? "" : names.of(short) }
   }
 

@@ -1,21 +1,27 @@
 /** The platform's concurrency as instances share it through the store (`../rules/capacity.ts`). */
 import { Effect, Schema } from "effect"
-import type { CapacityFound, CapacityKnown, CapacityLook } from "../rules/capacity.ts"
-import { runs } from "../rules/rules.ts"
+import {
+  type CapacityFound,
+  type CapacityKnown,
+  type CapacityLook,
+  readCapacity,
+  saveCapacity,
+} from "../rules/capacity.ts"
+import { runPlain } from "../rules/run.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Store } from "../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 
 const readRule = ruleOf(
-  "capacity.look",
-  runs["capacity.look"],
+  "capacity.read",
+  runPlain(readCapacity),
   Schema.Struct({
     mayAsk: Schema.Boolean,
     slots: Schema.optionalKey(Schema.Number),
     problem: Schema.String,
   }),
 )
-const publishRule = ruleOf("capacity.tell", runs["capacity.tell"], Schema.Literal(true))
+const publishRule = ruleOf("capacity.save", runPlain(saveCapacity), Schema.Literal(true))
 
 /** The key of a campaign's figures, under its hash tag. */
 const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}}:capacity`

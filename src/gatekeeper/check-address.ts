@@ -5,10 +5,10 @@ import { type IpFacts, IpIntel, type IpIntelFailed } from "../IpIntel.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { BLOCKABLE } from "../ip-intel/facts.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { blocked } from "../refusals.ts"
 import type { Blocked, RateLimited } from "../Session.ts"
 import { Settings } from "../Settings.ts"
 import * as metrics from "./metrics.ts"
-import { blocked } from "./outcomes.ts"
 import { makeUnchecked } from "./unchecked.ts"
 
 export type CheckAddress = (address: string) => Effect.Effect<void, Blocked | RateLimited>

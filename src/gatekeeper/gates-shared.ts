@@ -1,7 +1,7 @@
 /** The state that gates on one store share (`../rules/gates-shared.ts`). */
 import { Effect, Schema } from "effect"
-import type { GateHears, GateSays } from "../rules/gates-shared.ts"
-import { runs } from "../rules/rules.ts"
+import { forgetCampaign, type GateHears, type GateSays, gateHeartbeat } from "../rules/gates-shared.ts"
+import { runPlain } from "../rules/run.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Store } from "../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
@@ -14,8 +14,8 @@ export {
 } from "../rules/gates-shared.ts"
 
 const heartbeatRule = ruleOf(
-  "gates.beat",
-  runs["gates.beat"],
+  "gates.heartbeat",
+  runPlain(gateHeartbeat),
   Schema.Struct({
     store: Schema.String,
     alive: Schema.Number,
@@ -27,7 +27,7 @@ const heartbeatRule = ruleOf(
     ),
   }),
 )
-const forgetRule = ruleOf("gates.forget", runs["gates.forget"], Schema.Boolean)
+const forgetRule = ruleOf("gates.forget", runPlain(forgetCampaign), Schema.Boolean)
 
 const keys: ReadonlyArray<string> = ["alive", "about", "settings", "seen", "campaigns", "store"].map(
   (name) => `vg:{gates}:${name}`,

@@ -38,7 +38,7 @@ export interface GatesStatus {
 
 export interface Gates {
   readonly removed: RemovedCampaigns
-  readonly terms: () => GatesStatus
+  readonly status: () => GatesStatus
   /** Starts the heartbeat in the background, beginning at once. */
   readonly start: Effect.Effect<void, never, Scope.Scope>
 }
@@ -124,7 +124,7 @@ export const makeGates = (
 
     return {
       removed,
-      terms: () => ({
+      status: () => ({
         at: latest === undefined ? undefined : latestAt,
         gates: latest?.alive ?? 0,
         trouble: [

@@ -104,7 +104,8 @@ const platform = Layer.effect(
             "PlatformApi.verify",
             2 * READS_MILLIS,
             () => api.verify(campaign),
-            () => Exit.succeed([{ subject: "platform", state: "failed", says: "the platform's layer gave no answer" }]),
+            () =>
+              Exit.succeed([{ subject: "platform", state: "failed", detail: "the platform's layer gave no answer" }]),
           ),
         ),
     })

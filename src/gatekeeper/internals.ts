@@ -19,8 +19,8 @@ export interface Internals {
     campaign: Campaign,
     take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
   ) => Effect.Effect<A, StoreUnavailable>
-  /** Differences of this gate from the others on its store. */
-  readonly terms: () => GatesStatus
+  /** The other gates on this store, and conflicts with them. */
+  readonly gatesStatus: () => GatesStatus
   /** Removed campaigns of which tickets or sessions are left. */
   readonly removed: () => ReadonlyArray<RemovedCampaign>
 }
@@ -30,7 +30,7 @@ export const internalsOf = (
   campaigns: Campaigns,
   { slots }: Capacity,
   { at, step }: Steps,
-  { removed, terms }: Gates,
+  { removed, status }: Gates,
 ): Internals => ({
   instance,
   campaigns,
@@ -39,6 +39,6 @@ export const internalsOf = (
     const where = at(campaign)
     return step(where, take(where))
   },
-  terms,
+  gatesStatus: status,
   removed: removed.known,
 })

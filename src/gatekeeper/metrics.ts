@@ -1,36 +1,21 @@
 /** The gate's metrics, with their Prometheus names. */
-import { Metric } from "effect"
+import { Metric, Record } from "effect"
 import type { IpIntelFailed } from "../IpIntel.ts"
+import { refusalOutcomes } from "../refusals.ts"
 import type { Blocked } from "../Session.ts"
-
-/** The outcome of a session request. */
-export type RequestOutcome =
-  | "started"
-  | "queued"
-  | "invalid"
-  | "blocked"
-  | "rate_limited"
-  | "queue_full"
-  | "draining"
-  | "platform_unavailable"
-  | "store_unavailable"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
   description: "Session requests by outcome",
   incremental: true,
 })
 
+const requestCounter = (outcome: string): Metric.Counter<number> => Metric.withAttributes(requestsTotal, { outcome })
+
 /** One counter for each outcome, created once, so that a request needs no lookup. */
-export const requests: Readonly<Record<RequestOutcome, Metric.Counter<number>>> = {
-  started: Metric.withAttributes(requestsTotal, { outcome: "started" }),
-  queued: Metric.withAttributes(requestsTotal, { outcome: "queued" }),
-  invalid: Metric.withAttributes(requestsTotal, { outcome: "invalid" }),
-  blocked: Metric.withAttributes(requestsTotal, { outcome: "blocked" }),
-  rate_limited: Metric.withAttributes(requestsTotal, { outcome: "rate_limited" }),
-  queue_full: Metric.withAttributes(requestsTotal, { outcome: "queue_full" }),
-  draining: Metric.withAttributes(requestsTotal, { outcome: "draining" }),
-  platform_unavailable: Metric.withAttributes(requestsTotal, { outcome: "platform_unavailable" }),
-  store_unavailable: Metric.withAttributes(requestsTotal, { outcome: "store_unavailable" }),
+export const requests = {
+  started: requestCounter("started"),
+  queued: requestCounter("queued"),
+  ...Record.mapEntries(refusalOutcomes, (outcome) => [outcome, requestCounter(outcome)]),
 }
 
 const blockedTotal = Metric.counter("voicegate_blocked_total", {

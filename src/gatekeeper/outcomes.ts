@@ -1,23 +1,16 @@
-/** Constructs every outcome with its message. None carries a stack trace. */
+/** Creates the outcomes for a ticket, with their messages. Those for a request are in `../refusals.ts`. None carries a stack trace. */
 import type { Place } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
-  Blocked,
-  Draining,
   NotYourTurn,
-  PlatformUnavailable,
   Queued,
-  QueueFull,
   type Started,
   stackless,
   TicketOver,
   type TicketState,
   TicketUnknown,
 } from "../Session.ts"
-
-export const blocked = (reason: Blocked["reason"]): Blocked =>
-  stackless(() => new Blocked({ reason, message: messages.blocked[reason] }))
 
 /**
  * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured.
@@ -38,46 +31,6 @@ export const queued = (ticket: string, place: Place, slots: number, called = fal
     disrupted: place.disrupted,
     called,
   })
-
-/** Suggests a retry after half the average time between ending calls, between ten seconds and five minutes. */
-export const queueFull = (averageMillis: number, slots: number): QueueFull =>
-  stackless(
-    () =>
-      new QueueFull({
-        retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
-        message: messages.queueFull,
-      }),
-  )
-
-/** An operator decides when draining ends, so the delay is a guess. */
-const DRAINING_RETRY_SECONDS = 60
-
-export const draining = (): Draining =>
-  stackless(
-    () =>
-      new Draining({
-        retryAfterSeconds: DRAINING_RETRY_SECONDS,
-        message: messages.draining,
-      }),
-  )
-
-/** Short, because another instance may answer at once. */
-const SHUTDOWN_RETRY_SECONDS = 1
-
-export const shuttingDown = (): Draining =>
-  stackless(
-    () =>
-      new Draining({
-        retryAfterSeconds: SHUTDOWN_RETRY_SECONDS,
-        message: messages.closing,
-      }),
-  )
-
-export const platformUnavailable = (
-  kind: PlatformUnavailable["kind"],
-  message: string,
-  retryAfterSeconds = 5,
-): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
 
 export const ticketUnknown = (): TicketUnknown =>
   stackless(() => new TicketUnknown({ message: messages.ticketUnknown }))

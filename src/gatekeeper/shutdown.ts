@@ -6,8 +6,8 @@
 import { Deferred, Effect } from "effect"
 import type { PlatformError } from "../PlatformApi.ts"
 import { unavailable } from "../platform-api/errors.ts"
+import { shuttingDown } from "../refusals.ts"
 import type { Draining } from "../Session.ts"
-import { shuttingDown } from "./outcomes.ts"
 
 /** How long a shutdown may take (ms). */
 export const CLOSE_MILLIS = 7_500

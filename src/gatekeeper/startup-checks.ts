@@ -7,15 +7,15 @@ import { IpIntel } from "../IpIntel.ts"
 import { type Finding, PlatformApi } from "../PlatformApi.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 
-const report = (campaign: Campaign, { says, state, subject }: Finding): Effect.Effect<void> => {
+const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect.Effect<void> => {
   const what = `${subject}, campaign ${campaign.name}`
   switch (state) {
     case "ok":
-      return Effect.logInfo(`${what}: ${says}`)
+      return Effect.logInfo(`${what}: ${detail}`)
     case "not_checked":
-      return Effect.logInfo(`${what}: not checked: ${says}`)
+      return Effect.logInfo(`${what}: not checked: ${detail}`)
     case "failed":
-      return Effect.logError(`${what}: ${says}`)
+      return Effect.logError(`${what}: ${detail}`)
   }
 }
 

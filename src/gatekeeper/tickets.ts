@@ -3,6 +3,7 @@ import { Effect, Metric, Result } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
+import { platformUnavailable } from "../refusals.ts"
 import type {
   NotYourTurn,
   PlatformUnavailable,
@@ -53,7 +54,7 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushE
       const { sessionId, webSocketUrl } = outcomes.startedOf(ticket, standing.data)
       return { type: "session", webSocketUrl, sessionId }
     }
-    case "over":
+    case "ended":
       return endedEvent(standing.state)
     default:
       return undefined
@@ -85,7 +86,7 @@ const statusOf = (
       return { uniqueRequestId: ticket, state: "starting" }
     case "live":
       return { state: "live", ...outcomes.startedOf(ticket, standing.data) }
-    case "over":
+    case "ended":
       return { uniqueRequestId: ticket, state: standing.state }
   }
 }
@@ -154,7 +155,7 @@ export const makeTickets = (
         (result): Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable> =>
           result._tag === "waiting"
             ? Effect.succeed(Result.fail({ ...result, busy: true }))
-            : Effect.fail(outcomes.platformUnavailable("unavailable", messages.startElsewhere)),
+            : Effect.fail(platformUnavailable("unavailable", messages.startElsewhere)),
       )
     const startTicket = Effect.fnUntraced(function* (ticket: string) {
       const campaign = campaigns.ofTicket(ticket)
@@ -163,7 +164,7 @@ export const makeTickets = (
       switch (taken._tag) {
         case "unknown":
           return yield* Effect.fail(outcomes.ticketUnknown())
-        case "over":
+        case "ended":
           return yield* Effect.fail(outcomes.ticketOver(taken.state))
         case "live":
           return outcomes.startedOf(ticket, taken.data)

@@ -4,10 +4,10 @@
  * at most once a minute as a count, so that many callers do not fill the log.
  */
 import { Effect, type Scope } from "effect"
+import { blocked } from "../refusals.ts"
 import type { Blocked } from "../Session.ts"
 import type { SettingsTree } from "../Settings.ts"
 import * as metrics from "./metrics.ts"
-import { blocked } from "./outcomes.ts"
 
 /** How often the count is logged. */
 const LOG_EVERY = "1 minute"

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PushCommand, PushEvent, SessionRequest } from "../Session.ts"
+import { failures, requestProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
@@ -14,23 +15,15 @@ const Requests = HttpApiGroup.make("Session requests").add(
     payload: SessionRequest,
     success: [succeeds(200, successes.StartedAnswer), succeeds(202, successes.QueuedAnswer)],
     error: refusals(
-      problems.invalidRequest,
+      ...requestProblems,
       problems.malformedJson,
       problems.noClientAddress,
-      problems.blocked,
       problems.originNotAllowed,
       problems.bodyTooLarge,
       problems.unsupportedMediaType,
-      problems.requestRefused,
-      problems.rateLimited,
       problems.askedTooOften,
       problems.internalError,
       problems.bodyAlreadyRead,
-      problems.platformRejected,
-      problems.queueFull,
-      problems.draining,
-      problems.platformUnavailable,
-      problems.storeUnavailable,
     ),
   }).annotate(OpenApi.Description, "Asks for a session: started at once, or a place in the queue."),
 )
@@ -64,11 +57,11 @@ const Events = HttpApiGroup.make("Push").add(
     ],
     error: refusals(
       problems.originNotAllowed,
-      problems.ticketUnknown,
-      problems.tooManyConnections,
+      ...failures.TicketUnknown.problems,
+      ...failures.TooManyConnections.problems,
       problems.askedTooOften,
       problems.internalError,
-      problems.storeUnavailable,
+      ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "A WebSocket when upgraded, else Server-Sent Events."),
 )
@@ -79,10 +72,10 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     success: succeeds(200, successes.TicketStatusAnswer),
     error: refusals(
       problems.originNotAllowed,
-      problems.ticketUnknown,
+      ...failures.TicketUnknown.problems,
       problems.askedTooOften,
       problems.internalError,
-      problems.storeUnavailable,
+      ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "The ticket's state. Each request counts as presence, unless it is refused (429)."),
   HttpApiEndpoint.post("start", "/api/session/:id/start", {
@@ -90,16 +83,14 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
     success: succeeds(200, successes.StartedAnswer),
     error: refusals(
       problems.originNotAllowed,
-      problems.ticketUnknown,
-      problems.notYourTurn,
-      problems.ticketOver,
+      ...failures.TicketUnknown.problems,
+      ...failures.NotYourTurn.problems,
+      ...failures.TicketOver.problems,
       problems.askedTooOften,
-      problems.requestRefused,
       problems.internalError,
-      problems.platformRejected,
-      problems.draining,
-      problems.platformUnavailable,
-      problems.storeUnavailable,
+      ...failures.Draining.problems,
+      ...failures.PlatformUnavailable.problems,
+      ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "Starts the session of a called ticket."),
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
@@ -109,7 +100,7 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
       problems.originNotAllowed,
       problems.askedTooOften,
       problems.internalError,
-      problems.storeUnavailable,
+      ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "Gives up a place or a reserved slot; idempotent."),
 )
@@ -136,7 +127,7 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
       problems.bodyTooLarge,
       problems.internalError,
       problems.bodyAlreadyRead,
-      problems.storeUnavailable,
+      ...failures.StoreUnavailable.problems,
     ),
   }).annotate(
     OpenApi.Description,

@@ -1,9 +1,9 @@
 /**
- * Declares every problem document (RFC 9457) that the gate answers with: status, codes, and additional members and headers. The OpenAPI
- * document is generated from these declarations, and `make` creates the answers.
+ * How a problem document (RFC 9457) is declared: status, codes, and additional members and headers. The OpenAPI document is generated
+ * from these declarations, and `make` creates the answers.
  */
 import { Schema } from "effect"
-import { Blocked, FieldIssue, InvalidRequest, NotYourTurn, RateLimited, TicketOver } from "../Session.ts"
+import { FieldIssue } from "../Session.ts"
 
 type Fields = Schema.Struct.Fields
 
@@ -42,7 +42,7 @@ const bodyOf = <const Code extends string, Members extends Fields>(
     ...members,
   }).annotate({ identifier })
 
-const problem = <const Code extends string, Members extends Fields, Headers extends Fields>(
+export const problem = <const Code extends string, Members extends Fields, Headers extends Fields>(
   identifier: string,
   status: number,
   codes: ReadonlyArray<Code>,
@@ -62,18 +62,18 @@ const problem = <const Code extends string, Members extends Fields, Headers exte
 })
 
 /** A problem without additional members or headers. */
-const plain = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
+export const plain = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
   const { make, ...declared } = problem(identifier, status, [code], { members: {}, headers: {}, remark })
   return { ...declared, make: (detail: string) => make(code, detail, {}, {}) }
 }
 
-const seconds = Schema.Int.annotate({ description: "When to try again, in seconds." })
-const retryHeader = {
+export const seconds = Schema.Int.annotate({ description: "When to try again, in seconds." })
+export const retryHeader = {
   "retry-after": Schema.String.check(Schema.isPattern(/^\d+$/)).annotate({ description: "In seconds." }),
 }
 
 /** A problem with a retry delay, in a header and a member. */
-const retried = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
+export const retried = <const Code extends string>(identifier: string, status: number, code: Code, remark = "") => {
   const members = { retryAfterSeconds: seconds }
   const { make, ...declared } = problem(identifier, status, [code], { members, headers: retryHeader, remark })
   return {
@@ -83,59 +83,29 @@ const retried = <const Code extends string>(identifier: string, status: number, 
   }
 }
 
-const wrongFields = {
+export const wrongFields = {
   members: { errors: Schema.Array(FieldIssue).annotate({ description: "Every field that is wrong." }) },
   headers: {},
 }
 
-/** All problems. `Api.ts` lists those of each endpoint; `failures.ts` maps the gate's errors to them. */
+/** The problems of HTTP itself. Those of the gate's errors are in `failures.ts`. `Api.ts` lists the problems of each endpoint. */
 export const problems = {
-  invalidRequest: problem("InvalidRequest", 400, InvalidRequest.fields.code.literals, wrongFields),
   invalidWebhook: problem("InvalidWebhook", 400, ["invalid_request"], wrongFields),
   malformedJson: plain("MalformedJson", 400, "malformed_json"),
   noClientAddress: plain("NoClientAddress", 400, "no_client_address"),
   webhookUnauthorized: plain("WebhookUnauthorized", 401, "webhook_unauthorized"),
-  blocked: problem("Blocked", 403, ["blocked"], { members: { reason: Blocked.fields.reason }, headers: {} }),
   originNotAllowed: plain("OriginNotAllowed", 403, "origin_not_allowed"),
-  ticketUnknown: plain("TicketUnknown", 404, "ticket_unknown"),
   notFound: plain("NotFound", 404, "not_found"),
   methodNotAllowed: problem("MethodNotAllowed", 405, ["method_not_allowed"], {
     members: {},
     headers: { allow: Schema.String },
   }),
-  notYourTurn: problem("NotYourTurn", 409, NotYourTurn.fields.code.literals, {
-    members: { queuePosition: NotYourTurn.fields.queuePosition },
-    headers: {},
-    remark: "after `agent_busy` and `agent_unavailable` the ticket keeps its place and will be called again",
-  }),
-  ticketOver: problem("TicketOver", 410, ["ticket_over"], { members: { state: TicketOver.fields.state }, headers: {} }),
   bodyTooLarge: plain("BodyTooLarge", 413, "body_too_large"),
   unsupportedMediaType: plain("UnsupportedMediaType", 415, "unsupported_media_type"),
   hostNotAllowed: plain("HostNotAllowed", 421, "host_not_allowed", "`Host` is not a name of this gate"),
-  requestRefused: plain(
-    "RequestRefused",
-    422,
-    "request_refused",
-    "the platform does not accept the content of the request",
-  ),
-  rateLimited: problem("RateLimited", 429, ["rate_limited"], {
-    members: { retryAfterSeconds: seconds, limit: RateLimited.fields.limit },
-    headers: {
-      ...retryHeader,
-      "ratelimit-policy": Schema.String.annotate({ description: "Every rate limit of the caller." }),
-      ratelimit: Schema.String.annotate({ description: "The exhausted rate limit." }),
-    },
-    remark: "a rate limit of the caller is exhausted; with `limit`, `RateLimit-Policy` and `RateLimit`",
-  }),
   askedTooOften: retried("AskedTooOften", 429, "rate_limited", "too many requests from this address"),
-  tooManyConnections: retried("TooManyConnections", 429, "too_many_connections"),
   internalError: plain("InternalError", 500, "internal_error"),
   bodyAlreadyRead: plain("BodyAlreadyRead", 500, "body_already_read", "the gate is mounted behind a body parser"),
-  platformRejected: retried("PlatformRejected", 502, "platform_rejected"),
-  queueFull: retried("QueueFull", 503, "queue_full"),
-  draining: retried("Draining", 503, "draining"),
-  platformUnavailable: retried("PlatformUnavailable", 503, "platform_unavailable"),
-  storeUnavailable: retried("StoreUnavailable", 503, "store_unavailable"),
   notReady: problem("NotReady", 503, ["not_ready"], { members: {}, headers: retryHeader }),
   gateClosed: problem("GateClosed", 503, ["gate_closed"], {
     members: {},

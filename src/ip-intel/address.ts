@@ -192,3 +192,6 @@ export const limitKey = (address: string): string => parseAddress(address)?.limi
  * (`2001:470:1::/48`). Empty for an address that is not public or not valid.
  */
 export const networkKey = (address: string): string => parseAddress(address)?.networkKey ?? ""
+
+/** `networkKey` without its constant suffix (`.0/24` or `::/48`), which would be stored with every ticket. */
+export const shortNetworkKey = (address: string): string => networkKey(address).slice(0, -5)

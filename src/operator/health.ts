@@ -1,68 +1,76 @@
 /**
- * How what the gate stands on is doing, as an operator sees it. Checks cost the platform's and the IP provider's time,
- * so they run only while somebody looks, seldom, and never keep that somebody waiting: the last answer is given.
+ * The state of the platform, the IP provider and the other gates, for the operator's view. A check costs the platform or the IP provider
+ * a request, so it runs only when a view is asked for and its last result is old. A view does not wait for it: it shows the last result.
  */
 import { Effect, type Scope } from "effect"
+import type { GatesStatus } from "../gatekeeper/gates.ts"
 import type { Internals } from "../gatekeeper/internals.ts"
+import type { RemovedCampaign } from "../gatekeeper/removed-campaigns.ts"
 import { IpIntel } from "../IpIntel.ts"
 import { type Finding, PlatformApi } from "../PlatformApi.ts"
 import { Store } from "../Store.ts"
 import type { Health } from "./shapes.ts"
 
-/** How old an answer may be before it is asked again. */
+/** The age at which a result is refreshed (ms). */
 const PLATFORM_CHECK_MILLIS = 30_000
-/** Each probe takes one of the provider's lookups. */
+/** Each check uses one of the provider's lookups. */
 const IP_CHECK_MILLIS = 5 * 60_000
 
-/** Asked whenever somebody looks. */
-type Look = Effect.Effect<ReadonlyArray<Health>>
+/** A check: succeeds with what was found, fails with what is wrong. */
+type Check = Effect.Effect<string, { readonly message: string }>
 
-/** The findings as one sentence: what failed, else what was found and what was not checked. */
-const sumUp = (findings: ReadonlyArray<Finding>): Effect.Effect<string, { readonly message: string }> => {
-  const says = (state: Finding["state"], prefix = "") =>
-    findings.flatMap((each) => (each.state === state ? [`${prefix}${each.subject}: ${each.says}`] : []))
-  const failed = says("failed")
+/** Joins findings to one text: the failed ones, else the others with what was not checked. */
+const summaryOf = (findings: ReadonlyArray<Finding>): Check => {
+  const textsOf = (state: Finding["state"], prefix = "") =>
+    findings.flatMap((each) => (each.state === state ? [`${prefix}${each.subject}: ${each.detail}`] : []))
+  const failed = textsOf("failed")
   return failed.length > 0
     ? Effect.fail({ message: failed.join(". ") })
-    : Effect.succeed([...says("ok"), ...says("not_checked", "not checked: ")].join(". "))
+    : Effect.succeed([...textsOf("ok"), ...textsOf("not_checked", "not checked: ")].join(". "))
 }
 
-/** How the gates on this store get on, and what becomes of campaigns that are removed. Costs nothing: it is known already. */
-export const healthOfGates = ({ removed, terms }: Pick<Internals, "removed" | "terms">): ReadonlyArray<Health> => {
-  const { at, gates, trouble } = terms()
-  if (at === undefined) return [{ name: "Instances", state: "checking", says: "Being looked for.", at: 0 }]
-  const alike = gates === 1 ? "This is the only one." : `${gates} with the same settings.`
-  const leaving = removed().map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`)
-  return [
-    { name: "Instances", state: trouble.length > 0 ? "failed" : "ok", says: trouble.join(" ") || alike, at },
-    ...(leaving.length === 0
-      ? []
-      : [{ name: "Campaigns", state: "ok" as const, says: `Not in the settings here: ${leaving.join(", ")}.`, at }]),
-  ]
+/** Conflicts between the gates on this store, and removed campaigns that still have tickets. Both are known without a check. */
+export const healthOfGates = (
+  { at, gates, trouble }: GatesStatus,
+  removed: ReadonlyArray<RemovedCampaign>,
+): ReadonlyArray<Health> => {
+  if (at === undefined)
+    return [{ name: "Instances", state: "checking", detail: "Waiting for the first heartbeat.", at: 0 }]
+  const agreement = gates === 1 ? "This is the only one." : `${gates} with the same settings.`
+  const instances: Health = {
+    name: "Instances",
+    state: trouble.length > 0 ? "failed" : "ok",
+    detail: trouble.join(" ") || agreement,
+    at,
+  }
+  if (removed.length === 0) return [instances]
+  const names = removed.map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`).join(", ")
+  return [instances, { name: "Campaigns", state: "ok", detail: `Not in the settings of this instance: ${names}.`, at }]
 }
 
 export const makeHealth = ({
   all,
-}: Internals["campaigns"]): Effect.Effect<Look, never, IpIntel | PlatformApi | Store | Scope.Scope> =>
+}: Internals["campaigns"]): Effect.Effect<
+  Effect.Effect<ReadonlyArray<Health>>,
+  never,
+  IpIntel | PlatformApi | Store | Scope.Scope
+> =>
   Effect.gen(function* () {
     const intel = yield* IpIntel
     const platform = yield* PlatformApi
     const store = yield* Store
     const scope = yield* Effect.scope
 
-    const watched = (
-      name: string,
-      everyMillis: number,
-      check: Effect.Effect<string, { readonly message: string }>,
-    ): Effect.Effect<Health> => {
-      let last: Health = { name, state: "checking", says: "Being checked.", at: 0 }
+    /** Returns the last result of a check, and starts the check in the background if that is older than `maxAgeMillis`. */
+    const refreshed = (name: string, maxAgeMillis: number, check: Check): Effect.Effect<Health> => {
+      let last: Health = { name, state: "checking", detail: "Being checked.", at: 0 }
       let running = false
       const refresh = Effect.gen(function* () {
-        const { says, state } = yield* Effect.match(check, {
-          onFailure: ({ message }) => ({ state: "failed" as const, says: message }),
-          onSuccess: (found) => ({ state: "ok" as const, says: found }),
+        const { detail, state } = yield* Effect.match(check, {
+          onFailure: ({ message }) => ({ state: "failed" as const, detail: message }),
+          onSuccess: (found) => ({ state: "ok" as const, detail: found }),
         })
-        last = { name, state, says, at: yield* store.now }
+        last = { name, state, detail, at: yield* store.now }
       }).pipe(
         Effect.ensuring(
           Effect.sync(() => {
@@ -72,7 +80,7 @@ export const makeHealth = ({
       )
       return Effect.gen(function* () {
         const now = yield* store.now
-        if (!running && (last.state === "checking" || now - last.at >= everyMillis)) {
+        if (!running && (last.state === "checking" || now - last.at >= maxAgeMillis)) {
           running = true
           yield* Effect.forkIn(refresh, scope)
         }
@@ -80,21 +88,18 @@ export const makeHealth = ({
       })
     }
 
+    const provider =
+      intel.provider === "none"
+        ? "No provider is configured, so addresses are not checked."
+        : `${intel.provider} answers`
     return Effect.all([
       ...all.map(({ name }) =>
-        watched(
+        refreshed(
           all.length === 1 ? "Platform" : `Platform, ${name}`,
           PLATFORM_CHECK_MILLIS,
-          Effect.flatMap(platform.verify(name), sumUp),
+          Effect.flatMap(platform.verify(name), summaryOf),
         ),
       ),
-      watched(
-        "IP provider",
-        IP_CHECK_MILLIS,
-        Effect.as(
-          intel.probe,
-          intel.provider === "none" ? "Addresses are not checked (none)." : `${intel.provider} answers`,
-        ),
-      ),
+      refreshed("IP provider", IP_CHECK_MILLIS, Effect.as(intel.probe, provider)),
     ])
   })

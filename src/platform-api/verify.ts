@@ -13,7 +13,7 @@ export interface Finding {
   readonly subject: "platform" | "web campaign" | "region"
   readonly state: "ok" | "failed" | "not_checked"
   /** one sentence, without the key; for a failure it names the setting */
-  readonly says: string
+  readonly detail: string
 }
 
 type Read = <A>(campaign: Campaign, data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>
@@ -37,16 +37,16 @@ const codeOf = ({ reason }: PlatformError): string =>
 /** Why the business cannot be read, with the setting to check. */
 const failureOf = (campaign: Campaign, path: string, error: PlatformError): Finding => {
   const { message, reason } = error
-  const failed = (setting: string, says: string, other?: string): Finding => ({
+  const failed = (setting: string, detail: string, other?: string): Finding => ({
     subject: "platform",
     state: "failed",
-    says: `${[setting, ...(other === undefined ? [] : [other])].map((each) => settingOf(campaign, each)).join(" or ")}: ${says}${codeOf(error)}`,
+    detail: `${[setting, ...(other === undefined ? [] : [other])].map((each) => settingOf(campaign, each)).join(" or ")}: ${detail}${codeOf(error)}`,
   })
   if (reason._tag === "AtCapacity" || reason._tag === "KeyRateLimited") {
     return {
       subject: "platform",
       state: "not_checked",
-      says: `the platform accepts no more requests of this key now: ${message}`,
+      detail: `the platform accepts no more requests of this key now: ${message}`,
     }
   }
   if (isNotPlatform(error)) {
@@ -73,11 +73,11 @@ const failedIfKnown = (
     const { message, reason } = error
     return Effect.succeed(
       reason._tag === "Refused" && known.code.test(reason.code)
-        ? { subject, state: "failed", says: `${settingOf(campaign, known.setting)}: ${message}${codeOf(error)}` }
+        ? { subject, state: "failed", detail: `${settingOf(campaign, known.setting)}: ${message}${codeOf(error)}` }
         : {
             subject,
             state: "not_checked",
-            says: `the platform does not reveal it to this key: ${message}${codeOf(error)}`,
+            detail: `the platform does not reveal it to this key: ${message}${codeOf(error)}`,
           },
     )
   })
@@ -89,7 +89,7 @@ const platformFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding>
       (found): Finding => ({
         subject: "platform",
         state: "ok",
-        says: `reachable; the key may use business ${campaign.BusinessId}${nameIn(found)}`,
+        detail: `reachable; the key may use business ${campaign.BusinessId}${nameIn(found)}`,
       }),
     ),
     Effect.catch((error) => Effect.succeed(failureOf(campaign, path, error))),
@@ -107,7 +107,7 @@ const campaignFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding>
           : sessionEnded === null
             ? "; it has no session-ended webhook, so slots are freed late"
             : `; its session-ended webhook goes to ${addressOf(sessionEnded.url)}`
-      return { subject: "web campaign", state: "ok", says: `${WebCampaignId}${nameIn({ name })} exists${webhook}` }
+      return { subject: "web campaign", state: "ok", detail: `${WebCampaignId}${nameIn({ name })} exists${webhook}` }
     }),
     failedIfKnown("web campaign", campaign, { setting: "WebCampaignId", code: /CAMPAIGN/ }),
   )
@@ -124,10 +124,10 @@ const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =
     Effect.map((regions): Finding => {
       const known = regions.map(({ id }) => id)
       const missing = campaign.AllowedRegionIds.filter((region) => !known.includes(region))
-      if (missing.length === 0) return { subject: "region", state: "ok", says: campaign.AllowedRegionIds.join(", ") }
+      if (missing.length === 0) return { subject: "region", state: "ok", detail: campaign.AllowedRegionIds.join(", ") }
       const setting = missing.includes(campaign.DefaultRegionId) ? "DefaultRegionId" : "AllowedRegionIds"
-      const says = `the platform has no region ${missing.join(", ")}; it has ${known.join(", ") || "none"}`
-      return { subject: "region", state: "failed", says: `${settingOf(campaign, setting)}: ${says}` }
+      const detail = `the platform has no region ${missing.join(", ")}; it has ${known.join(", ") || "none"}`
+      return { subject: "region", state: "failed", detail: `${settingOf(campaign, setting)}: ${detail}` }
     }),
     failedIfKnown("region", campaign, { setting: "DefaultRegionId", code: /REGION/ }),
   )
@@ -141,7 +141,7 @@ export const verifyWith = Effect.fnUntraced(function* (
   const skipped = (subject: Finding["subject"]): Finding => ({
     subject,
     state: "not_checked",
-    says: "skipped, because the previous check failed",
+    detail: "skipped, because the previous check failed",
   })
   if (platform.state !== "ok") return [platform, skipped("web campaign"), skipped("region")]
   return [platform, yield* campaignFinding(read, campaign), yield* regionFinding(read, campaign)]

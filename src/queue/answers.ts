@@ -1,8 +1,9 @@
 /** Schemas of what the rules of the queue answer, as decoded from Redis. */
 import { Schema } from "effect"
 import type { Usage } from "../rules/limits/take.ts"
+import type { ActionOutcome as RuleOutcome } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
-import type { Look } from "../rules/operator/look.ts"
+import type { CampaignSnapshot } from "../rules/operator/snapshot.ts"
 import type { Admitted } from "../rules/queue/admit.ts"
 import type { TicketSnapshot } from "../rules/queue/attach.ts"
 import type { Cleared } from "../rules/queue/clear.ts"
@@ -13,7 +14,7 @@ import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
 import type { TakenAndAdmitted } from "../rules/take-and-admit.ts"
 import { TicketState } from "../Session.ts"
-import { auditLine, figures, heldSlot, waitingTicket } from "./operator-answers.ts"
+import { ActionOutcome, auditLine, figures, heldSlot, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -45,7 +46,7 @@ const waiting = Struct({
   disrupted: Flag,
 })
 const live = Struct({ _tag: Literal("live"), data: Text })
-const over = Struct({ _tag: Literal("over"), state: endState })
+const ended = Struct({ _tag: Literal("ended"), state: endState })
 const unknown = Struct({ _tag: Literal("unknown") })
 
 export const admitted: Schema.Codec<Admitted> = Union([
@@ -60,7 +61,7 @@ export const started: Schema.Codec<Start> = Union([
   waiting,
   Struct({ _tag: Literal("busy") }),
   live,
-  over,
+  ended,
   unknown,
 ])
 
@@ -75,7 +76,7 @@ export const standing: Schema.Codec<TicketSnapshot> = Union([
   Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
   Struct({ _tag: Literal("starting") }),
   live,
-  over,
+  ended,
   unknown,
 ])
 
@@ -165,15 +166,13 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
   )
 }
 
-export const look: Schema.Codec<Look> = Struct({
+export const campaignSnapshot: Schema.Codec<CampaignSnapshot> = Struct({
   ...figures,
   slotPage: optionalKey(List(heldSlot)),
-  linePage: optionalKey(List(waitingTicket)),
+  waitingPage: optionalKey(List(waitingTicket)),
 })
 
-/** The result of an operator's action, and the short hash of the ticket concerned. */
-export const done = <const R extends string>(results: ReadonlyArray<R>) =>
-  Struct({ result: Literals(results), ticket: Text })
+export const actionOutcome: Schema.Codec<RuleOutcome> = ActionOutcome
 
 const auditLineOfRule: Schema.Codec<AuditLine> = auditLine
 export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLineOfRule)) })

@@ -1,60 +1,57 @@
-/** The rules of the queue, as requests to the store. */
+/** The rules of the queue, as the store runs them: the name of each, its function and the schema of its result. */
 import { Schema } from "effect"
-import { runs } from "../rules/rules.ts"
+import { act } from "../rules/operator/actions.ts"
+import { auditLog } from "../rules/operator/audit-log.ts"
+import { campaignSnapshot } from "../rules/operator/snapshot.ts"
+import { acknowledge } from "../rules/queue/acknowledge.ts"
+import { alias } from "../rules/queue/alias.ts"
+import { attach } from "../rules/queue/attach.ts"
+import { audit } from "../rules/queue/audit.ts"
+import { bind } from "../rules/queue/bind.ts"
+import { clear } from "../rules/queue/clear.ts"
+import { doubts, resolve } from "../rules/queue/doubts.ts"
+import { endOfSession } from "../rules/queue/end.ts"
+import { fail } from "../rules/queue/fail.ts"
+import { gateGone, reportOutage } from "../rules/queue/gates.ts"
+import { heartbeat } from "../rules/queue/heartbeat.ts"
+import { leave } from "../rules/queue/leave.ts"
+import { start } from "../rules/queue/start.ts"
+import { sweep } from "../rules/queue/sweep.ts"
+import { withdraw } from "../rules/queue/withdraw.ts"
+import { runAdmit, runQueue, runTakeAndAdmit } from "../rules/run.ts"
 import { ruleOf } from "../store/rule.ts"
 import * as answers from "./answers.ts"
 
 const { stepAnswer } = answers
 const { Finite, Literal, Literals } = Schema
 
-export const admit = ruleOf("queue.admit", runs["queue.admit"], stepAnswer(answers.admitted), true)
-const takeAndAdmitRule = ruleOf("takeAndAdmit", runs.takeAndAdmit, stepAnswer(answers.takenAndAdmitted), true)
-/** Hot path: the usual answer is checked by hand. */
-export const takeAndAdmit: typeof takeAndAdmitRule = {
-  ...takeAndAdmitRule,
-  decode: (answer) => (answers.isPlainPlace(answer) ? answer : takeAndAdmitRule.decode(answer)),
-}
-export const start = ruleOf("queue.start", runs["queue.start"], stepAnswer(answers.started))
-export const bind = ruleOf("queue.bind", runs["queue.bind"], stepAnswer(Literals(["live", "ended", "stale"])))
-export const alias = ruleOf("queue.alias", runs["queue.alias"], stepAnswer(Literals(["kept", "ended", "stale"])))
-export const fail = ruleOf("queue.fail", runs["queue.fail"], stepAnswer(answers.failed))
-export const doubts = ruleOf("queue.doubts", runs["queue.doubts"], stepAnswer(answers.doubts))
-export const resolve = ruleOf(
-  "queue.resolve",
-  runs["queue.resolve"],
-  stepAnswer(Literals(["running", "open", "free", "stale"])),
-)
-export const end = ruleOf("queue.end", runs["queue.end"], stepAnswer(Literals(["released", "repeat", "unknown"])))
-export const leave = ruleOf(
-  "queue.leave",
-  runs["queue.leave"],
-  stepAnswer(Literals(["left", "busy", "over", "unknown"])),
-)
-export const withdraw = ruleOf("queue.withdraw", runs["queue.withdraw"], stepAnswer(Finite))
-export const attach = ruleOf("queue.attach", runs["queue.attach"], stepAnswer(answers.standing))
-export const heartbeat = ruleOf("queue.heartbeat", runs["queue.heartbeat"], stepAnswer(answers.heartbeat))
-export const sweep = ruleOf("queue.sweep", runs["queue.sweep"], stepAnswer(answers.swept))
-export const clear = ruleOf("queue.clear", runs["queue.clear"], stepAnswer(answers.cleared))
-export const acknowledge = ruleOf("queue.acknowledge", runs["queue.acknowledge"], stepAnswer(Finite))
-export const audit = ruleOf("queue.audit", runs["queue.audit"], stepAnswer(answers.audited))
-export const reportOutage = ruleOf("queue.reportOutage", runs["queue.reportOutage"], stepAnswer(Finite))
-export const gateGone = ruleOf("queue.gateGone", runs["queue.gateGone"], stepAnswer(Literal(true)))
+const takeAndAdmit = ruleOf("takeAndAdmit", runTakeAndAdmit, stepAnswer(answers.takenAndAdmitted), true)
 
-export const look = ruleOf("operator.look", runs["operator.look"], stepAnswer(answers.look))
-export const turnSwitch = ruleOf(
-  "operator.turnSwitch",
-  runs["operator.turnSwitch"],
-  stepAnswer(answers.done(["done", "already"])),
-)
-export const callOne = ruleOf(
-  "operator.callOne",
-  runs["operator.callOne"],
-  stepAnswer(answers.done(["called", "no_slot", "nobody", "more"])),
-)
-export const remove = ruleOf("operator.remove", runs["operator.remove"], stepAnswer(answers.done(["removed", "gone"])))
-export const endLease = ruleOf(
-  "operator.endLease",
-  runs["operator.endLease"],
-  stepAnswer(answers.done(["ended", "gone"])),
-)
-export const auditLog = ruleOf("operator.auditLog", runs["operator.auditLog"], stepAnswer(answers.auditLog))
+export const rules = {
+  admit: ruleOf("queue.admit", runAdmit, stepAnswer(answers.admitted), true),
+  /** Hot path: the usual answer is checked by hand. */
+  takeAndAdmit: {
+    ...takeAndAdmit,
+    decode: (answer) => (answers.isPlainPlace(answer) ? answer : takeAndAdmit.decode(answer)),
+  } satisfies typeof takeAndAdmit as typeof takeAndAdmit,
+  start: ruleOf("queue.start", runQueue(start), stepAnswer(answers.started)),
+  bind: ruleOf("queue.bind", runQueue(bind), stepAnswer(Literals(["live", "ended", "stale"]))),
+  alias: ruleOf("queue.alias", runQueue(alias), stepAnswer(Literals(["kept", "ended", "stale"]))),
+  fail: ruleOf("queue.fail", runQueue(fail), stepAnswer(answers.failed)),
+  doubts: ruleOf("queue.doubts", runQueue(doubts), stepAnswer(answers.doubts)),
+  resolve: ruleOf("queue.resolve", runQueue(resolve), stepAnswer(Literals(["running", "open", "free", "stale"]))),
+  end: ruleOf("queue.end", runQueue(endOfSession), stepAnswer(Literals(["released", "repeat", "unknown"]))),
+  leave: ruleOf("queue.leave", runQueue(leave), stepAnswer(Literals(["left", "busy", "ended", "unknown"]))),
+  withdraw: ruleOf("queue.withdraw", runQueue(withdraw), stepAnswer(Finite)),
+  attach: ruleOf("queue.attach", runQueue(attach), stepAnswer(answers.standing)),
+  heartbeat: ruleOf("queue.heartbeat", runQueue(heartbeat), stepAnswer(answers.heartbeat)),
+  sweep: ruleOf("queue.sweep", runQueue(sweep), stepAnswer(answers.swept)),
+  clear: ruleOf("queue.clear", runQueue(clear), stepAnswer(answers.cleared)),
+  acknowledge: ruleOf("queue.acknowledge", runQueue(acknowledge), stepAnswer(Finite)),
+  audit: ruleOf("queue.audit", runQueue(audit), stepAnswer(answers.audited)),
+  reportOutage: ruleOf("queue.reportOutage", runQueue(reportOutage), stepAnswer(Finite)),
+  gateGone: ruleOf("queue.gateGone", runQueue(gateGone), stepAnswer(Literal(true))),
+  act: ruleOf("operator.act", runQueue(act), stepAnswer(answers.actionOutcome)),
+  auditLog: ruleOf("operator.auditLog", runQueue(auditLog), stepAnswer(answers.auditLog)),
+  campaignSnapshot: ruleOf("operator.snapshot", runQueue(campaignSnapshot), stepAnswer(answers.campaignSnapshot)),
+}

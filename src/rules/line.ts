@@ -90,9 +90,12 @@ export const isBelowShare = (s: Step, network: string | undefined): boolean => {
 /** The platform cannot be reached. */
 export const isDisrupted = (s: Step): boolean => meta(s, "disrupted") === 1
 
+/** The position of a caller before whom so many tickets wait. */
+export const positionAt = (rank: number): number => rank + 1
+
 export const place = (s: Step, id: string): Waiting => ({
   _tag: "waiting",
-  position: (s.db.zrank(s.keys.waiting, id) ?? 0) + 1,
+  position: positionAt(s.db.zrank(s.keys.waiting, id) ?? 0),
   length: s.db.zcard(s.keys.waiting),
   averageMillis: meta(s, "averageMillis"),
   disrupted: isDisrupted(s),

@@ -56,8 +56,14 @@ export const isObject = (value: unknown): value is { readonly [field: string]: u
 /** The texts in a decoded list; none when it is not a list. */
 export const textsIn = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.filter(isText) : [])
 
-/** The finite numbers in a decoded list; none when it is not a list. */
-export const numbersIn = (value: unknown): ReadonlyArray<number> => (Array.isArray(value) ? value.filter(isNumber) : [])
+/** The names of an object's fields. */
+export const namesIn = (value: object): ReadonlyArray<string> => Object.keys(value)
+
+/** The fields of a decoded object that are finite numbers; none when it is not an object. */
+export const numbersByName = (value: unknown): { readonly [name: string]: number } =>
+  isObject(value)
+    ? Object.fromEntries(Object.entries(value).filter((field): field is [string, number] => isNumber(field[1])))
+    : {}
 
 /** The SHA-1 of a text, in hexadecimal. */
 export const sha1 = (text: string): string => createHash("sha1").update(text).digest("hex")

@@ -9,6 +9,7 @@ import { loopbackNames } from "../serving/hosts.ts"
 import { readCampaigns } from "./campaigns.ts"
 import { parseConnectionString } from "./connection-string.ts"
 import { type Flat, flatten } from "./flat.ts"
+import { isHttpProvider, needsKey } from "./groups/ip-intel.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { makeReader, type Reader } from "./reader.ts"
 import { settingRows } from "./table.ts"
@@ -38,12 +39,11 @@ const ipProvider = (read: Reader, { BaseUrl, Provider }: General["IpIntel"]): Ip
   if (provider === "maxmind" && !read.has("IpIntel.BaseUrl")) {
     read.reportMissing("IpIntel.BaseUrl", "the path of the .mmdb file, which the provider maxmind reads")
   }
-  const local = provider === "maxmind" || provider === "lists" || provider === "none"
-  if (!local && BaseUrl !== undefined && !/^https?:$/.test(URL.parse(BaseUrl)?.protocol ?? "")) {
+  if (isHttpProvider(provider) && BaseUrl !== undefined && !/^https?:$/.test(URL.parse(BaseUrl)?.protocol ?? "")) {
     read.reportInvalid("IpIntel.BaseUrl", `the http or https URL of ${provider}`)
   }
-  if (provider === "ipinfo.io" && !read.has("IpIntel.ApiKey")) {
-    read.reportMissing("IpIntel.ApiKey", "a key, which the provider ipinfo.io needs")
+  if (needsKey(provider) && !read.has("IpIntel.ApiKey")) {
+    read.reportMissing("IpIntel.ApiKey", `a key, which the provider ${provider} needs`)
   }
   if (provider === "lists" && !lists) {
     read.reportMissing("IpIntel.Lists", `at least one of ${LIST_PATHS.join(", ")}, which the provider lists reads`)

@@ -1,7 +1,9 @@
-/** Turns a rule of `src/rules` into a `Rule` of the store, with its Lua and a decoder for its answer. */
+/**
+ * Turns a rule of `src/rules` into a `Rule` of the store, with its Lua and a decoder for its answer. The calls of `ruleOf` are the
+ * list of all rules: `scripts/rules.ts` finds them and compiles each `run` to Lua.
+ */
 import { Schema } from "effect"
 import { lua } from "../rules/lua.generated.ts"
-import type { RuleName } from "../rules/rules.ts"
 import type { Run } from "../rules/run.ts"
 import type { Rule } from "../Store.ts"
 
@@ -9,11 +11,13 @@ import type { Rule } from "../Store.ts"
 export const NO_CONTEXT: object = Object.freeze({})
 
 /**
+ * @param name unique; a string literal
+ * @param run an expression of names imported from `src/rules`
  * @param answer the schema of one answer of the Lua; answers of the memory store are not decoded
  * @param batch see `Rule.batch`
  */
 export const ruleOf = <C extends object, K extends object, A>(
-  name: RuleName,
+  name: keyof typeof lua,
   run: Run<C, K, A>,
   answer: Schema.Codec<NoInfer<A>, unknown>,
   batch = false,

@@ -81,10 +81,16 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
     for (const [id, deadline] of held) if (deadline !== undefined) db.zadd(keys[LEASES] ?? "", deadline, id)
     return answers
   })
-  const heedless = wrongly(queue.callOne, (db, keys, now, context, calls) =>
-    queue.callOne.run(db, keys, now, { ...context, slots: context.slots + 1 }, calls),
+  const heedless = wrongly(queue.act, (db, keys, now, context, calls) =>
+    queue.act.run(
+      db,
+      keys,
+      now,
+      { ...context, slots: context.slots + (calls[0]?.action.type === "call" ? 1 : 0) },
+      calls,
+    ),
   )
-  finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, callOne: heedless }), [
+  finds("an operator's call beyond the slots", (seed) => queueHistory(seed, { ...queue, act: heedless }), [
     "invariants",
     "Redis",
   ])
@@ -110,14 +116,15 @@ describe("the rules, as they are and as Lua, are found to differ when one of the
   })
   finds("an admission that counts no network", (seed) => queueHistory(seed, { ...queue, admit: lavish }), ["Redis"])
 
-  const blunt = wrongly(queue.endLease, (db, keys, now, context, calls) => {
-    const anyLease = calls.map((call) => {
-      const [id = ""] = db.zrangebyscore(keys[LEASES] ?? "", call.deadline, call.deadline, 1)
-      return { ...call, lease: leaseOf(db.hget(keys[TICKETS] ?? "", id)) }
+  const blunt = wrongly(queue.act, (db, keys, now, context, calls) => {
+    const anyLease = calls.map(({ action, who }) => {
+      if (action.type !== "end") return { action, who }
+      const [id = ""] = db.zrangebyscore(keys[LEASES] ?? "", action.deadline, action.deadline, 1)
+      return { action: { ...action, lease: leaseOf(db.hget(keys[TICKETS] ?? "", id)) }, who }
     })
-    return queue.endLease.run(db, keys, now, context, anyLease)
+    return queue.act.run(db, keys, now, context, anyLease)
   })
-  finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, endLease: blunt }), ["Redis"])
+  finds("an operator's end of another lease", (seed) => queueHistory(seed, { ...queue, act: blunt }), ["Redis"])
 
   const eager = wrongly(queue.clear, (db, keys, now, context, calls) =>
     queue.clear.run(

@@ -26,6 +26,15 @@ const kindOf = (answer: unknown): string => {
   return typeof said === "object" && said !== null && "_tag" in said ? String(said._tag) : String(said)
 }
 
+const SWITCHES: ReadonlyArray<unknown> = ["pause", "resume", "drain", "reopen"]
+
+/** What an operator's action does: a switch, or the type of another action. */
+const actionOf = (call: object): string => {
+  const action: unknown = "action" in call ? call.action : undefined
+  if (typeof action !== "object" || action === null || !("type" in action)) return ""
+  return ` ${SWITCHES.includes(action.type) ? "switch" : String(action.type)}`
+}
+
 describe("the rules, as they are and as Lua,", () => {
   const opened = replayerOfSuite()
 
@@ -43,8 +52,8 @@ describe("the rules, as they are and as Lua,", () => {
         const made = history(seed)
         if (made.wrong.length > 0) throw failed(seed, [...made.wrong, ...made.steps.map(describeStep)].join("\n"))
         batch.push(made)
-        for (const { answer, rule } of made.steps) {
-          const kind = `${rule.name} ${kindOf(answer)}`
+        for (const { answer, call, rule } of made.steps) {
+          const kind = `${rule.name}${actionOf(call)} ${kindOf(answer)}`
           kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
         }
       }
@@ -66,19 +75,19 @@ describe("the rules, as they are and as Lua,", () => {
     // the histories reach every kind of answer
     for (const [name, results] of Object.entries({
       "queue.admit": ["starting", "waiting", "full", "draining"],
-      "queue.start": ["starting", "waiting", "busy", "live", "over", "unknown"],
+      "queue.start": ["starting", "waiting", "busy", "live", "ended", "unknown"],
       "queue.bind": ["live", "ended", "stale"],
       "queue.alias": ["kept", "ended", "stale"],
       "queue.fail": ["waiting", "failed", "stale"],
       "queue.resolve": ["running", "open", "free", "stale"],
       "queue.end": ["released", "repeat", "unknown"],
-      "queue.leave": ["left", "busy", "over", "unknown"],
+      "queue.leave": ["left", "busy", "ended", "unknown"],
       "queue.clear": ["cleared", "served"],
-      "queue.attach": ["waiting", "called", "starting", "live", "over", "unknown"],
-      "operator.turnSwitch": ["done", "already"],
-      "operator.callOne": ["called", "no_slot", "nobody"],
-      "operator.remove": ["removed", "gone"],
-      "operator.endLease": ["ended", "gone"],
+      "queue.attach": ["waiting", "called", "starting", "live", "ended", "unknown"],
+      "operator.act switch": ["done", "already"],
+      "operator.act call": ["called", "no_slot", "nobody"],
+      "operator.act remove": ["removed", "gone"],
+      "operator.act end": ["ended", "gone"],
     })) {
       for (const result of results) assert.isAbove(kinds.get(`${name} ${result}`) ?? 0, 30, `${name} ${result}`)
     }

@@ -8,7 +8,7 @@ import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
 import { memoryStore, redisStore } from "../../scripts/harness/stores.ts"
 import { limitsProbe } from "../../scripts/simulation/limits.ts"
 import { keysOf as campaignKeys } from "../../src/queue/keys.ts"
-import { admit, takeAndAdmit, withdraw } from "../../src/queue/rules.ts"
+import { rules as queueRules } from "../../src/queue/rules.ts"
 import { keysOf as callerKeys, rules } from "../../src/RateLimiter.ts"
 import type { Newcomer } from "../../src/rules/queue/admit.ts"
 import type { QueueContext, StepAnswer } from "../../src/rules/step.ts"
@@ -123,7 +123,7 @@ describe("batched calls", () => {
           const nobody = contextOf(random, 0, 0)
           for (const store of stores) {
             yield* store.run(put, { keys, now, context: NO_CONTEXT, call: { field, value } })
-            yield* store.run(withdraw, { keys, now, context: nobody, call: { ids: gone } })
+            yield* store.run(queueRules.withdraw, { keys, now, context: nobody, call: { ids: gone } })
           }
           const context = contextOf(random, random.below(9), random.pick([0, 3, 10, 1_000]))
           const batch = Array.from({ length: 1 + random.below(40) }, (): Ask<QueueContext, Newcomer> => {
@@ -143,7 +143,7 @@ describe("batched calls", () => {
             return { keys, now, context, call }
           })
           calls += batch.length
-          const { one, together } = yield* ask(stores, admit, batch)
+          const { one, together } = yield* ask(stores, queueRules.admit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
           assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
           for (const { _tag } of results(one)) outcomes.add(_tag)
@@ -219,7 +219,7 @@ describe("batched calls", () => {
             return { keys, ownKeys: [logOf(caller)], now, context, call: { take, newcomer } }
           })
           calls += batch.length
-          const { one, together } = yield* ask(stores, takeAndAdmit, batch)
+          const { one, together } = yield* ask(stores, queueRules.takeAndAdmit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
           assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
           for (const { admitted, refused } of results(one)) {

@@ -65,14 +65,14 @@ describe("a gate that hashes addresses", () => {
       body: { action: { type: "pause" } },
     })
     const view = await gate.ask("GET", "/console/api/view", from(ADDRESSES[1] ?? "", CONSOLE))
-    const trail = await gate.ask("GET", "/console/api/trail", from(ADDRESSES[1] ?? "", CONSOLE))
+    const auditLog = await gate.ask("GET", "/console/api/audit-log", from(ADDRESSES[1] ?? "", CONSOLE))
     const metrics = await gate.ask("GET", "/metrics")
     await eventually("all is logged", () => gate.output().split('"outcome":"rate_limited"').length === 4)
     await eventually("the facts are kept", async () => (await dump(redis)).split("vg:ip:").length > 2)
     return {
       statuses,
       acted,
-      everywhere: `${await dump(redis)}\n${gate.output()}\n${view.text}\n${trail.text}\n${metrics.text}`,
+      everywhere: `${await dump(redis)}\n${gate.output()}\n${view.text}\n${auditLog.text}\n${metrics.text}`,
     }
   }
 

@@ -60,17 +60,17 @@ describe("instances on one store with different settings", () => {
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
-      expect(yield* instances(gate)).toMatchObject({ state: "ok", says: "This is the only one." })
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "This is the only one." })
       const other = yield* open(store, slots(5))
       yield* TestClock.adjust(UNTIL_SAID)
       expect(yield* instances(gate)).toMatchObject({
         state: "failed",
-        says: "Other instances have different settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
+        detail: "Other instances have different settings: VoiceAiPlatform.MaxConcurrency is 3 here and 5 there.",
       })
       yield* other.stop
       yield* open(store, slots(3))
       yield* TestClock.adjust("40 seconds")
-      expect(yield* instances(gate)).toMatchObject({ state: "ok", says: "2 with the same settings." })
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "2 with the same settings." })
     }),
   )
 

@@ -234,9 +234,9 @@ describe("a removed campaign", () => {
         gate.on(
           Operator.use((operator) => operator.view(undefined, { firstSlot: 0, slots: 1, firstPlace: 0, places: 1 }, 0)),
         ),
-        (view) => view?.health.find(({ name }) => name === "Campaigns")?.says,
+        (view) => view?.health.find(({ name }) => name === "Campaigns")?.detail,
       )
-      expect(yield* shown).toBe("Not in the settings here: sales (business/sales-1, slots 1).")
+      expect(yield* shown).toBe("Not in the settings of this instance: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
       yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * HEARTBEAT_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")

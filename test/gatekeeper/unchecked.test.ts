@@ -4,8 +4,7 @@ import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { IpIntelFailed, noFacts } from "../../src/IpIntel.ts"
-import { makeFigures } from "../../src/operator/figures.ts"
-import { COUNTS } from "../../src/operator/shapes.ts"
+import { makeCounts } from "../../src/operator/counts.ts"
 import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
 
 const spent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
@@ -37,7 +36,7 @@ describe("callers who are not checked", () => {
             network: yield* counted(metrics.unchecked[outcome].network_budget),
             blocked: yield* counted(metrics.blocked.ip_check_failed),
           }
-          const figures = yield* makeFigures
+          const counts = yield* makeCounts
           world.lookup = () => Effect.fail(spent)
           const warnings = yield* warningsOf(
             Effect.gen(function* () {
@@ -61,9 +60,9 @@ describe("callers who are not checked", () => {
           expect((yield* counted(metrics.unchecked[outcome].network_budget)) - before.network).toBe(51)
           const isBlocked = OnError === "block" ? 151 : 0
           expect((yield* counted(metrics.blocked.ip_check_failed)) - before.blocked).toBe(isBlocked)
-          const since = yield* figures.since
-          expect(since[COUNTS.indexOf("letThroughUnchecked")]).toBe(151 - isBlocked)
-          expect(since[COUNTS.indexOf("ipCheckFailed")]).toBe(isBlocked)
+          const pending = yield* counts.pending
+          expect(pending.letThroughUnchecked ?? 0).toBe(151 - isBlocked)
+          expect(pending["refused.ip_check_failed"] ?? 0).toBe(isBlocked)
         }),
     )
   }

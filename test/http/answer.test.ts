@@ -7,6 +7,7 @@ import { AccessLog, layer as accessLog } from "../../src/http/access-log.ts"
 import { failed, started } from "../../src/http/answer.ts"
 import { corsHeaders, makeOriginCheck, preflightHeaders } from "../../src/http/origin.ts"
 import { TooManyConnections } from "../../src/PushChannel.ts"
+import * as refusals from "../../src/refusals.ts"
 import { InvalidRequest, type LimitState, RateLimited, StoreUnavailable } from "../../src/Session.ts"
 
 const hour: LimitState = { name: "hour", quota: 20, windowSeconds: 3600, remaining: 0, resetSeconds: 1200 }
@@ -52,10 +53,10 @@ describe("an answer", () => {
       "region_not_allowed",
       undefined,
     ],
-    [outcomes.blocked("tor"), 403, "blocked", undefined],
-    [outcomes.queueFull(0, 1), 503, "queue_full", "10"],
-    [outcomes.platformUnavailable("rejected", "m", 60), 502, "platform_rejected", "60"],
-    [outcomes.platformUnavailable("unavailable", "m"), 503, "platform_unavailable", "5"],
+    [refusals.blocked("tor"), 403, "blocked", undefined],
+    [refusals.queueFull(0, 1), 503, "queue_full", "10"],
+    [refusals.platformUnavailable("rejected", "m", 60), 502, "platform_rejected", "60"],
+    [refusals.platformUnavailable("unavailable", "m"), 503, "platform_unavailable", "5"],
     [new StoreUnavailable({ message: "redis at 10.0.0.1", cause: new Error("secret") }), 503, "store_unavailable", "5"],
     [outcomes.ticketUnknown(), 404, "ticket_unknown", undefined],
     [outcomes.notYourTurn(3), 409, "not_your_turn", undefined],

@@ -4,30 +4,34 @@ import { Option, Schema } from "effect"
 import { notStarted, startRefused } from "../../src/embedded/results.ts"
 import * as outcomes from "../../src/gatekeeper/outcomes.ts"
 import { failed, started } from "../../src/http/answer.ts"
-import { type Failure, toProblem } from "../../src/http/failures.ts"
+import { type Failure, failures, toProblem } from "../../src/http/failures.ts"
 import { type Problem, problems } from "../../src/http/problems.ts"
 import { eventsUrl, QueuedAnswer, StartedAnswer } from "../../src/http/successes.ts"
 import { TooManyConnections } from "../../src/PushChannel.ts"
+import * as refusals from "../../src/refusals.ts"
 import { InvalidRequest, RateLimited, StoreUnavailable } from "../../src/Session.ts"
 
-const declarations: ReadonlyArray<Problem> = Object.values(problems)
+const declarations: ReadonlyArray<Problem> = [
+  ...Object.values(problems),
+  ...Object.values(failures).flatMap((failure): ReadonlyArray<Problem> => failure.problems),
+]
 const strict = { onExcessProperty: "error" } as const
 
 const request = [
   new InvalidRequest({ code: "invalid_request", message: "m", issues: [{ field: "f", message: "m" }] }),
-  outcomes.blocked("vpn"),
+  refusals.blocked("vpn"),
   new RateLimited({
     limit: "hour",
     retryAfterSeconds: 7,
     limits: [{ name: "hour", quota: 1, windowSeconds: 3600, remaining: 0, resetSeconds: 7 }],
     message: "m",
   }),
-  outcomes.queueFull(0, 1),
+  refusals.queueFull(0, 1),
   new StoreUnavailable({ message: "redis at 10.0.0.1" }),
-  outcomes.draining(),
-  outcomes.platformUnavailable("refused", "m"),
-  outcomes.platformUnavailable("rejected", "m"),
-  outcomes.platformUnavailable("unavailable", "m"),
+  refusals.draining(),
+  refusals.platformUnavailable("refused", "m"),
+  refusals.platformUnavailable("rejected", "m"),
+  refusals.platformUnavailable("unavailable", "m"),
 ] as const
 const start = [
   outcomes.ticketUnknown(),

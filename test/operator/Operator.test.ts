@@ -35,12 +35,12 @@ const instance = (store: Store["Service"]) =>
       /** what the charts show of the last hour */
       shown: Effect.map(gate.on(view), (seen) => {
         const total = (name: CountName): number =>
-          (seen?.buckets ?? []).reduce((sum, { counts }) => sum + (counts[seen?.counts.indexOf(name) ?? -1] ?? 0), 0)
+          (seen?.buckets ?? []).reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0)
         return {
           started: total("started"),
           queued: total("queued"),
-          draining: total("draining"),
-          store: total("store"),
+          draining: total("refused.draining"),
+          store: total("refused.store_unavailable"),
         }
       }),
     }

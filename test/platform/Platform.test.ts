@@ -182,7 +182,7 @@ describe("the local platform", () => {
       const restricted = yield* client(keys.restricted, "b2")
       const [business, ...others] = yield* restricted.verify("default")
       assert.deepInclude(business, { subject: "platform", state: "ok" })
-      assert.include(business?.says, "Cafe")
+      assert.include(business?.detail, "Cafe")
       // the campaign belongs to another business, and the region exists
       assert.deepEqual(
         others.map(({ state, subject }) => [subject, state]),

@@ -113,7 +113,11 @@ describe("a secret setting", () => {
       ]) {
         await asks("GET", path)
       }
-      for (const path of ["/console/api/view", "/console/api/trail?most=100", "/console/api/view?campaign=second"]) {
+      for (const path of [
+        "/console/api/view",
+        "/console/api/audit-log?count=100",
+        "/console/api/view?campaign=second",
+      ]) {
         await asks("GET", path, console)
         await asks("GET", path)
       }

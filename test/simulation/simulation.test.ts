@@ -16,7 +16,7 @@ const given = process.env.SIMULATION_SEED
 /** Answers, and moves (`rule from→to`), that the histories must contain. */
 const CORNERS = [
   ...["admit starting", "admit waiting", "admit full", "admit waiting→called"],
-  ...["start starting", "start waiting", "start busy", "start live", "start over", "start called→missed"],
+  ...["start starting", "start waiting", "start busy", "start live", "start ended", "start called→missed"],
   ...["bind live", "bind ended", "bind stale", "bind waiting→called"],
   ...["fail waiting", "fail failed", "fail stale", "fail waiting→called"],
   ...["fail capacity waiting", "fail limited waiting", "fail refused failed", "fail failed failed"],
@@ -26,7 +26,7 @@ const CORNERS = [
   ...["end released", "end repeat", "end unknown", "end waiting→called"],
   ...["withdraw waiting→left", "reportOutage waiting→left", "reportOutage starting→left", "admit withdrawn"],
   ...["clear waiting→removed", "clear called→removed", "end released elsewhere", "fail elsewhere"],
-  ...["leave waiting→left", "leave called→left", "leave busy", "leave over", "leave waiting→called"],
+  ...["leave waiting→left", "leave called→left", "leave busy", "leave ended", "leave waiting→called"],
   ...[
     "sweep called→missed",
     "sweep starting→waiting",
@@ -37,7 +37,7 @@ const CORNERS = [
     "audit asks",
   ],
   ...["end passes over", "sweep passes over"],
-  ...["attach waiting", "attach called", "attach starting", "attach live", "attach over"],
+  ...["attach waiting", "attach called", "attach starting", "attach live", "attach ended"],
   "stop",
 ]
 

@@ -19,8 +19,8 @@ import {
   type Withdrawals,
 } from "../../src/FifoQueue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
-import type { Pages, Switch } from "../../src/queue/operator.ts"
-import { end, reportOutage, sweep } from "../../src/queue/rules.ts"
+import type { Action, Pages } from "../../src/queue/operator.ts"
+import { rules } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -251,12 +251,13 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     attach: (id: string, connected = true) => step(queue().attach(at(), id, connected)),
     heartbeat: (...ids: ReadonlyArray<string>) => step(queue().heartbeat(at(), ids)),
     operator: {
-      look: (pages: Partial<Pages> = {}) =>
-        step(queue().operator.look(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
-      turn: (action: Switch) => step(queue().operator.turn(at(), OPERATOR, action)),
-      callOne: Effect.suspend(() => step(queue().operator.callOne(at(), OPERATOR), { anyway: true })),
-      remove: (seq: number) => step(queue().operator.remove(at(), OPERATOR, seq)),
-      endLease: (lease: string, deadline: number) => step(queue().operator.endLease(at(), OPERATOR, lease, deadline)),
+      snapshot: (pages: Partial<Pages> = {}) =>
+        step(queue().operator.snapshot(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
+      turn: (type: "pause" | "resume" | "drain" | "reopen") => step(queue().operator.act(at(), OPERATOR, { type })),
+      callOne: Effect.suspend(() => step(queue().operator.act(at(), OPERATOR, { type: "call" }), { anyway: true })),
+      remove: (seq: number) => step(queue().operator.act(at(), OPERATOR, { type: "remove", seq })),
+      endLease: (lease: string, deadline: number) =>
+        step(queue().operator.act(at(), OPERATOR, { type: "end", lease, deadline })),
       auditLog: (first = 0, most = 100) => step(queue().operator.auditLog(at(), first, most)),
     },
     sweep: Effect.flatMap(store.now, (now) =>
@@ -270,7 +271,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
         const keys = keysOf(campaign)
-        yield* store.run(sweep, {
+        yield* store.run(rules.sweep, {
           keys,
           now: sent,
           context: { ...context, slots, instance },
@@ -282,7 +283,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     endSentBefore: (millis: number, ...ids: ReadonlyArray<string>) =>
       Effect.gen(function* () {
         const sent = (yield* store.now) - millis
-        yield* store.run(end, {
+        yield* store.run(rules.end, {
           keys: keysOf(campaign),
           now: sent,
           context: { ...context, slots, instance },
@@ -295,7 +296,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       Effect.gen(function* () {
         const now = yield* store.now
         const call = { since, ids: withdrawals.ids() }
-        yield* store.run(reportOutage, {
+        yield* store.run(rules.reportOutage, {
           keys: keysOf(campaign),
           now,
           context: { ...context, slots, instance },
@@ -350,8 +351,8 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       admit: (id: string, network = "") => queue().admit(at(), { id, caller: "", holds: false, network, data: "" }),
       attach: (id: string) => queue().attach(at(), id, true),
       heartbeat: (all: ReadonlyArray<string>) => Effect.map(queue().heartbeat(at(), all), ({ result }) => result),
-      look: (pages: Pages) => Effect.map(queue().operator.look(at(), pages), ({ result }) => result),
-      turn: (action: Switch) => queue().operator.turn(at(), OPERATOR, action),
+      snapshot: (pages: Pages) => Effect.map(queue().operator.snapshot(at(), pages), ({ result }) => result),
+      act: (action: Action) => queue().operator.act(at(), OPERATOR, action),
     },
     /** A called ticket starts and its session runs. */
     run: Effect.fnUntraced(function* (id: string) {

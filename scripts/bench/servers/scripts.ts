@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { Redis } from "ioredis"
 import { keysOf as campaignKeys } from "../../../src/queue/keys.ts"
-import { admit } from "../../../src/queue/rules.ts"
+import { rules as queueRules } from "../../../src/queue/rules.ts"
 import { keysOf as callerKeys, rules } from "../../../src/RateLimiter.ts"
 import type { Take } from "../../../src/rules/limits/take.ts"
 import type { Budgets } from "../../../src/rules/limits/units.ts"
@@ -75,13 +75,16 @@ const refusalOf = (reply: unknown, now: number): Decision | undefined => {
   return { status: 429, resetMillis: usage.hour < limits.hourly ? OPEN_RETRY_MILLIS : usage.hourReset - now }
 }
 const placeOf = (reply: unknown, id: string): Decision => {
-  const { result } = admit.decode(answerOf(reply))
+  const { result } = queueRules.admit.decode(answerOf(reply))
   return result._tag === "waiting" ? { status: 202, id, position: result.position } : { status: 200, id, position: 0 }
 }
 
 const open = (url: string) => {
   const redis = new Redis(url)
-  return { take: commandOf(redis, rules.take, "take", 1), enter: commandOf(redis, admit, "enter", campaign.length) }
+  return {
+    take: commandOf(redis, rules.take, "take", 1),
+    enter: commandOf(redis, queueRules.admit, "enter", campaign.length),
+  }
 }
 
 /** Decides a request: limits, then slot or queue. With callbacks, which are the cheapest. */

@@ -1,21 +1,18 @@
-/**
- * The console's own wire, for its page: one view to look at every two seconds, the trail, and the actions. It is no part of the
- * gate's documented wire.
- */
+/** The endpoints of the console, for its page: the view, the audit log and the actions. They are not part of the gate's documented wire. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Action, Done, Trail, View } from "../../operator/shapes.ts"
+import { Action, ActionOutcome, AuditLog, View } from "../../operator/shapes.ts"
 
 export const Command = Schema.Struct({
   campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
   action: Action,
 })
 
-/** All of them need `Authorization: Bearer <Security.ConsoleToken>` and answer problem documents otherwise. */
+/** All need `Authorization: Bearer <Security.ConsoleToken>`, and answer with a problem document otherwise. */
 const group = HttpApiGroup.make("Console").add(
   HttpApiEndpoint.get("view", "/console/api/view", { success: View }),
-  HttpApiEndpoint.get("trail", "/console/api/trail", { success: Trail }),
-  HttpApiEndpoint.post("act", "/console/api/actions", { payload: Command, success: Done }),
+  HttpApiEndpoint.get("auditLog", "/console/api/audit-log", { success: AuditLog }),
+  HttpApiEndpoint.post("act", "/console/api/actions", { payload: Command, success: ActionOutcome }),
 )
 
 export const Api = HttpApi.make("voicegate console").add(group)

@@ -1,4 +1,4 @@
-/** The console's endpoints: who has the token sees and acts, everybody else learns nothing. */
+/** The endpoints of the console. Without the token they reveal nothing but that it is missing. */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Option, Redacted, Result, Schema, SchemaTransformation } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -7,6 +7,7 @@ import { CallerNames } from "../../CallerNames.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
 import { Operator } from "../../operator/Operator.ts"
+import type { StoreUnavailable } from "../../Session.ts"
 import { Settings } from "../../Settings.ts"
 import { type Answer, failed, json, problem, refusals } from "../answer.ts"
 import { equal } from "../equal.ts"
@@ -26,20 +27,22 @@ const Query = Schema.Struct({
   firstPlace: Schema.optionalKey(whole),
   places: Schema.optionalKey(whole),
   first: Schema.optionalKey(whole),
-  most: Schema.optionalKey(whole),
+  count: Schema.optionalKey(whole),
 })
 const decodeQuery = Schema.decodeUnknownOption(Query)
 const decodeCommand = Schema.decodeUnknownOption(Command)
 
-/** Rows of a page unless the query says otherwise. */
+/** Rows of a page, unless the query contains another number. */
 const ROWS = 25
+
+const toAnswer = (error: StoreUnavailable): Answer => failed(error, "")
 
 const unauthorized = problem(401, "console_unauthorized", "authorization: Expected the token of the console.", {
   headers: { "www-authenticate": 'Bearer realm="voicegate console"' },
 })
 const unknownCampaign = problem(404, "unknown_campaign", "campaign: Expected a configured campaign.")
 const wrongQuery = problem(400, "invalid_request", "query: Expected whole numbers.")
-const wrongAction = problem(400, "invalid_request", "action: Expected an action with what it needs.")
+const wrongAction = problem(400, "invalid_request", "action: Expected an action with its fields.")
 
 export const handlers = HttpApiBuilder.group(
   Api,
@@ -50,16 +53,16 @@ export const handlers = HttpApiBuilder.group(
     const trusted = trustedProxies(Security.TrustedProxies)
     const wrongTokens = makeWrongTokens()
     const names = yield* CallerNames
-    const named = Effect.ignore(names.ready ?? Effect.void)
+    const namesReady = Effect.ignore(names.ready ?? Effect.void)
 
-    /** The address of who may, as it is shown; or the answer for who may not. */
+    /** Succeeds with the caller's address, as logs show it, if the token is right; fails with the answer otherwise. */
     const authorize = Effect.fnUntraced(function* (request: IncomingMessage): Effect.fn.Return<string, Answer> {
       const address = callerOf(request, trusted)
       if (address === undefined) return yield* Effect.fail(refusals.noAddress)
-      yield* named
-      const given = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
-      if (given === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
-      if (!equal(given, Redacted.value(Security.ConsoleToken))) {
+      yield* namesReady
+      const token = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
+      if (token === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
+      if (!equal(token, Redacted.value(Security.ConsoleToken))) {
         const line = wrongTokens.note(names.of(limitKey(address)), yield* Clock.currentTimeMillis)
         if (line !== undefined) yield* Effect.logWarning(line)
         return yield* Effect.fail(unauthorized)
@@ -67,9 +70,9 @@ export const handlers = HttpApiBuilder.group(
       return names.shown(address)
     })
 
-    /** Answers who may. */
-    const guarded = (
-      then: (
+    /** Runs a handler if the token is right. */
+    const authorized = (
+      handle: (
         who: string,
         request: IncomingMessage,
       ) => Effect.Effect<Answer, Answer, HttpServerRequest.ParsedSearchParams>,
@@ -77,20 +80,20 @@ export const handlers = HttpApiBuilder.group(
       respond(
         Effect.gen(function* () {
           const request = yield* incoming
-          return yield* then(yield* authorize(request), request)
+          return yield* handle(yield* authorize(request), request)
         }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
       )
 
     const query = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (given) =>
       Option.match(decodeQuery(given), {
         onNone: () => Effect.fail(wrongQuery),
-        onSome: (asked) => Effect.succeed(asked),
+        onSome: Effect.succeed,
       }),
     )
 
     return routes
       .handleRaw("view", () =>
-        guarded(() =>
+        authorized(() =>
           Effect.gen(function* () {
             const { campaign, firstPlace = 0, firstSlot = 0, places = ROWS, since = 0, slots = ROWS } = yield* query
             const view = yield* operator.view(campaign, { firstSlot, slots, firstPlace, places }, since)
@@ -98,17 +101,17 @@ export const handlers = HttpApiBuilder.group(
           }),
         ),
       )
-      .handleRaw("trail", () =>
-        guarded(() =>
+      .handleRaw("auditLog", () =>
+        authorized(() =>
           Effect.gen(function* () {
-            const { campaign, first = 0, most = ROWS } = yield* query
-            const trail = yield* Effect.mapError(operator.trail(campaign, first, most), (error) => failed(error, ""))
-            return trail === undefined ? unknownCampaign : json(200, trail, "console")
+            const { campaign, count = ROWS, first = 0 } = yield* query
+            const auditLog = yield* Effect.mapError(operator.auditLog(campaign, first, count), toAnswer)
+            return auditLog === undefined ? unknownCampaign : json(200, auditLog, "console")
           }),
         ),
       )
       .handleRaw("act", () =>
-        guarded((who, request) =>
+        authorized((who, request) =>
           Effect.gen(function* () {
             if (!isJson(request)) return refusals.mediaType
             const body = parseJson(yield* readBody(request))
@@ -116,8 +119,8 @@ export const handlers = HttpApiBuilder.group(
             const command = decodeCommand(body.success)
             if (Option.isNone(command)) return wrongAction
             const { action, campaign } = command.value
-            const done = yield* Effect.mapError(operator.act(campaign, who, action), (error) => failed(error, ""))
-            return done === undefined ? unknownCampaign : json(200, done, `console_${action.type}`)
+            const outcome = yield* Effect.mapError(operator.act(campaign, who, action), toAnswer)
+            return outcome === undefined ? unknownCampaign : json(200, outcome, `console_${action.type}`)
           }),
         ),
       )

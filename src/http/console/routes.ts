@@ -1,7 +1,4 @@
-/**
- * The operator's console below `/console`: a page that needs nothing but its own files, and the endpoints behind its token.
- * Mounted only when there is a token.
- */
+/** The operator's console below `/console`: its page, which loads only its own files, and its endpoints, which need the token. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
@@ -42,7 +39,7 @@ const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((r
           }),
         ),
       )
-    // to the router both are one path; the redirect is relative, so that it holds below any mount path
+    // the router matches the path with and without the slash; a relative redirect works below any mount path
     const index = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
       const [path = "", ...query] = url.split("?")
       return path.endsWith("/")
@@ -50,7 +47,7 @@ const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((r
         : Effect.succeed(HttpServerResponse.redirect(["console/", ...query].join("?"), { status: 308 }))
     })
     yield* router.add("GET", "/console", index)
-    // their names change with their content; one with an encoded slash would lead out of the folder
+    // names contain a hash of the content; a name with an encoded slash could leave the folder
     const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
       ASSET.test(url)
         ? answer("public, max-age=31536000, immutable")
@@ -60,7 +57,7 @@ const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((r
   }),
 ).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
 
-/** All of the console's routes; who mounts them has made sure that there is a token. */
+/** The page and the endpoints. Mount them only if `Security.ConsoleToken` is set. */
 export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | CallerNames | Operator | Settings> =
   Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(NodeHttpServer.layerHttpServices)),

@@ -1,18 +1,18 @@
 /**
- * Log lines about wrong tokens of the console, a few for each address: a flood of guesses must not fill the log. Nobody is
- * refused because of them. A token is at least 16 characters and its check costs two digests, so guesses neither find it nor
- * take anything from its owner, who may be behind the same address.
+ * Limits the log lines about wrong console tokens per address, so that guesses cannot fill the log. Guesses are not limited otherwise:
+ * a token has at least 16 characters, so guessing does not find it, and a check is cheap. A limit would lock out an operator who is
+ * behind the same address.
  */
 import { boundedCache } from "../../bounded-cache.ts"
 
-/** Lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
+/** Maximum lines about one address (IPv6: one /64) in `WINDOW_MILLIS`. */
 export const LOGGED = 10
 export const WINDOW_MILLIS = 15 * 60_000
-/** Addresses remembered; the ones that have not tried for longest make way. */
+/** Maximum addresses that are remembered; the least recent ones are forgotten. */
 const ADDRESSES = 10_000
 
 export interface WrongTokens {
-  /** Counts a wrong token of an address at a time in milliseconds; the line to log, undefined when it has had its lines. */
+  /** Counts a wrong token. Returns the line to log, undefined when the address has reached its limit. `now` in ms. */
   readonly note: (address: string, now: number) => string | undefined
 }
 
@@ -25,7 +25,7 @@ export const makeWrongTokens = (): WrongTokens => {
       windows.set(address, window)
       if (window.lines === LOGGED) return undefined
       window.lines++
-      const last = window.lines === LOGGED ? " Further ones from there are not logged for 15 minutes." : ""
+      const last = window.lines === LOGGED ? " Further ones from this address are not logged for 15 minutes." : ""
       return `A wrong token for the console came from ${address}.${last}`
     },
   }

@@ -6,7 +6,8 @@
  */
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
-import { runs } from "../../rules/rules.ts"
+import { claimToken, recallTickets, rememberTicket } from "../../rules/hub-memory.ts"
+import { runPlain } from "../../rules/run.ts"
 import type { StoreUnavailable } from "../../Session.ts"
 import { Store } from "../../Store.ts"
 import { NO_CONTEXT, ruleOf } from "../../store/rule.ts"
@@ -21,16 +22,16 @@ const MAX_TICKETS = 10
 
 const claim = ruleOf(
   "hub.claim",
-  runs["hub.claim"],
+  runPlain(claimToken),
   Schema.Struct({
     state: Schema.Literals(["ok", "used", "unknown"]),
     browser: Schema.optionalKey(Schema.String),
   }),
 )
-const remember = ruleOf("hub.remember", runs["hub.remember"], Schema.Literal(true))
+const remember = ruleOf("hub.remember", runPlain(rememberTicket), Schema.Literal(true))
 const recall = ruleOf(
   "hub.recall",
-  runs["hub.recall"],
+  runPlain(recallTickets),
   Schema.Struct({ tickets: Schema.optionalKey(Schema.Array(Schema.String)) }),
 )
 

@@ -1,6 +1,8 @@
 /**
- * What an operator can do with a campaign. An action names a ticket by its place (`seq`), a slot by its lease and deadline: both are
- * never given twice, so what has changed meanwhile is not touched.
+ * The actions of an operator on a campaign. Each is one step, written to the audit log in the same step.
+ *
+ * An action names a waiting ticket by its `seq`, and a slot by its lease and deadline, as the operator's page showed them. Neither
+ * is used twice, so an action has no effect on a ticket or slot that has changed in the meantime.
  */
 import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
@@ -9,83 +11,78 @@ import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash } from "../ticket.ts"
-import { hashOf, note } from "./audit-log.ts"
+import { addAuditLine, hashOfHolder } from "./audit-log.ts"
 
-/** What came of an action, and the short hash of the ticket concerned, or `-`. */
-export interface Done<Result extends string> {
-  readonly result: Result
+/** `seq`, `lease` and `deadline` (ms since 1970) are those that the operator saw. */
+export type Action =
+  | { readonly type: "pause" | "resume" | "drain" | "reopen" }
+  | { readonly type: "call" }
+  | { readonly type: "remove"; readonly seq: number }
+  | { readonly type: "end"; readonly lease: string; readonly deadline: number }
+
+/**
+ * - `already`: the campaign was in that state
+ * - `more`: only absent tickets were cleared so far; repeat the action
+ * - `gone`: the ticket or slot has changed since the operator saw it; nothing was done
+ */
+export type ActionResult = "done" | "already" | "called" | "no_slot" | "nobody" | "more" | "removed" | "ended" | "gone"
+
+export interface ActionOutcome {
+  readonly result: ActionResult
+  /** the short hash of the ticket concerned, or `-` */
   readonly ticket: string
 }
 
-export type Switch = "pause" | "resume" | "drain" | "reopen"
+/** An outcome, and what the audit log records instead of its `ticket` and `result`, if that differs. */
+interface LoggedOutcome extends ActionOutcome {
+  readonly loggedTarget?: string
+  readonly loggedResult?: string
+}
 
 /**
- * Turns a switch of the campaign. Paused: nobody is called and newcomers queue; a ticket that was called may start.
- * Draining: newcomers are sent away, those who wait are served.
+ * Sets or clears a switch of the campaign. While it is paused, nobody is called and newcomers queue; a called ticket may still start.
+ * While it drains, newcomers are refused and waiting tickets are served.
  */
-export const turnSwitch = (
-  s: Step,
-  { action, who }: { readonly action: Switch; readonly who: string },
-): Done<"done" | "already"> => {
-  const field = action === "pause" || action === "resume" ? "paused" : "draining"
-  const on = action === "pause" || action === "drain"
+const setSwitch = (s: Step, type: "pause" | "resume" | "drain" | "reopen"): LoggedOutcome => {
+  const field = type === "pause" || type === "resume" ? "paused" : "draining"
+  const on = type === "pause" || type === "drain"
   const result = (meta(s, field) === 1) === on ? "already" : "done"
   if (on) s.db.hset(s.keys.meta, field, "1")
   else s.db.hdel(s.keys.meta, field)
-  note(s, who, action, "-", result)
-  if (action === "resume") callNext(s)
+  if (type === "resume") callNext(s)
   return { result, ticket: "-" }
 }
 
-/** Calls the oldest waiting ticket to a free slot now, whatever back-off or pause says. `more`: there are more to look at, ask again. */
-export const callOne = (s: Step, { who }: { readonly who: string }): Done<"called" | "no_slot" | "nobody" | "more"> => {
-  let result: "called" | "no_slot" | "nobody" | "more" = "nobody"
-  let ticket = "-"
-  if (s.db.zcard(s.keys.leases) >= s.context.slots) {
-    result = "no_slot"
-  } else if (callUpTo(s, 1, true)) {
-    result = "more"
-  } else if (s.lastCalled !== undefined) {
-    result = "called"
-    ticket = shortHash(s.lastCalled)
-  }
-  note(s, who, "call", ticket, result)
-  return { result, ticket }
+/** Calls the oldest present ticket to a free slot, even during a backoff or pause. */
+const callOne = (s: Step): LoggedOutcome => {
+  if (s.db.zcard(s.keys.leases) >= s.context.slots) return { result: "no_slot", ticket: "-" }
+  if (callUpTo(s, 1, true)) return { result: "more", ticket: "-" }
+  return s.lastCalled === undefined
+    ? { result: "nobody", ticket: "-" }
+    : { result: "called", ticket: shortHash(s.lastCalled) }
 }
 
-/** Takes a waiting ticket out of the line and tells its holder. Its quota stays taken. `gone`: nobody waits at that place any more. */
-export const remove = (
-  s: Step,
-  { seq, who }: { readonly seq: number; readonly who: string },
-): Done<"removed" | "gone"> => {
+/** Removes a waiting ticket and notifies its holder. Its quota is not given back. */
+const removeWaiting = (s: Step, seq: number): LoggedOutcome => {
   const id = s.db.zrangebyscore(s.keys.waiting, seq, seq, 1)[0]
   const ticket = id === undefined ? undefined : loadWaiting(s, id)
-  if (id === undefined || ticket === undefined) {
-    note(s, who, "remove", `#${textOf(seq)}`, "gone")
-    return { result: "gone", ticket: "-" }
-  }
+  if (id === undefined || ticket === undefined) return { result: "gone", ticket: "-", loggedTarget: `#${textOf(seq)}` }
   dequeue(s, id, ticket)
   endTicket(s, id, ticket, "removed")
-  note(s, who, "remove", shortHash(id), "removed")
   callNext(s)
   return { result: "removed", ticket: shortHash(id) }
 }
 
 /**
- * Ends a lease: its slot is free, its holder is told, and a start that is still under way finds it stale. A session that the
- * platform has started may run on there. `gone`: it is over or has moved on.
- *
- * @param deadline as it was seen (ms since 1970)
+ * Ends a lease: frees its slot and notifies its holder. A start in progress finds its lease stale. A session that the platform has
+ * started may continue there.
  */
-export const endLease = (
-  s: Step,
-  { deadline, lease, who }: { readonly deadline: number; readonly lease: string; readonly who: string },
-): Done<"ended" | "gone"> => {
+const endLease = (s: Step, lease: string, deadline: number): LoggedOutcome => {
   for (const id of s.db.zrangebyscore(s.keys.leases, deadline, deadline, ALL)) {
     const holder = loadHolder(s, id)
     if (holder !== undefined && holder.lease === lease) {
-      const was = holder.state === "doubt" ? "in_doubt" : holder.state
-      const ticket = hashOf(id, holder)
+      const state = holder.state === "doubt" ? "in_doubt" : holder.state
+      const ticket = hashOfHolder(id, holder)
       if (holder.state === "live") {
         endSession(s, id, holder, "removed")
       } else if (holder.state === "doubt") {
@@ -94,11 +91,23 @@ export const endLease = (
         freeSlot(s, id, holder)
         endTicket(s, id, holder, "removed")
       }
-      note(s, who, "end", ticket, `ended_${was}`)
       callNext(s)
-      return { result: "ended", ticket }
+      return { result: "ended", ticket, loggedResult: `ended_${state}` }
     }
   }
-  note(s, who, "end", `#${lease}`, "gone")
-  return { result: "gone", ticket: "-" }
+  return { result: "gone", ticket: "-", loggedTarget: `#${lease}` }
+}
+
+const perform = (s: Step, action: Action): LoggedOutcome => {
+  if (action.type === "call") return callOne(s)
+  if (action.type === "remove") return removeWaiting(s, action.seq)
+  if (action.type === "end") return endLease(s, action.lease, action.deadline)
+  return setSwitch(s, action.type)
+}
+
+/** Performs an action for the operator `who` and adds its line to the audit log. */
+export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): ActionOutcome => {
+  const { loggedResult, loggedTarget, result, ticket } = perform(s, action)
+  addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result)
+  return { result, ticket }
 }

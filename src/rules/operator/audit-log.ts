@@ -1,12 +1,12 @@
-/** What operators did, each action with its line, written in the same step as its effect. */
+/** The audit log: one line for each action of an operator, written in the same step. */
 import { decode, encode, isNumber, isObject, isText } from "../native.ts"
 import type { Step } from "../step.ts"
 import { shortHash, type Ticket } from "../ticket.ts"
 
-/** So many lines are kept. */
+/** The number of lines that are kept. */
 export const AUDIT_LOG_MAX = 1_000
 
-/** `target` is a ticket's short hash, `#` and the number of what was gone already, or `-`. `at` in ms since 1970. */
+/** `target`: a ticket's short hash, `#` and the number of a ticket or lease that was gone, or `-`. `at` in ms since 1970. */
 export interface AuditLine {
   readonly n: number
   readonly at: number
@@ -16,14 +16,14 @@ export interface AuditLine {
   readonly result: string
 }
 
-export const note = (s: Step, who: string, action: string, target: string, result: string): void => {
+export const addAuditLine = (s: Step, who: string, action: string, target: string, result: string): void => {
   const n = s.db.hincrby(s.keys.meta, "auditLog", 1)
   s.db.zadd(s.keys.auditLog, n, encode({ n, at: s.now, who, action, target, result }))
   s.db.zkeepLast(s.keys.auditLog, AUDIT_LOG_MAX)
 }
 
-/** Of whom a slot is, as an operator sees it: of a start in doubt, its ticket. */
-export const hashOf = (id: string, ticket: Ticket): string =>
+/** The short hash of the ticket that holds a slot; for a start in doubt, of the ticket that was started. */
+export const hashOfHolder = (id: string, ticket: Ticket): string =>
   shortHash(ticket.state === "doubt" ? (ticket.ticket ?? "") : id)
 
 const lineOf = (text: string): AuditLine | undefined => {
@@ -35,7 +35,7 @@ const lineOf = (text: string): AuditLine | undefined => {
   return { n, at, who, action, target, result }
 }
 
-/** A page, the newest first, and how many lines there are. */
+/** A page of lines, newest first, and the number of all lines. */
 export const auditLog = (
   s: Step,
   { count, first }: { readonly count: number; readonly first: number },

@@ -10,7 +10,7 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, PROBE_MILLIS } from "../call-next.ts"
-import { takeSlot, type Waiting } from "../line.ts"
+import { positionAt, takeSlot, type Waiting } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
 import { metaMany, type Step, settle } from "../step.ts"
@@ -147,6 +147,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
       answers.push({ _tag: "full", length, averageMillis })
     } else {
       accepted++
+      const position = positionAt(length)
       length++
       const ticketSeq = seq + accepted
       records.push(id, encode(ticketOf(newcomer, ticketSeq, now)))
@@ -158,7 +159,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
-      answers.push({ _tag: "waiting", position: length, length, averageMillis, disrupted })
+      answers.push({ _tag: "waiting", position, length, averageMillis, disrupted })
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)

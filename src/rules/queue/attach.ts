@@ -21,7 +21,7 @@ const standing = (s: Step, id: string, ticket: Ticket): TicketSnapshot => {
   if (state === "waiting") return place(s, id)
   if (state === "starting") return { _tag: "starting" }
   if (state === "live") return liveOrFailed(s, id, ticket)
-  return state === "called" || state === "doubt" ? { _tag: "unknown" } : { _tag: "over", state }
+  return state === "called" || state === "doubt" ? { _tag: "unknown" } : { _tag: "ended", state }
 }
 
 export const attach = (

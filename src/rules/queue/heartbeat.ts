@@ -3,7 +3,7 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted } from "../line.ts"
+import { isDisrupted, positionAt } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
 import { meta, type Step } from "../step.ts"
@@ -33,7 +33,7 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   const rank = db.zrank(keys.waiting, id)
   if (rank !== undefined) {
     if (presentUntil > (db.zscore(keys.presence, id) ?? 0)) db.zadd(keys.presence, presentUntil, id)
-    return { state: "waiting", position: rank + 1 }
+    return { state: "waiting", position: positionAt(rank) }
   }
   const ticket = load(s, id)
   // a waiting ticket that is not in the queue counts as unknown
@@ -43,7 +43,9 @@ const heartbeatOf = (s: Step, id: string): TicketHeartbeat => {
   if (startBefore !== undefined) return { state: "called", startBefore, lease: ticket.lease ?? "" }
   // the turn was ended, which changed the record
   const missed: State = (ticket as { state: State }).state
-  return missed === "waiting" ? { state: missed, position: (db.zrank(keys.waiting, id) ?? 0) + 1 } : { state: missed }
+  return missed === "waiting"
+    ? { state: missed, position: positionAt(db.zrank(keys.waiting, id) ?? 0) }
+    : { state: missed }
 }
 
 export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string> }): Heartbeat => {

@@ -15,7 +15,7 @@ import type { Step } from "../step.ts"
 export const FREE_LEAVE_MILLIS = 5_000
 
 /** `busy`: the ticket is starting or live. */
-export type LeaveResult = "left" | "busy" | "over" | "unknown"
+export type LeaveResult = "left" | "busy" | "ended" | "unknown"
 
 export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => {
   const ticket = load(s, id)
@@ -30,7 +30,7 @@ export const leave = (s: Step, { id }: { readonly id: string }): LeaveResult => 
     freeSlot(s, id, ticket)
     endTicket(s, id, ticket, "left", isLate ? "missed" : "release")
   } else {
-    return "over"
+    return "ended"
   }
   callNext(s)
   return "left"

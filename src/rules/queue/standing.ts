@@ -7,7 +7,7 @@ import type { Step } from "../step.ts"
 import type { EndState, Ticket } from "../ticket.ts"
 
 export interface Ended {
-  readonly _tag: "over"
+  readonly _tag: "ended"
   readonly state: EndState
 }
 
@@ -27,5 +27,5 @@ export const liveOrFailed = (s: Step, id: string, ticket: Ticket): LiveOrEnded =
   quarantine(s, "data", id, data ?? "")
   endSession(s, id, ticket, "failed")
   callNext(s)
-  return { _tag: "over", state: "failed" }
+  return { _tag: "ended", state: "failed" }
 }

@@ -31,13 +31,13 @@ export const start = (s: Step, { id }: { readonly id: string }): Start => {
   if (ticket.state === "waiting") return place(s, id)
   if (ticket.state === "starting") return { _tag: "busy" }
   if (ticket.state === "live") return liveOrFailed(s, id, ticket)
-  if (ticket.state !== "called") return { _tag: "over", state: ticket.state } satisfies Ended
+  if (ticket.state !== "called") return { _tag: "ended", state: ticket.state } satisfies Ended
   const deadline = s.db.zscore(s.keys.leases, id) ?? 0
   if (deadline < s.now && silentSince(s, deadline) === undefined && !isDisrupted(s)) {
     freeSlot(s, id, ticket)
     endTicket(s, id, ticket, "missed", "missed")
     callNext(s)
-    return { _tag: "over", state: "missed" }
+    return { _tag: "ended", state: "missed" }
   }
   ticket.state = "starting"
   save(s, id, ticket)

@@ -49,10 +49,16 @@ export const textsIn = (value: unknown): ReadonlyArray<string> => {
   return found
 }
 
-export const numbersIn = (value: unknown): ReadonlyArray<number> => {
-  const found: Array<number> = []
+export const namesIn = (value: object): ReadonlyArray<string> => {
+  const names: Array<string> = []
+  for (const [name] of pairs(value)) if (isText(name)) names.push(name)
+  return names
+}
+
+export const numbersByName = (value: unknown): { readonly [name: string]: number } => {
+  const found: { [name: string]: number } = {}
   if (type(value) !== "table") return found
-  for (const [, each] of ipairs(value as ReadonlyArray<unknown>)) if (isNumber(each)) found.push(each)
+  for (const [name, each] of pairs(value as object)) if (isText(name) && isNumber(each)) found[name] = each
   return found
 }
 

@@ -1,20 +1,25 @@
 /** The settings of IP intelligence. */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { providerKey } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { domain, list, oneOf, text, wholeNumber } from "../values.ts"
 
-export const IP_PROVIDERS = [
-  "ipapi.is",
-  "proxycheck.io",
-  "vpnapi.io",
-  "ip2location.io",
-  "ipinfo.io",
-  "maxmind",
-  "lists",
-  "none",
-] as const
-export type IpProvider = (typeof IP_PROVIDERS)[number]
+/** `http`: it is asked over HTTP, with or without a key, or only with one; `local`: it reads files of this machine, or nothing. */
+const PROVIDER_KINDS = {
+  "ipapi.is": "http",
+  "proxycheck.io": "http",
+  "vpnapi.io": "http",
+  "ip2location.io": "http",
+  "ipinfo.io": "http_with_key",
+  maxmind: "local",
+  lists: "local",
+  none: "local",
+} as const
+export type IpProvider = keyof typeof PROVIDER_KINDS
+
+export const IP_PROVIDERS: ReadonlyArray<IpProvider> = Struct.keys(PROVIDER_KINDS)
+export const isHttpProvider = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] !== "local"
+export const needsKey = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] === "http_with_key"
 
 const ranges = (description: string) => listWithDefault(list(text), [], "none", { description })
 

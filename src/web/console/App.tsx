@@ -1,4 +1,4 @@
-/** Who is signed in sees the console, everybody else the form. */
+/** Shows the console to a signed-in operator, and the sign-in form otherwise. */
 import type { JSX } from "preact"
 import { Console } from "./Console.tsx"
 import { Frame } from "./Frame.tsx"

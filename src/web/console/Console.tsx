@@ -1,31 +1,28 @@
-/** The console of somebody who is signed in: looks every two seconds, and acts after a question. */
+/** The console of a signed-in operator. Every action asks for confirmation first. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { Action, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
-import { type Client, why } from "./client.ts"
+import { type ActionButton, outcomeText } from "./actions.ts"
+import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
-import { type Looked, type Place, START, useLook } from "./look.ts"
+import { AuditLog } from "./panels/AuditLog.tsx"
 import { Charts } from "./panels/Charts.tsx"
 import { Figures } from "./panels/Figures.tsx"
 import { Health } from "./panels/Health.tsx"
 import { Instances } from "./panels/Instances.tsx"
-import { Line } from "./panels/Line.tsx"
 import { Slots } from "./panels/Slots.tsx"
 import { State } from "./panels/State.tsx"
-import { Trail } from "./panels/Trail.tsx"
-import { Ask } from "./parts/Ask.tsx"
+import { Waiting } from "./panels/Waiting.tsx"
+import { Confirm } from "./parts/Confirm.tsx"
 import { Mark } from "./parts/Mark.tsx"
+import { type Position, type QueueView, START, useGate } from "./polling.ts"
 import { signOut } from "./session.ts"
-import * as words from "./words.ts"
+import { count, stateOf } from "./words.ts"
 
-const SAID_MILLIS = 6_000
-
-interface Asking {
-  readonly action: Action
-  readonly question: words.Question
-}
+/** How long the outcome of an action is shown. */
+const OUTCOME_MILLIS = 6_000
 
 export const Console = ({
   client,
@@ -34,31 +31,29 @@ export const Console = ({
   readonly client: Client
   readonly first: View | undefined
 }): JSX.Element => {
-  const [place, setPlace] = useState(START)
-  const [asking, setAsking] = useState<Asking>()
-  const [turn, setTurn] = useState(0)
-  const { live, looked, trail, trouble } = useLook(client, first, place, turn)
-  const isShown = looked !== undefined
+  const [position, setPosition] = useState(START)
+  const [asking, setAsking] = useState<ActionButton>()
+  const [refresh, setRefresh] = useState(0)
+  const { auditLog, live, problem, shown } = useGate(client, first, position, refresh)
+  const isShown = shown !== undefined
 
-  const move = (to: Partial<Place>): void => setPlace((before) => ({ ...before, ...to }))
-  const askFirst = (action: Action, ticket?: string, state?: string): void =>
-    setAsking({ action, question: words.question(action, ticket, state) })
+  const move = (to: Partial<Position>): void => setPosition((before) => ({ ...before, ...to }))
   const act = async (action: Action): Promise<void> => {
     try {
-      announce(words.outcome(action, await client.act(place.campaign, action)), SAID_MILLIS)
+      announce(outcomeText(action, await client.act(position.campaign, action)), OUTCOME_MILLIS)
     } catch (error) {
-      announce(`Not done: ${why(error)}`, SAID_MILLIS)
+      announce(`Not done: ${messageOf(error)}`, OUTCOME_MILLIS)
     }
-    setTurn((before) => before + 1)
+    setRefresh((before) => before + 1)
   }
-  const answer = (action: Action, yes: boolean): void => {
+  const answer = ({ action }: ActionButton, confirmed: boolean): void => {
     setAsking(undefined)
-    if (yes) void act(action)
+    if (confirmed) void act(action)
   }
 
-  useTitle(looked)
+  useTitle(shown?.queueView)
   useEffect(() => {
-    // who came through the form goes on at the heading; after a reload the browser knows where
+    // after signing in the focus moves to the heading; after a reload the browser restores it
     if (isShown && first !== undefined) focusHeading()
   }, [isShown])
 
@@ -68,9 +63,9 @@ export const Console = ({
         <>
           {isShown && (
             <Campaigns
-              all={looked.view.campaigns}
-              current={place.campaign === "" ? looked.view.campaign : place.campaign}
-              onChoose={(campaign) => setPlace({ ...START, campaign })}
+              all={shown.view.campaigns}
+              current={position.campaign === "" ? shown.view.campaign : position.campaign}
+              onChoose={(campaign) => setPosition({ ...START, campaign })}
             />
           )}
           {live !== undefined && (
@@ -84,48 +79,49 @@ export const Console = ({
         </>
       }
     >
-      {trouble !== "" && (
+      {problem !== "" && (
         <p class="banner" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
       {isShown && (
-        <div class={trouble === "" ? undefined : "stale"}>
-          <State queue={looked.known?.queue} now={looked.view.now} onAct={askFirst} />
-          <Figures known={looked.known} minutes={looked.minutes} />
-          <Charts minutes={looked.minutes} />
+        <div class={problem === "" ? undefined : "stale"}>
+          <State queue={shown.queueView?.queue} now={shown.view.now} onAct={setAsking} />
+          <Figures view={shown.queueView} minutes={shown.minutes} />
+          <Charts minutes={shown.minutes} />
           <div class="tables">
-            <Health items={looked.view.health} />
-            <Instances known={looked.known} />
+            <Health items={shown.view.health} />
+            <Instances view={shown.queueView} />
             <Slots
-              known={looked.known}
-              first={place.firstSlot}
+              view={shown.queueView}
+              first={position.firstSlot}
               onMove={(firstSlot) => move({ firstSlot })}
-              onEnd={({ deadline, lease, state, ticket }) => askFirst({ type: "end", lease, deadline }, ticket, state)}
+              onAct={setAsking}
             />
-            <Line
-              known={looked.known}
-              first={place.firstPlace}
+            <Waiting
+              view={shown.queueView}
+              first={position.firstPlace}
               onMove={(firstPlace) => move({ firstPlace })}
-              onRemove={({ seq, ticket }) => askFirst({ type: "remove", seq }, ticket)}
+              onAct={setAsking}
             />
-            <Trail page={trail} first={place.firstLine} onMove={(firstLine) => move({ firstLine })} />
+            <AuditLog page={auditLog} first={position.firstLine} onMove={(firstLine) => move({ firstLine })} />
           </div>
         </div>
       )}
-      {asking !== undefined && <Ask question={asking.question} onAnswer={(yes) => answer(asking.action, yes)} />}
+      {asking !== undefined && (
+        <Confirm question={asking.question} onAnswer={(confirmed) => answer(asking, confirmed)} />
+      )}
     </Frame>
   )
 }
 
-const useTitle = (looked: Looked | undefined): void => {
-  const known = looked?.known
+const useTitle = (view: QueueView | undefined): void => {
   useEffect(() => {
     document.title =
-      known === undefined
+      view === undefined
         ? "voicegate console"
-        : `${words.mood(known.queue, known.now).title}, ${words.count(known.queue.waiting)} waiting: voicegate console`
-  }, [known])
+        : `${stateOf(view.queue, view.now).title}, ${count(view.queue.waiting)} waiting: voicegate console`
+  }, [view])
 }
 
 const Campaigns = ({

@@ -1,4 +1,4 @@
-/** What is on every page: whose it is, and the session at hand. */
+/** The frame of every page: the header and the main part. */
 import type { ComponentChildren, JSX } from "preact"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
 
@@ -6,7 +6,7 @@ export const Frame = ({
   session,
   children,
 }: {
-  /** what is at hand on every page of somebody who is signed in */
+  /** the controls in the header while an operator is signed in */
   readonly session?: ComponentChildren
   readonly children: ComponentChildren
 }): JSX.Element => (

@@ -1,9 +1,9 @@
-/** Signing in with the console's token: it opens the console when the gate answers it. */
+/** The sign-in form. A token is accepted if the gate answers a request with it. */
 import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
 import { Field, Form } from "../shared/parts/form.tsx"
-import { createClient, isWrongToken, why } from "./client.ts"
-import { ROWS, START } from "./look.ts"
+import { createClient, isWrongToken, messageOf } from "./client.ts"
+import { ROWS, START } from "./polling.ts"
 import { signIn } from "./session.ts"
 
 export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Element => {
@@ -22,7 +22,7 @@ export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Eleme
     try {
       signIn(given, client, await client.view({ ...START, since: 0, rows: ROWS }))
     } catch (error) {
-      setWrong(isWrongToken(error) ? "This token is not right." : `${why(error)} Try again.`)
+      setWrong(isWrongToken(error) ? "This token is wrong." : `${messageOf(error)} Try again.`)
     }
   }
   return (

@@ -1,8 +1,8 @@
-/** Asks the gate, with the token that was entered for this tab. Addresses are relative, so that any mount path will do. */
-import type { Action, Done, Trail, View } from "../../operator/shapes.ts"
+/** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
+import type { Action, ActionOutcome, AuditLog, View } from "../../operator/shapes.ts"
 
-/** Why the gate did not answer as asked. `status` is 0 when it did not answer at all. */
-class Refused extends Error {
+/** A request failed. `status` is 0 if the gate did not answer. */
+class RequestFailed extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -11,15 +11,15 @@ class Refused extends Error {
   }
 }
 
-export const isWrongToken = (error: unknown): boolean => error instanceof Refused && error.status === 401
+export const isWrongToken = (error: unknown): boolean => error instanceof RequestFailed && error.status === 401
 
-/** In words. */
-export const why = (error: unknown): string => (error instanceof Refused ? error.message : "The answer cannot be read.")
+/** The message of a failed request. */
+export const messageOf = (error: unknown): string =>
+  error instanceof RequestFailed ? error.message : "The answer of the gate is invalid."
 
-/** An answer that takes longer is as good as none. */
 const TIMEOUT_MILLIS = 8_000
 
-export interface Asked {
+export interface ViewRequest {
   readonly campaign: string
   readonly since: number
   readonly firstSlot: number
@@ -28,12 +28,12 @@ export interface Asked {
 }
 
 export interface Client {
-  readonly view: (asked: Asked) => Promise<View>
-  readonly trail: (campaign: string, first: number, most: number) => Promise<Trail>
-  readonly act: (campaign: string, action: Action) => Promise<Done>
+  readonly view: (request: ViewRequest) => Promise<View>
+  readonly auditLog: (campaign: string, first: number, count: number) => Promise<AuditLog>
+  readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
 }
 
-const message = async (response: Response): Promise<string> => {
+const problemDetail = async (response: Response): Promise<string> => {
   try {
     const { detail }: { detail?: unknown } = await response.json()
     return typeof detail === "string" ? detail : response.statusText
@@ -43,17 +43,17 @@ const message = async (response: Response): Promise<string> => {
 }
 
 export const createClient = (token: string): Client => {
-  const ask = async <A>(path: string, init: RequestInit = {}): Promise<A> => {
+  const send = async <A>(path: string, init: RequestInit = {}): Promise<A> => {
     const response = await fetch(path, {
       ...init,
       headers: { ...init.headers, authorization: `Bearer ${token}` },
       cache: "no-store",
       signal: AbortSignal.timeout(TIMEOUT_MILLIS),
     }).catch(() => {
-      throw new Refused(0, "The gate does not answer.")
+      throw new RequestFailed(0, "The gate does not answer.")
     })
     if (!response.ok) {
-      throw new Refused(response.status, await message(response))
+      throw new RequestFailed(response.status, await problemDetail(response))
     }
     return await response.json()
   }
@@ -61,10 +61,10 @@ export const createClient = (token: string): Client => {
     new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString()
 
   return {
-    view: ({ rows, ...asked }) => ask(`api/view?${query({ ...asked, slots: rows, places: rows })}`),
-    trail: (campaign, first, most) => ask(`api/trail?${query({ campaign, first, most })}`),
+    view: ({ rows, ...request }) => send(`api/view?${query({ ...request, slots: rows, places: rows })}`),
+    auditLog: (campaign, first, count) => send(`api/audit-log?${query({ campaign, first, count })}`),
     act: (campaign, action) =>
-      ask("api/actions", {
+      send("api/actions", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ ...(campaign === "" ? {} : { campaign }), action }),

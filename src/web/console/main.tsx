@@ -1,4 +1,4 @@
-/** The operator's console: a page that needs nothing but its own files. */
+/** The operator's console. */
 import { render } from "preact"
 import { watchFocus } from "../shared/parts/focus.ts"
 import { App } from "./App.tsx"

@@ -1,4 +1,4 @@
-/** Whether an operator is signed in on this tab. The token stays in the tab's session storage, and is gone with the tab. */
+/** Whether an operator is signed in on this tab. The token is kept in the session storage of the tab, which ends with the tab. */
 import { signal } from "@preact/signals"
 import type { View } from "../../operator/shapes.ts"
 import { type Client, createClient } from "./client.ts"
@@ -6,7 +6,7 @@ import { type Client, createClient } from "./client.ts"
 const STORED = "voicegate.console.token"
 
 export type Session =
-  /** `wrong`: why somebody who was signed in is so no longer */
+  /** `wrong`: why the operator was signed out; empty if for no error */
   | { readonly name: "out"; readonly wrong: string }
   /** `first`: what the gate answered when the operator signed in; undefined after a reload */
   | { readonly name: "in"; readonly client: Client; readonly first: View | undefined }
@@ -18,7 +18,7 @@ const begin = (): Session => {
 
 export const session = signal<Session>(begin())
 
-/** The gate has answered this token. */
+/** Signs in with a token that the gate has accepted. */
 export const signIn = (token: string, client: Client, first: View): void => {
   sessionStorage.setItem(STORED, token)
   session.value = { name: "in", client, first }

@@ -1,6 +1,6 @@
 /**
  * Builds the operator's console into `dist/web/console`: hashed files with relative addresses, so that it works below any
- * path, and nothing inline, so that the page's strict content security policy holds.
+ * path, and nothing inline, so that the strict content security policy of the page allows all of it.
  */
 import { fileURLToPath } from "node:url"
 import { defineConfig, type UserConfig } from "vite"
@@ -14,7 +14,7 @@ const config: UserConfig = defineConfig({
     outDir: path("../../../dist/web/console"),
     emptyOutDir: true,
     target: "es2022",
-    // a data: address would break the policy
+    // the policy forbids data: URLs
     assetsInlineLimit: 0,
     modulePreload: false,
   },

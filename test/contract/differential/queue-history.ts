@@ -3,7 +3,7 @@
  * slots and instances change, and time jumps to deadlines and past them. The invariants are checked after every step.
  */
 import { keysOf } from "../../../src/queue/keys.ts"
-import * as queueRules from "../../../src/queue/rules.ts"
+import { rules as queueRules } from "../../../src/queue/rules.ts"
 import { RETENTION_MILLIS } from "../../../src/rules/line.ts"
 import { UNATTENDED_MILLIS } from "../../../src/rules/outage.ts"
 import type { Newcomer } from "../../../src/rules/queue/admit.ts"
@@ -215,10 +215,10 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       audit: 2,
       reportOutage: some(3, "called"),
       gateGone: 1,
-      look: operated ? 3 : 0,
+      snapshot: operated ? 3 : 0,
       // switches stay on for a while, not for most of a history
-      turnSwitch: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
-      callOne: operated ? 4 : 0,
+      switch: operated ? 2 + (isOn("paused") ? 5 : 0) + (isOn("draining") ? 5 : 0) : 0,
+      call: operated ? 4 : 0,
       remove: operated ? some(4, "waiting") : 0,
       endLease: operated ? some(4, "called", "starting", "live", "doubt") : 0,
       auditLog: operated ? 1 : 0,
@@ -308,26 +308,32 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
       }
       case "audit":
         return does(asked.audit, { ageMillis: random.pick([0, 60_000]), claimMillis: 30_000 })
-      case "look":
-        return does(asked.look, {
+      case "snapshot":
+        return does(asked.campaignSnapshot, {
           firstSlot: random.below(3),
           slots: random.below(4),
           firstPlace: random.below(4),
           places: random.below(5),
         })
-      case "turnSwitch": {
-        const turn = (action: "pause" | "drain" | "resume" | "reopen") => does(asked.turnSwitch, { who: WHO, action })
+      case "switch": {
+        const turn = (type: "pause" | "drain" | "resume" | "reopen") => does(asked.act, { who: WHO, action: { type } })
         if (isOn("paused") && random.percent(70)) return turn("resume")
         if (isOn("draining") && random.percent(70)) return turn("reopen")
         return turn(random.pick(["pause", "drain", "resume", "reopen"]))
       }
-      case "callOne":
-        return does(asked.callOne, { who: WHO }, () => ({ anyway: true }))
+      case "call":
+        return does(asked.act, { who: WHO, action: { type: "call" } }, () => ({ anyway: true }))
       case "remove":
-        return does(asked.remove, { who: WHO, seq: random.maybe([...state.waiting.values()]) ?? random.below(9) })
+        return does(asked.act, {
+          who: WHO,
+          action: { type: "remove", seq: random.maybe([...state.waiting.values()]) ?? random.below(9) },
+        })
       case "endLease": {
         const [id, deadline] = random.maybe([...state.leases]) ?? ["nobody", now]
-        return does(asked.endLease, { who: WHO, lease: lease(id), deadline: random.percent(85) ? deadline : now })
+        return does(asked.act, {
+          who: WHO,
+          action: { type: "end", lease: lease(id), deadline: random.percent(85) ? deadline : now },
+        })
       }
       case "auditLog":
         return does(asked.auditLog, { first: random.below(3), count: random.below(6) })

@@ -115,7 +115,7 @@ export const calling = (test: QueueTest): void => {
       })
       assert.deepStrictEqual(yield* q.start("nobody"), { _tag: "unknown" })
       yield* q.leave("t3")
-      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "over", state: "left" })
+      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "ended", state: "left" })
     }),
   )
 
@@ -143,7 +143,7 @@ export const calling = (test: QueueTest): void => {
         { ticket: "t2", kind: { _tag: "ended", state: "missed" } },
         { ticket: "t3", kind: { _tag: "called", startBefore: q.state().leases.get("t3") ?? 0, lease: "3" } },
       ])
-      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "ended", state: "missed" })
     }),
   )
 
@@ -155,7 +155,7 @@ export const calling = (test: QueueTest): void => {
       yield* TestClock.adjust(WINDOW - 1)
       yield* q.heartbeat("t3")
       yield* TestClock.adjust(2)
-      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "ended", state: "missed" })
       assert.deepStrictEqual(q.called(), ["t3"])
     }),
   )
@@ -196,7 +196,7 @@ export const calling = (test: QueueTest): void => {
       yield* q.end("session of t1")
       assert.strictEqual(yield* q.leave("t2"), "left")
       assert.deepStrictEqual(q.called(), ["t3"])
-      assert.strictEqual(yield* q.leave("t2"), "over")
+      assert.strictEqual(yield* q.leave("t2"), "ended")
       assert.deepStrictEqual(q.called(), [])
     }),
   )
@@ -208,7 +208,7 @@ export const calling = (test: QueueTest): void => {
       yield* q.bind("t1", admitted._tag === "starting" ? admitted.lease : "", ["s1"])
       assert.strictEqual(yield* q.leave("t1"), "busy")
       yield* q.end("s1")
-      assert.strictEqual(yield* q.leave("t1"), "over")
+      assert.strictEqual(yield* q.leave("t1"), "ended")
       assert.strictEqual(yield* q.leave("nobody"), "unknown")
     }),
   )

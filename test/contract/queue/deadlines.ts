@@ -154,7 +154,7 @@ export const deadlines = (test: QueueTest): void => {
       yield* q.end("session of t1")
       yield* TestClock.adjust(RETENTION_MILLIS)
       yield* q.sweep
-      assert.deepStrictEqual(yield* q.attach("t1"), { _tag: "over", state: "ended" })
+      assert.deepStrictEqual(yield* q.attach("t1"), { _tag: "ended", state: "ended" })
       yield* TestClock.adjust(1)
       yield* q.sweep
       assert.deepStrictEqual(yield* q.attach("t1"), { _tag: "unknown" })

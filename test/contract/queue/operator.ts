@@ -17,7 +17,7 @@ const leaseOf = (q: Bench, id: string): readonly [string, number] => [
 export const operator = (test: QueueTest): void => {
   test("an operator sees an empty campaign", { slots: 3 }, (q) =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* q.operator.look(), {
+      assert.deepStrictEqual(yield* q.operator.snapshot(), {
         waiting: 0,
         present: 0,
         held: 0,
@@ -32,7 +32,7 @@ export const operator = (test: QueueTest): void => {
         accepted: 0,
         firstAcceptedAt: 0,
         slotPage: [],
-        linePage: [],
+        waitingPage: [],
       })
       assert.deepStrictEqual(yield* q.operator.auditLog(), { total: 0, lines: [] })
     }),
@@ -50,7 +50,7 @@ export const operator = (test: QueueTest): void => {
         yield* q.wait("third-secret-ticket", "fourth-secret-ticket")
         yield* q.end("session of second-secret-ticket")
         yield* q.attach("third-secret-ticket")
-        const seen = yield* q.operator.look()
+        const seen = yield* q.operator.snapshot()
         assert.deepInclude(seen, {
           waiting: 1,
           present: 1,
@@ -79,7 +79,7 @@ export const operator = (test: QueueTest): void => {
             attached: false,
           },
         ])
-        assert.deepStrictEqual(seen.linePage, [
+        assert.deepStrictEqual(seen.waitingPage, [
           {
             ticket: hash("fourth-secret-ticket"),
             seq: 4,
@@ -95,25 +95,25 @@ export const operator = (test: QueueTest): void => {
     Effect.gen(function* () {
       for (const id of ids(3)) yield* q.enter(id)
       yield* q.wait("w1", "w2", "w3", "w4", "w5")
-      const seen = yield* q.operator.look({ firstSlot: 1, slots: 1, firstPlace: 2, places: 2 })
+      const seen = yield* q.operator.snapshot({ firstSlot: 1, slots: 1, firstPlace: 2, places: 2 })
       assert.deepStrictEqual(
-        seen.linePage.map(({ ticket }) => ticket),
+        seen.waitingPage.map(({ ticket }) => ticket),
         [hash("w3"), hash("w4")],
       )
       assert.lengthOf(seen.slotPage, 1)
       assert.strictEqual(seen.waiting, 5)
-      assert.deepStrictEqual((yield* q.operator.look({ firstPlace: 5 })).linePage, [])
+      assert.deepStrictEqual((yield* q.operator.snapshot({ firstPlace: 5 })).waitingPage, [])
     }),
   )
 
   test("of 10,000 waiting tickets an operator gets at most 100 at once, from any place on", { slots: 0 }, (q) =>
     Effect.gen(function* () {
       yield* Effect.forEach(ids(10_000), (id) => q.unchecked.admit(id), { concurrency: 200, discard: true })
-      const seen = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })
+      const seen = yield* q.unchecked.snapshot({ firstSlot: 0, slots: 100, firstPlace: 9_950, places: 5_000 })
       assert.strictEqual(seen.waiting, 10_000)
-      assert.lengthOf(seen.linePage, 50)
-      const first = yield* q.unchecked.look({ firstSlot: 0, slots: 100, firstPlace: 0, places: 5_000 })
-      assert.lengthOf(first.linePage, 100)
+      assert.lengthOf(seen.waitingPage, 50)
+      const first = yield* q.unchecked.snapshot({ firstSlot: 0, slots: 100, firstPlace: 0, places: 5_000 })
+      assert.lengthOf(first.waitingPage, 100)
     }),
   )
 
@@ -123,7 +123,7 @@ export const operator = (test: QueueTest): void => {
       yield* TestClock.adjust(GRACE - 1)
       yield* q.heartbeat("t2")
       yield* TestClock.adjust(2)
-      assert.deepInclude(yield* q.operator.look(), { waiting: 2, present: 1 })
+      assert.deepInclude(yield* q.operator.snapshot(), { waiting: 2, present: 1 })
     }),
   )
 
@@ -135,7 +135,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.end("session of t1")
       yield* q.sweep
       assert.deepStrictEqual([q.called(), q.line()], [[], ["t2"]])
-      assert.deepInclude(yield* q.operator.look(), { paused: true, draining: false, waiting: 1, held: 0 })
+      assert.deepInclude(yield* q.operator.snapshot(), { paused: true, draining: false, waiting: 1, held: 0 })
     }),
   )
 
@@ -198,7 +198,7 @@ export const operator = (test: QueueTest): void => {
       yield* q.operator.turn("pause")
       assert.deepStrictEqual(yield* q.operator.callOne, { result: "called", ticket: hash("t1") })
       assert.deepStrictEqual(q.called(), ["t1"])
-      assert.isAbove((yield* q.operator.look()).backoffUntil, 0)
+      assert.isAbove((yield* q.operator.snapshot()).backoffUntil, 0)
     }),
   )
 
@@ -236,7 +236,7 @@ export const operator = (test: QueueTest): void => {
       q.on(q.here)
       assert.deepStrictEqual(yield* q.operator.remove(seqOf(q, "t2")), { result: "removed", ticket: hash("t2") })
       assert.deepStrictEqual(q.published(), [{ ticket: "t2", kind: { _tag: "ended", state: "removed" } }])
-      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "over", state: "removed" })
+      assert.deepStrictEqual(yield* q.start("t2"), { _tag: "ended", state: "removed" })
       assert.deepStrictEqual(q.line(), ["t3"])
     }),
   )
@@ -356,7 +356,7 @@ export const operator = (test: QueueTest): void => {
 
   test("the last 1,000 lines of the audit log are kept", { slots: 0 }, (q) =>
     Effect.gen(function* () {
-      yield* Effect.forEach(ids(1_003), () => q.unchecked.turn("pause"), { discard: true })
+      yield* Effect.forEach(ids(1_003), () => q.unchecked.act({ type: "pause" }), { discard: true })
       const { lines, total } = yield* q.operator.auditLog(990, 100)
       assert.strictEqual(total, 1_000)
       assert.deepStrictEqual(

@@ -142,7 +142,7 @@ export const outages = (test: QueueTest): void => {
       yield* TestClock.adjust(1)
       // nobody has swept since, and both gates were seen at the very end
       const looked = yield* q.attach("t2")
-      assert.deepStrictEqual(looked, { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(looked, { _tag: "ended", state: "missed" })
       assert.strictEqual(q.stateOf("t3"), "called")
     }),
   )

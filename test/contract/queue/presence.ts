@@ -18,7 +18,7 @@ export const presence = (test: QueueTest): void => {
       yield* q.sweep
       assert.deepStrictEqual(q.signals(), [{ ticket: "t2", kind: { _tag: "ended", state: "abandoned" } }])
       assert.deepStrictEqual(q.settlements(), [{ kind: "release", ticket: "t2", caller: "1.2.3.4" }])
-      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "over", state: "abandoned" })
+      assert.deepStrictEqual(yield* q.attach("t2"), { _tag: "ended", state: "abandoned" })
     }),
   )
 

@@ -221,7 +221,7 @@ export const quarantine = (test: QueueTest): void => {
         yield* live(b, "t1")
         yield* b.admit("t2")
         yield* b.put("data", "t1", data)
-        assert.deepStrictEqual(yield* b.attach("t1"), { _tag: "over", state: "failed" })
+        assert.deepStrictEqual(yield* b.attach("t1"), { _tag: "ended", state: "failed" })
         assert.strictEqual((yield* b.attach("t2"))._tag, "called")
         // the end of the session is known, and frees nothing
         assert.strictEqual(yield* b.end("t1"), "repeat")
@@ -418,8 +418,8 @@ export const quarantine = (test: QueueTest): void => {
             if (start._tag === "starting") yield* queue.fail(q.at(), each, start.lease, { _tag: "doubt" })
           }
           yield* queue.alias(q.at(), `session of ${held}`, ["other"])
-          yield* queue.operator.look(q.at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100 })
-          yield* queue.operator.callOne(q.at(), "me")
+          yield* queue.operator.snapshot(q.at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100 })
+          yield* queue.operator.act(q.at(), "me", { type: "call" })
           yield* queue.audit(q.at(), 0, 1)
           yield* queue.leave(q.at(), waits)
           yield* queue.withdraw(q.at(), [more])

@@ -31,20 +31,20 @@ export const registry = (store: Layer.Layer<Store>): void => {
 
   test("an instance is listed from its first heartbeat until it has been silent for too long", (registry) =>
     Effect.gen(function* () {
-      yield* registry.beat("a", '{"host":"one"}', [])
+      yield* registry.heartbeat("a", '{"host":"one"}', {})
       yield* TestClock.adjust(GONE_MILLIS - 1)
-      yield* registry.beat("b", '{"host":"two"}', [])
+      yield* registry.heartbeat("b", '{"host":"two"}', {})
       assert.deepStrictEqual(
-        (yield* registry.survey(0)).instances.map(({ about, id }) => [id, about]),
+        (yield* registry.activity(0)).instances.map(({ about, id }) => [id, about]),
         [
           ["a", '{"host":"one"}'],
           ["b", '{"host":"two"}'],
         ],
       )
       yield* TestClock.adjust(1)
-      yield* registry.beat("b", '{"host":"two, later"}', [])
+      yield* registry.heartbeat("b", '{"host":"two, later"}', {})
       assert.deepStrictEqual(
-        (yield* registry.survey(0)).instances.map(({ about, id }) => [id, about]),
+        (yield* registry.activity(0)).instances.map(({ about, id }) => [id, about]),
         [["b", '{"host":"two, later"}']],
       )
     }))
@@ -52,47 +52,47 @@ export const registry = (store: Layer.Layer<Store>): void => {
   test("counters of all instances are summed per time bucket", (registry, now) =>
     Effect.gen(function* () {
       const at = yield* now
-      yield* registry.beat("a", "{}", [1, 0, 3])
-      yield* registry.beat("b", "{}", [2, 0, 4])
-      yield* registry.beat("b", "{}", [0, 0, 0])
+      yield* registry.heartbeat("a", "{}", { started: 1, queued: 3 })
+      yield* registry.heartbeat("b", "{}", { started: 2, queued: 4 })
+      yield* registry.heartbeat("b", "{}", {})
       yield* TestClock.adjust(BUCKET_MILLIS)
-      yield* registry.beat("a", "{}", [0, 5, 0])
-      assert.deepStrictEqual((yield* registry.survey(0)).buckets, [
-        { at, counts: [3, 0, 7] },
-        { at: at + BUCKET_MILLIS, counts: [0, 5, 0] },
+      yield* registry.heartbeat("a", "{}", { waited: 5 })
+      assert.deepStrictEqual((yield* registry.activity(0)).buckets, [
+        { at, counts: { started: 3, queued: 7 } },
+        { at: at + BUCKET_MILLIS, counts: { waited: 5 } },
       ])
-      assert.deepStrictEqual((yield* registry.survey(at + BUCKET_MILLIS)).buckets, [
-        { at: at + BUCKET_MILLIS, counts: [0, 5, 0] },
+      assert.deepStrictEqual((yield* registry.activity(at + BUCKET_MILLIS)).buckets, [
+        { at: at + BUCKET_MILLIS, counts: { waited: 5 } },
       ])
     }))
 
-  test("an older instance's shorter list of counters is added to a newer one's", (registry) =>
+  test("counters that only a newer instance has are added to those of older ones", (registry) =>
     Effect.gen(function* () {
-      yield* registry.beat("old", "{}", [1, 2])
-      yield* registry.beat("new", "{}", [1, 2, 3])
-      yield* registry.beat("old", "{}", [1, 2])
+      yield* registry.heartbeat("old", "{}", { started: 1, queued: 2 })
+      yield* registry.heartbeat("new", "{}", { started: 1, queued: 2, newest: 3 })
+      yield* registry.heartbeat("old", "{}", { started: 1, queued: 2 })
       assert.deepStrictEqual(
-        (yield* registry.survey(0)).buckets.map(({ counts }) => counts),
-        [[3, 6, 3]],
+        (yield* registry.activity(0)).buckets.map(({ counts }) => counts),
+        [{ started: 3, queued: 6, newest: 3 }],
       )
     }))
 
   test("an hour later a bucket's place in the ring is reused, and the old values are no longer returned", (registry, now) =>
     Effect.gen(function* () {
-      yield* registry.beat("a", "{}", [7])
+      yield* registry.heartbeat("a", "{}", { started: 7 })
       yield* TestClock.adjust(BUCKETS * BUCKET_MILLIS)
-      assert.deepStrictEqual((yield* registry.survey(0)).buckets, [])
-      yield* registry.beat("a", "{}", [1])
-      assert.deepStrictEqual((yield* registry.survey(0)).buckets, [{ at: yield* now, counts: [1] }])
+      assert.deepStrictEqual((yield* registry.activity(0)).buckets, [])
+      yield* registry.heartbeat("a", "{}", { started: 1 })
+      assert.deepStrictEqual((yield* registry.activity(0)).buckets, [{ at: yield* now, counts: { started: 1 } }])
     }))
 
   test("an instance whose clock is behind by the whole ring does not overwrite newer values", (registry, _, behind) =>
     Effect.gen(function* () {
-      yield* registry.beat("a", "{}", [1])
-      yield* behind(BUCKETS * BUCKET_MILLIS).beat("late", "{}", [9])
+      yield* registry.heartbeat("a", "{}", { started: 1 })
+      yield* behind(BUCKETS * BUCKET_MILLIS).heartbeat("late", "{}", { started: 9 })
       assert.deepStrictEqual(
-        (yield* registry.survey(0)).buckets.map(({ counts }) => counts),
-        [[1]],
+        (yield* registry.activity(0)).buckets.map(({ counts }) => counts),
+        [{ started: 1 }],
       )
     }))
 }

@@ -273,7 +273,7 @@ export const sessions = (test: QueueTest): void => {
         yield* TestClock.adjust(1)
         assert.strictEqual(yield* q.leave("t3"), "left")
         assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "t3" }])
-        assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "over", state: "left" })
+        assert.deepStrictEqual(yield* q.attach("t3"), { _tag: "ended", state: "left" })
         // nobody swept for longer than that: the store was down, and t4 may not have received the call
         yield* TestClock.adjust(FREE_LEAVE_MILLIS + 2_000)
         yield* q.leave("t4")
@@ -293,7 +293,7 @@ export const sessions = (test: QueueTest): void => {
         yield* TestClock.adjust(2_000)
         if (n < 15) yield* q.sweep
       }
-      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "over", state: "missed" })
+      assert.deepStrictEqual(yield* q.start("t3"), { _tag: "ended", state: "missed" })
       assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t3", caller: "somebody" }])
       yield* q.sweep
       assert.deepStrictEqual(q.settlements(), [{ kind: "missed", ticket: "t4", caller: "else" }])

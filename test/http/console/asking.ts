@@ -14,7 +14,7 @@ const Problem = Schema.Struct({ status: Schema.Int, code: Schema.String, message
 export const problemOf = ({ text }: Answered) => Schema.decodeUnknownSync(Problem)(JSON.parse(text))
 export const viewOf = ({ text }: Answered) => Schema.decodeUnknownSync(View)(JSON.parse(text))
 const Done = Schema.Struct({ result: Schema.String, ticket: Schema.String })
-const Trail = Schema.Struct({
+const AuditLog = Schema.Struct({
   total: Schema.Int,
   lines: Schema.Array(Schema.Struct({ who: Schema.String, action: Schema.String, result: Schema.String })),
 })
@@ -39,7 +39,7 @@ export const operating = ({ url }: Pick<GateUnderTest, "url">, token = TOKEN) =>
     get,
     post,
     view: (query = "") => Effect.map(get(`view${query}`), viewOf),
-    trail: Effect.map(get("trail"), ({ text }) => Schema.decodeUnknownSync(Trail)(JSON.parse(text))),
+    auditLog: Effect.map(get("audit-log"), ({ text }) => Schema.decodeUnknownSync(AuditLog)(JSON.parse(text))),
     act: (action: unknown) =>
       Effect.map(post({ action }), ({ status, text }) => {
         assert.strictEqual(status, 200, text)

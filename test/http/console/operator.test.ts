@@ -20,7 +20,7 @@ describe("an operator", () => {
         view.queue?.slotPage.map(({ state }) => state),
         ["live"],
       )
-      assert.lengthOf(view.queue?.linePage ?? [], 1)
+      assert.lengthOf(view.queue?.waitingPage ?? [], 1)
       assert.deepStrictEqual(
         view.health.map(({ name, state }) => [name, state]),
         [
@@ -46,9 +46,8 @@ describe("an operator", () => {
       yield* request(gate)
       yield* TestClock.adjust(2_000)
       const view = yield* operating(gate).view()
-      const sum = (name: string): number =>
-        view.buckets.reduce((all, { counts }) => all + (counts[view.counts.indexOf(name)] ?? 0), 0)
-      assert.deepStrictEqual([sum("started"), sum("queued"), sum("draining"), sum("vpn")], [1, 2, 1, 0])
+      const sum = (name: string): number => view.buckets.reduce((all, { counts }) => all + (counts[name] ?? 0), 0)
+      assert.deepStrictEqual([sum("started"), sum("queued"), sum("refused.draining"), sum("refused.vpn")], [1, 2, 1, 0])
       const later = yield* operating(gate).view(`?since=${view.now + 10_000}`)
       assert.deepStrictEqual(later.buckets.length, view.buckets.filter(({ at }) => at + 10_000 > view.now).length)
     }),
@@ -66,7 +65,7 @@ describe("an operator", () => {
       const { queue } = yield* operating(gate).view("?firstPlace=120&places=1000&slots=0")
       assert.strictEqual(queue?.waiting, 130)
       assert.deepStrictEqual(
-        queue?.linePage.map(({ seq }) => seq),
+        queue?.waitingPage.map(({ seq }) => seq),
         Array.from({ length: 10 }, (_, i) => 122 + i),
       )
       assert.deepStrictEqual(queue?.slotPage, [])
@@ -115,7 +114,7 @@ describe("an operator", () => {
       assert.strictEqual(yield* stateOf(gate, first), "called")
       assert.strictEqual((yield* operator.act({ type: "call" })).result, "no_slot")
       yield* operator.act({ type: "resume" })
-      const [waiting] = (yield* operator.view()).queue?.linePage ?? []
+      const [waiting] = (yield* operator.view()).queue?.waitingPage ?? []
       assert.strictEqual((yield* operator.act({ type: "remove", seq: waiting?.seq })).result, "removed")
       assert.strictEqual(yield* stateOf(gate, second), "removed")
       const [held] = (yield* operator.view()).queue?.slotPage ?? []
@@ -123,7 +122,7 @@ describe("an operator", () => {
       assert.strictEqual((yield* operator.act(end)).result, "ended")
       assert.strictEqual((yield* operator.act(end)).result, "gone")
       assert.deepStrictEqual([yield* stateOf(gate, first), yield* stateOf(gate, third)], ["removed", "called"])
-      assert.deepStrictEqual(yield* operator.trail, {
+      assert.deepStrictEqual(yield* operator.auditLog, {
         total: 7,
         lines: [
           ["end", "gone"],
@@ -159,7 +158,7 @@ describe("an operator", () => {
         )
       }
       assert.strictEqual((yield* operator.post({ campaign: "nobody", action: { type: "pause" } })).status, 404)
-      assert.strictEqual((yield* operator.trail).total, 0)
+      assert.strictEqual((yield* operator.auditLog).total, 0)
     }),
   )
 

@@ -10,7 +10,13 @@ import { type GateUnderTest, type Options, startGate, TOKEN } from "./support.ts
 describe("without Security.ConsoleToken", () => {
   gateTest("there is no console", { token: undefined }, (gate) =>
     Effect.gen(function* () {
-      for (const path of ["/console", "/console/", "/console/assets/a.js", "/console/api/view", "/console/api/trail"]) {
+      for (const path of [
+        "/console",
+        "/console/",
+        "/console/assets/a.js",
+        "/console/api/view",
+        "/console/api/audit-log",
+      ]) {
         const answer = yield* ask(gate.url + path, withToken(TOKEN))
         assert.strictEqual(answer.status, 404, path)
         assert.strictEqual(problemOf(answer).code, "not_found", path)

@@ -60,7 +60,7 @@ const platform = (state: { starts: PlatformError | undefined }) =>
         sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
         sessionsOf: () => Effect.undefined,
         verify: () =>
-          Effect.succeed([{ subject: "platform", state: "ok", says: "reachable; the key may read business b" }]),
+          Effect.succeed([{ subject: "platform", state: "ok", detail: "reachable; the key may read business b" }]),
       })
     }),
   )

@@ -9,7 +9,7 @@ describe("the token", () => {
   gateTest("is needed for everything that shows or does something", {}, (gate) =>
     Effect.gen(function* () {
       for (const init of [{}, withToken(""), withToken("wrong-token-0123456789"), withToken(`${TOKEN}x`)]) {
-        for (const path of ["view", "trail"]) {
+        for (const path of ["view", "audit-log"]) {
           const answer = yield* ask(`${gate.url}/console/api/${path}`, init)
           assert.strictEqual(answer.status, 401)
           assert.strictEqual(problemOf(answer).code, "console_unauthorized")
@@ -46,7 +46,7 @@ describe("the token", () => {
     const first = logged(0)
     assert.lengthOf(first, LOGGED)
     assert.match(first[0] ?? "", /^A wrong token for the console came from 192\.0\.2\.1\.$/)
-    assert.match(first.at(-1) ?? "", /Further ones from there are not logged for 15 minutes\.$/)
+    assert.match(first.at(-1) ?? "", /Further ones from this address are not logged for 15 minutes\.$/)
     assert.isDefined(wrongTokens.note("192.0.2.2", 0))
     assert.lengthOf(logged(WINDOW_MILLIS - 1), 0)
     assert.lengthOf(logged(WINDOW_MILLIS), LOGGED)

@@ -21,7 +21,7 @@ describe.concurrent("the console", () => {
       await gate.call(1)
       await shows(tab, "slots", "1 of 1")
       await heading(tab, "Taking calls")
-      await tab.getByText("Nothing yet.").waitFor()
+      await tab.getByText("No actions yet.").waitFor()
     }),
   )
 

@@ -17,7 +17,7 @@ describe("the console by itself", () => {
       await tab.getByText("No slot is held.").waitFor()
       await tab.getByText("Nobody waits.").waitFor()
       await tab.getByText("No requests in the last hour").waitFor()
-      await tab.getByText("Nothing yet.").waitFor()
+      await tab.getByText("No actions yet.").waitFor()
       await eventually(
         "health",
         async () => (await tab.getByRole("list", { name: "Health" }).getByText("Works").count()) === 4,
@@ -60,7 +60,9 @@ describe("the console by itself", () => {
       await gate.start(called).catch(() => {})
       await heading(tab, "Platform unreachable")
       await tab
-        .getByText(/^Everybody keeps their place\. One caller at a time is called to find out(, the next in \d s)?\.$/)
+        .getByText(
+          /^Everybody keeps their place\. One caller at a time is called to test the platform(, the next in \d s)?\.$/,
+        )
         .waitFor()
       expect(await tab.title()).toMatch(/^Platform unreachable, [12] waiting: /)
       for (const colorScheme of ["light", "dark"] as const) {

@@ -16,7 +16,7 @@ describe.concurrent("the console", () => {
         expect(await violations(tab)).toEqual([])
         await tab.getByLabel("Console token").fill("a-wrong-token-0123456789")
         await button(tab, "Sign in").click()
-        await tab.getByRole("alert").getByText("This token is not right.").waitFor()
+        await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
         expect(await violations(tab)).toEqual([])
         await tab.getByLabel("Console token").fill(TOKEN)
         await button(tab, "Sign in").click()

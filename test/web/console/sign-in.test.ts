@@ -11,7 +11,7 @@ describe.concurrent("signing in to the console", () => {
     "says that a wrong token is wrong and shows nothing, then opens with the right one",
     visiting(1, 0, async ({ signIn }) => {
       const tab = await signIn("a-wrong-token-0123456789")
-      await tab.getByRole("alert").getByText("This token is not right.").waitFor()
+      await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
       expect(await tab.getByRole("heading").allTextContents()).toEqual(["Sign in"])
       expect(await tab.getByRole("term").count()).toBe(0)
       await tab.getByLabel("Console token").fill(TOKEN)
@@ -48,7 +48,7 @@ describe.concurrent("signing in to the console", () => {
         await button(tab, "Sign in").click()
         await answered
       }
-      await tab.getByRole("alert").getByText("This token is not right.").waitFor()
+      await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
       await tab.getByLabel("Console token").fill(TOKEN)
       await button(tab, "Sign in").click()
       await heading(tab, "Taking calls")

@@ -2,68 +2,95 @@
 import type { JSX } from "preact"
 import { useMemo } from "preact/hooks"
 import type { CountName } from "../../../operator/shapes.ts"
-import type { Minutes } from "../history.ts"
+import type { Minutes } from "../minutes.ts"
 import { type Entry, Plot } from "../parts/Plot.tsx"
 import { count } from "../words.ts"
 
-type Part = readonly [name: CountName, label: string, color: number]
+interface Part {
+  readonly name: CountName
+  readonly label: string
+  /** the number of its series colour */
+  readonly color: number
+}
+
+const SERIES_COLORS = 11
 
 const ADMISSIONS: ReadonlyArray<Part> = [
-  ["started", "Started at once", 1],
-  ["queued", "Queued", 2],
-  ["pickedUp", "Started from the queue", 3],
+  { name: "started", label: "Started at once", color: 1 },
+  { name: "queued", label: "Queued", color: 2 },
+  { name: "pickedUp", label: "Started from the queue", color: 3 },
 ]
-export const REFUSALS: ReadonlyArray<Part> = [
-  ["rateLimited", "Limit reached", 2],
-  ["queueFull", "Queue full", 3],
-  ["draining", "Draining", 4],
-  ["vpn", "VPN", 5],
-  ["proxy", "Proxy", 6],
-  ["tor", "Tor", 7],
-  ["datacenter", "Datacenter", 8],
-  ["ipCheckFailed", "Address unchecked", 11],
-  ["platform", "Platform away", 9],
-  ["store", "Store away", 10],
-  ["invalid", "Invalid request", 1],
+const REFUSALS: ReadonlyArray<Part> = [
+  { name: "refused.rate_limited", label: "Limit reached", color: 2 },
+  { name: "refused.queue_full", label: "Queue full", color: 3 },
+  { name: "refused.draining", label: "Draining", color: 4 },
+  { name: "refused.vpn", label: "VPN", color: 5 },
+  { name: "refused.proxy", label: "Proxy", color: 6 },
+  { name: "refused.tor", label: "Tor", color: 7 },
+  { name: "refused.datacenter", label: "Datacenter", color: 8 },
+  { name: "refused.ip_check_failed", label: "Address unchecked", color: 11 },
+  { name: "refused.platform_unavailable", label: "Platform unavailable", color: 9 },
+  { name: "refused.store_unavailable", label: "Store unavailable", color: 10 },
+  { name: "refused.invalid", label: "Invalid request", color: 1 },
 ]
+
+const isRefusal = (name: string): name is `refused.${string}` => name.startsWith("refused.")
+
+/** The name of a refusal as text: `refused.queue_full` is "Queue full". */
+const labelOf = (name: `refused.${string}`): string => {
+  const words = name.slice("refused.".length).replaceAll("_", " ")
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** All refusals: those above, and any other that the gate has counted. */
+export const refusalsOf = ({ names }: Minutes): ReadonlyArray<Part> => {
+  const others = names.filter(isRefusal).filter((name) => !REFUSALS.some((part) => part.name === name))
+  return [
+    ...REFUSALS,
+    ...others.toSorted().map((name, i) => ({ name, label: labelOf(name), color: 1 + (i % SERIES_COLORS) })),
+  ]
+}
+
 const TIMES: ReadonlyArray<readonly [millis: CountName, number: CountName, label: string, color: number]> = [
   ["waitedMillis", "waited", "Wait until called", 1],
   ["pickedUpMillis", "pickedUp", "From call to start", 3],
 ]
 
-/** Each on top of those before it; `all` says that the legend names those too that are nothing. */
+/** Stacks the parts. The legend leaves out a part without any count, unless `all`. */
 const stackOf = (parts: ReadonlyArray<Part>, minutes: Minutes, all: boolean): ReadonlyArray<Entry> => {
   let height: ReadonlyArray<number> = minutes.x.map(() => 0)
-  return parts.map(([name, label, color]) => {
-    const sums = minutes.sum(name)
+  return parts.map(({ color, label, name }) => {
+    const sums = minutes.perMinute(name)
     const total = minutes.total(name)
     height = height.map((below, i) => below + (sums[i] ?? 0))
     return { label, color, values: height, total: all || total > 0 ? count(total) : undefined }
   })
 }
 
-const isAny = (parts: ReadonlyArray<Part>, minutes: Minutes): boolean => parts.some(([name]) => minutes.total(name) > 0)
+const isAny = (parts: ReadonlyArray<Part>, minutes: Minutes): boolean =>
+  parts.some(({ name }) => minutes.total(name) > 0)
 
 const meanSeconds = (millis: number, number: number): number | null => (number === 0 ? null : millis / number / 1000)
 
 const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
   TIMES.map(([millis, number, label, color]) => {
-    const numbers = minutes.sum(number)
+    const numbers = minutes.perMinute(number)
     const mean = meanSeconds(minutes.total(millis), minutes.total(number))
     return {
       label,
       color,
-      values: minutes.sum(millis).map((sum, i) => meanSeconds(sum, numbers[i] ?? 0)),
+      values: minutes.perMinute(millis).map((sum, i) => meanSeconds(sum, numbers[i] ?? 0)),
       total: mean === null ? "none" : `${mean.toFixed(1)} s`,
     }
   })
 
-/** Drawn anew only with other minutes. */
+/** Redraws only when the minutes change. */
 export const Charts = ({ minutes }: { readonly minutes: Minutes }): JSX.Element =>
   useMemo(() => <Drawn minutes={minutes} />, [minutes])
 
 const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
   const times = timesOf(minutes)
+  const refusals = refusalsOf(minutes)
   return (
     <div class="charts">
       <Plot
@@ -82,9 +109,9 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
         unit="a minute, by reason"
         hour="Refusals in the last hour"
         x={minutes.x}
-        series={stackOf(REFUSALS, minutes, false)}
+        series={stackOf(refusals, minutes, false)}
         as="bars"
-        nothing={isAny(REFUSALS, minutes) ? "" : "No refusals in the last hour"}
+        nothing={isAny(refusals, minutes) ? "" : "No refusals in the last hour"}
       />
       <Plot
         name="times"

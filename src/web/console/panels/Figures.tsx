@@ -1,22 +1,22 @@
-/** The campaign in six figures, of now and of the last hour. */
+/** The figures of the campaign: current ones, and sums of the last hour. */
 import type { ComponentChildren, JSX } from "preact"
-import type { Minutes } from "../history.ts"
-import type { Known } from "../look.ts"
-import { count, span } from "../words.ts"
-import { REFUSALS } from "./Charts.tsx"
+import type { Minutes } from "../minutes.ts"
+import type { QueueView } from "../polling.ts"
+import { count, duration } from "../words.ts"
+import { refusalsOf } from "./Charts.tsx"
 
 export const Figures = ({
-  known,
+  view,
   minutes,
 }: {
-  readonly known: Known | undefined
+  readonly view: QueueView | undefined
   readonly minutes: Minutes
 }): JSX.Element => {
-  const refused = REFUSALS.reduce((all, [name]) => all + minutes.total(name), 0)
-  const [passed, blocked] = [minutes.total("letThroughUnchecked"), minutes.total("ipCheckFailed")]
+  const refused = refusalsOf(minutes).reduce((sum, { name }) => sum + minutes.total(name), 0)
+  const [passed, blocked] = [minutes.total("letThroughUnchecked"), minutes.total("refused.ip_check_failed")]
   return (
     <dl class="figures">
-      {known !== undefined && <OfQueue known={known} />}
+      {view !== undefined && <QueueFigures view={view} />}
       <Figure label="Refused" value={count(refused)} more="in the last hour" />
       <Figure
         label="Addresses not checked"
@@ -27,7 +27,7 @@ export const Figures = ({
   )
 }
 
-const OfQueue = ({ known: { now, queue, slots } }: { readonly known: Known }): JSX.Element => {
+const QueueFigures = ({ view: { now, queue, slots } }: { readonly view: QueueView }): JSX.Element => {
   const { accepted, averageMillis, doubts, firstAcceptedAt, held, live, present, waiting } = queue
   const called = `${count(held - live - doubts)} called or starting`
   return (
@@ -44,12 +44,12 @@ const OfQueue = ({ known: { now, queue, slots } }: { readonly known: Known }): J
       <Figure label="Waiting" value={count(waiting)} more={`${count(present)} present`} />
       <Figure
         label="Longest wait"
-        value={firstAcceptedAt === 0 ? "none" : span(now - firstAcceptedAt)}
+        value={firstAcceptedAt === 0 ? "none" : duration(now - firstAcceptedAt)}
         more="of those waiting now"
       />
       <Figure
         label="Average call"
-        value={averageMillis === 0 ? "none" : span(averageMillis)}
+        value={averageMillis === 0 ? "none" : duration(averageMillis)}
         more={`${count(accepted)} accepted so far`}
       />
     </>

@@ -1,4 +1,4 @@
-/** How what the gate stands on is doing. */
+/** The state of the store, the platform, the IP provider and the gates. */
 import type { JSX } from "preact"
 import type { Health as Item } from "../../../operator/shapes.ts"
 import { Mark } from "../parts/Mark.tsx"
@@ -10,13 +10,13 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
   <Panel title="Health">
     {(heading) => (
       <ul class="health" aria-labelledby={heading}>
-        {items.map(({ name, says, state }) => {
+        {items.map(({ detail, name, state }) => {
           const [mark, text] = MARKS[state]
           return (
             <li key={name}>
               <span>{name}</span>
               <Mark of={mark}>{text}</Mark>
-              <span>{says}</span>
+              <span>{detail}</span>
             </li>
           )
         })}

@@ -1,44 +1,46 @@
-/** Who holds a slot, since when and until when at most. */
+/** The held slots: the ticket that holds each, since when, and until when at the latest. */
 import type { JSX } from "preact"
 import type { HeldSlot } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
-import { type Known, ROWS } from "../look.ts"
+import { type ActionButton, slotButtons } from "../actions.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Pager } from "../parts/Pager.tsx"
-import { ListPanel, RowAction } from "../parts/Panel.tsx"
-import { slotState, span } from "../words.ts"
+import { ListPanel } from "../parts/Panel.tsx"
+import { RowActions } from "../parts/RowActions.tsx"
+import { type QueueView, ROWS } from "../polling.ts"
+import { duration, slotState } from "../words.ts"
 
 export const Slots = ({
-  known,
+  view,
   first,
   onMove,
-  onEnd,
+  onAct,
 }: {
-  readonly known: Known | undefined
+  readonly view: QueueView | undefined
   readonly first: number
   readonly onMove: (first: number) => void
-  readonly onEnd: (slot: HeldSlot) => void
+  readonly onAct: (button: ActionButton) => void
 }): JSX.Element => (
   <ListPanel
     title="Slots"
     of="panel live slots"
-    pager={<Pager of="slots" first={first} rows={ROWS} total={known?.queue.held ?? 0} onMove={onMove} />}
+    pager={<Pager of="slots" first={first} rows={ROWS} total={view?.queue.held ?? 0} onMove={onMove} />}
     empty="No slot is held."
-    columns={columnsOf(known?.now ?? 0, onEnd)}
-    items={known?.queue.slotPage ?? []}
+    columns={columnsOf(view?.now ?? 0, onAct)}
+    items={view?.queue.slotPage ?? []}
     keyOf={({ lease }) => lease}
   />
 )
 
-const columnsOf = (now: number, end: (slot: HeldSlot) => void): ReadonlyArray<Column<HeldSlot>> => [
+const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<HeldSlot>> => [
   { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
   { title: "State", cell: ({ state }) => <Mark of={state === "live" ? "good" : "soon"}>{slotState[state]}</Mark> },
-  { title: "Held for", cell: ({ since }) => span(now - since) },
-  { title: "Deadline", cell: ({ deadline }) => `in ${span(deadline - now)}`, class: "deadline" },
+  { title: "Held for", cell: ({ since }) => duration(now - since) },
+  { title: "Deadline", cell: ({ deadline }) => `in ${duration(deadline - now)}`, class: "deadline" },
   {
     title: "Action",
     untitled: true,
     class: "act",
-    cell: (slot) => <RowAction label="End" of={`lease of ${slot.ticket}`} onPress={() => end(slot)} />,
+    cell: (slot) => <RowActions buttons={slotButtons(slot)} onAct={onAct} />,
   },
 ]

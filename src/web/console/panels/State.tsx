@@ -1,47 +1,35 @@
-/** What state the campaign is in, and what can be done about it. */
+/** The state of the campaign, and the actions on it. */
 import type { JSX } from "preact"
-import type { Action, Queue } from "../../../operator/shapes.ts"
-import * as words from "../words.ts"
+import type { Queue } from "../../../operator/shapes.ts"
+import { type ActionButton, campaignButtons } from "../actions.ts"
+import { stateOf } from "../words.ts"
 
 export const State = ({
   queue,
   now,
   onAct,
 }: {
-  /** undefined before it was known */
+  /** undefined before it is known */
   readonly queue: Queue | undefined
   readonly now: number
-  readonly onAct: (action: Action) => void
+  readonly onAct: (button: ActionButton) => void
 }): JSX.Element => {
-  const mood = queue === undefined ? { held: false, title: "Console", meaning: "" } : words.mood(queue, now)
-  const [paused, draining] = [queue?.paused === true, queue?.draining === true]
+  const state = queue === undefined ? { limited: false, title: "Console", meaning: "" } : stateOf(queue, now)
   return (
-    <section class="state" aria-labelledby="mood" data-mood={mood.held ? "held" : "open"}>
+    <section class="state" aria-labelledby="state" data-state={state.limited ? "limited" : "open"}>
       <div>
-        <h1 id="mood" tabIndex={-1}>
-          {mood.title}
+        <h1 id="state" tabIndex={-1}>
+          {state.title}
         </h1>
-        <p class="soft">{mood.meaning}</p>
+        <p class="soft">{state.meaning}</p>
       </div>
       <div class="actions">
-        <button type="button" onClick={() => onAct({ type: "call" })}>
-          Call next now
-        </button>
-        {/* each switch stays the same button, so that the focus stays with it */}
-        <button
-          type="button"
-          class={paused ? "primary" : undefined}
-          onClick={() => onAct({ type: paused ? "resume" : "pause" })}
-        >
-          {paused ? "Resume calls" : "Pause calls"}
-        </button>
-        <button
-          type="button"
-          class={draining ? "primary" : undefined}
-          onClick={() => onAct({ type: draining ? "reopen" : "drain" })}
-        >
-          {draining ? "Take callers again" : "Drain"}
-        </button>
+        {campaignButtons(queue).map((button, i) => (
+          // by position, so that a switch remains the same element when its action changes
+          <button key={i} type="button" class={button.primary ? "primary" : undefined} onClick={() => onAct(button)}>
+            {button.label}
+          </button>
+        ))}
       </div>
     </section>
   )

@@ -4,26 +4,26 @@ import { useLayoutEffect, useRef } from "preact/hooks"
 import uPlot from "uplot"
 import { count } from "../words.ts"
 
-/** What is drawn in one colour. */
+/** One series of the chart. */
 export interface Series {
-  /** which of the page's series colours */
+  /** the number of its colour among the series colours of the page */
   readonly color: number
-  /** a value for each minute; null where there is none. Of stacked bars, the top of each. */
+  /** a value for each minute, null for none; for stacked bars, the top of each bar */
   readonly values: ReadonlyArray<number | null>
 }
 
 export interface Picture {
-  /** the beginning of each minute, in seconds since 1970 */
+  /** the start of each minute, in seconds since 1970 */
   readonly x: ReadonlyArray<number>
-  /** bottom first where they are stacked; as many in every drawing */
+  /** stacked series from bottom to top; the same number in every drawing */
   readonly series: ReadonlyArray<Series>
   readonly as: "bars" | "lines"
 }
 
 const MINUTE = 60
-/** The scale of values goes at least to this. */
+/** The smallest maximum of the scale. */
 const LEAST_MAX = 4
-/** Values are labelled in whole steps: 1, 2, 5, 10, 20, 50 … */
+/** The distances between labels on the value axis: 1, 2, 5, 10, 20, 50 … */
 const STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power)).flat()
 
 export const variable = (color: number): string => `--series-${color}`
@@ -33,7 +33,7 @@ const resolved = (name: string): string => getComputedStyle(document.documentEle
 
 const dataOf = ({ series, x }: Picture): uPlot.AlignedData => [[...x], ...series.map(({ values }) => [...values])]
 
-/** Each bar reaches from the top of the series before it to its own: bars that overlap would show at each other's soft edges. */
+/** Each bar starts at the top of the bar below it. Overlapping bars would be visible at the blurred edges. */
 const stackedBars = (): uPlot.Series.PathBuilder | undefined => {
   const valuesOf = (plot: uPlot, index: number) => (index === 0 ? [] : Array.from(plot.data[index] ?? []))
   return uPlot.paths.bars?.({
@@ -67,7 +67,7 @@ const optionsOf = (picture: Picture): Omit<uPlot.Options, "height" | "width"> =>
     padding: [8, 20, 0, 0],
     scales: {
       x: { range: (_, min, max) => [min, max + MINUTE] },
-      // null when there is no value, although its type does not say so
+      // max is null when there is no value, although its type excludes null
       y: { range: (_, __, max) => [0, Math.max(LEAST_MAX, (max ?? 0) * 1.1)] },
     },
     axes: [
@@ -78,7 +78,7 @@ const optionsOf = (picture: Picture): Omit<uPlot.Options, "height" | "width"> =>
   }
 }
 
-/** It is drawn anew with other data, another size and other colours. */
+/** Redraws when the data, the size or the colour scheme changes. */
 export const Canvas = (picture: Picture): JSX.Element => {
   const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)

@@ -1,4 +1,4 @@
-/** A word with a dot before it, which is never the only sign. */
+/** A word with a coloured dot. The word alone has the full meaning. */
 import type { JSX } from "preact"
 
 export const Mark = ({

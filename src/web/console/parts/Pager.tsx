@@ -1,4 +1,4 @@
-/** Pages of a long list: where one is, back and forth, and a jump to any place. Nothing while everything fits on one page. */
+/** Moves between the pages of a long list: back, forward, or to any row. Not shown while all rows fit on one page. */
 import type { JSX } from "preact"
 import { useEffect, useId, useRef } from "preact/hooks"
 import { count } from "../words.ts"
@@ -11,9 +11,9 @@ export const Pager = ({
   jumps = false,
   onMove,
 }: {
-  /** what is paged */
+  /** the name of the list */
   readonly of: string
-  /** the first row that is shown, counted from 0 */
+  /** the first row shown, from 0 */
   readonly first: number
   readonly rows: number
   readonly total: number
@@ -24,7 +24,7 @@ export const Pager = ({
   const input = useRef<HTMLInputElement>(null)
   const last = Math.floor(Math.max(0, total - 1) / rows) * rows
   useEffect(() => {
-    // the list has become shorter than where one was
+    // the list has become shorter than the first row shown
     if (first > last) onMove(last)
   }, [first, last])
   if (total <= rows && first === 0) return null
@@ -68,7 +68,7 @@ const Move = ({
   readonly off: boolean
   readonly onMove: () => void
 }): JSX.Element => (
-  // a disabled button would lose the focus of who pages with it
+  // a disabled button would lose the focus
   <button
     type="button"
     aria-disabled={off}

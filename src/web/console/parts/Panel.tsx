@@ -1,4 +1,4 @@
-/** A part of the page under a heading, and a list in it: its pages, its rows, and what is said when there are none. */
+/** A section of the page with a heading, and one that contains a paged table. */
 import type { ComponentChildren, JSX } from "preact"
 import { useId } from "preact/hooks"
 import { type Column, Table } from "../../shared/parts/Table.tsx"
@@ -36,7 +36,7 @@ export const ListPanel = <A,>({
   readonly title: string
   readonly of?: string
   readonly pager?: ComponentChildren
-  /** what is said instead of no rows */
+  /** shown when there are no rows */
   readonly empty: string
   readonly columns: ReadonlyArray<Column<A>>
   readonly items: ReadonlyArray<A>
@@ -47,8 +47,8 @@ export const ListPanel = <A,>({
       items.length === 0 ? (
         <p class="empty">{empty}</p>
       ) : (
-        // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a table that is wider than its place is scrolled by keyboard too
-        // biome-ignore-start lint/a11y/useSemanticElements: it is no fieldset
+        // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a table that is wider than its place can be scrolled by keyboard
+        // biome-ignore-start lint/a11y/useSemanticElements: it is not a fieldset
         <div class="scroll" tabIndex={0} role="group" aria-labelledby={heading}>
           <Table columns={columns} items={items} keyOf={keyOf} />
         </div>
@@ -57,20 +57,4 @@ export const ListPanel = <A,>({
       )
     }
   </Panel>
-)
-
-/** A row's button; `of` names the row for those who hear the button alone. */
-export const RowAction = ({
-  label,
-  of,
-  onPress,
-}: {
-  readonly label: string
-  readonly of: string
-  readonly onPress: () => void
-}): JSX.Element => (
-  <button type="button" class="row-action" onClick={onPress}>
-    {label}
-    <span class="unseen"> {of}</span>
-  </button>
 )

@@ -1,10 +1,10 @@
-/** A chart of the last hour, and its legend, which says in numbers what the canvas shows. */
+/** A chart of the last hour with its legend, which has the totals as text. */
 import type { JSX } from "preact"
 import { Canvas, type Picture, type Series, variable } from "./Canvas.tsx"
 
 export interface Entry extends Series {
   readonly label: string
-  /** of the whole hour, for the legend; absent where the legend need not name it */
+  /** the total of the hour; undefined to leave the series out of the legend */
   readonly total: string | undefined
 }
 
@@ -22,9 +22,9 @@ export const Plot = ({
   readonly name: string
   readonly title: string
   readonly unit: string
-  /** names the legend */
+  /** the name of the legend */
   readonly hour: string
-  /** what is said instead when there is nothing to see; empty when there is */
+  /** shown when the chart is empty; empty when it is not */
   readonly nothing: string
 }): JSX.Element => (
   <section class="chart" aria-labelledby={`${name}-title`}>

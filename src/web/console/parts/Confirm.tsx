@@ -1,16 +1,14 @@
-/** Asks before an action. The answer that does nothing comes first, and so has the focus. */
+/** Asks for confirmation before an action. Cancel comes first, so it has the focus. */
 import type { JSX } from "preact"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
-import type { Question } from "../words.ts"
+import type { Question } from "../actions.ts"
 
-const DANGER = ["Remove", "End lease"]
-
-export const Ask = ({
-  question: { confirm, text, title },
+export const Confirm = ({
+  question: { confirm, danger = false, text, title },
   onAnswer,
 }: {
   readonly question: Question
-  readonly onAnswer: (yes: boolean) => void
+  readonly onAnswer: (confirmed: boolean) => void
 }): JSX.Element => (
   <Dialog title={title} onClose={() => onAnswer(false)}>
     <p>{text}</p>
@@ -18,7 +16,7 @@ export const Ask = ({
       <button type="button" onClick={() => onAnswer(false)}>
         Cancel
       </button>
-      <button type="button" class={DANGER.includes(confirm) ? "danger" : "primary"} onClick={() => onAnswer(true)}>
+      <button type="button" class={danger ? "danger" : "primary"} onClick={() => onAnswer(true)}>
         {confirm}
       </button>
     </div>

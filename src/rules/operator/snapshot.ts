@@ -1,28 +1,28 @@
 /**
- * The figures of a campaign, and a page each of its slots (by deadline) and of its line, of one moment. Tickets go out under a
- * short hash: their ids are their bearers' credentials.
+ * A campaign at one moment, for operators: its figures, a page of its slots (by deadline) and a page of its queue. It names tickets
+ * by a short hash, because a ticket's id is its bearer's credential.
  */
 import { isDisrupted } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash } from "../ticket.ts"
-import { hashOf } from "./audit-log.ts"
+import { hashOfHolder } from "./audit-log.ts"
 
 /** A held slot. Times in ms since 1970. */
 export interface HeldSlot {
   /** a short hash of the ticket, never its id */
   readonly ticket: string
-  /** `in_doubt`: its start may have happened */
+  /** `in_doubt`: it is not known whether its session has started */
   readonly state: "called" | "starting" | "live" | "in_doubt"
   readonly lease: string
   readonly since: number
   readonly deadline: number
   readonly acceptedAt: number
-  /** whether a push channel of it was ever open */
+  /** whether it has ever opened a push channel */
   readonly attached: boolean
 }
 
-/** A waiting ticket; `seq` is its place for good, `presentUntil` when it is given up unless it shows up. */
+/** A waiting ticket. `seq` never changes. After `presentUntil` (ms since 1970) it counts as absent. */
 export interface WaitingTicket {
   readonly ticket: string
   readonly seq: number
@@ -37,29 +37,29 @@ export interface Pages {
   readonly places: number
 }
 
-export interface Look {
+export interface CampaignSnapshot {
   readonly waiting: number
-  /** those of them whose grace has not passed */
+  /** waiting tickets that are not absent */
   readonly present: number
   readonly held: number
   readonly live: number
   readonly averageMillis: number
-  /** 0, or when the back-off of a full or unreachable platform ends (ms) */
+  /** when the backoff ends (ms); 0 when there is none */
   readonly backoffUntil: number
-  /** the platform cannot be reached: one ticket at a time is called to find out */
+  /** the platform cannot be reached; one ticket at a time is called as a probe */
   readonly disrupted: boolean
-  /** 0, or until when nobody else is called to find out (ms) */
+  /** when the next probe may be called (ms); 0 when at once */
   readonly probeUntil: number
-  /** slots held for starts that may have happened */
+  /** slots held for starts in doubt */
   readonly doubts: number
   readonly paused: boolean
   readonly draining: boolean
-  /** tickets accepted since the store began */
+  /** tickets accepted since the campaign was created in the store */
   readonly accepted: number
-  /** when the first in line came (ms); 0 when nobody waits */
+  /** when the oldest waiting ticket was accepted (ms); 0 when nobody waits */
   readonly firstAcceptedAt: number
   readonly slotPage?: ReadonlyArray<HeldSlot>
-  readonly linePage?: ReadonlyArray<WaitingTicket>
+  readonly waitingPage?: ReadonlyArray<WaitingTicket>
 }
 
 const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot> => {
@@ -69,7 +69,7 @@ const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot
     if (ticket !== undefined) {
       const { state } = ticket
       page.push({
-        ticket: hashOf(id, ticket),
+        ticket: hashOfHolder(id, ticket),
         state: state === "called" || state === "starting" || state === "live" ? state : "in_doubt",
         lease: ticket.lease ?? "",
         since: ticket.since ?? 0,
@@ -82,7 +82,7 @@ const slotPage = (s: Step, first: number, count: number): ReadonlyArray<HeldSlot
   return page
 }
 
-const linePage = (s: Step, first: number, count: number): ReadonlyArray<WaitingTicket> => {
+const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<WaitingTicket> => {
   const page: Array<WaitingTicket> = []
   for (const id of s.db.zrange(s.keys.waiting, first, count)) {
     const ticket = loadWaiting(s, id)
@@ -94,10 +94,10 @@ const linePage = (s: Step, first: number, count: number): ReadonlyArray<WaitingT
   return page
 }
 
-export const look = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): Look => {
+export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): CampaignSnapshot => {
   const { db, keys } = s
   const held = slotPage(s, firstSlot, slots)
-  const line = linePage(s, firstPlace, places)
+  const waiting = waitingPage(s, firstPlace, places)
   const firstId = db.zrange(keys.waiting, 0, 1)[0]
   const first = firstId === undefined ? undefined : load(s, firstId)
   return {
@@ -115,6 +115,6 @@ export const look = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): 
     accepted: meta(s, "seq"),
     firstAcceptedAt: first === undefined ? 0 : first.accepted,
     ...(held.length === 0 ? {} : { slotPage: held }),
-    ...(line.length === 0 ? {} : { linePage: line }),
+    ...(waiting.length === 0 ? {} : { waitingPage: waiting }),
   }
 }

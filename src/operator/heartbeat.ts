@@ -1,17 +1,13 @@
-/**
- * The activity of the last hour, over all instances: each says every two seconds that it is there, and adds what its metrics
- * counted meanwhile to the series in the store, which outlives it.
- */
+/** The heartbeat of an instance for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
 import { Effect, Option, Schema, type Scope } from "effect"
 import { runEvery } from "../gatekeeper/background-task.ts"
 import type { Instance as OwnInstance } from "../gatekeeper/instance.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Store } from "../Store.ts"
-import { makeFigures } from "./figures.ts"
-import type { Registry, Survey } from "./registry.ts"
+import { makeCounts } from "./counts.ts"
+import type { Activity, Registry } from "./registry.ts"
 import type { Instance } from "./shapes.ts"
 
-/** How often an instance says that it is there. */
 const HEARTBEAT_MILLIS = 2_000
 
 const About = Schema.fromJsonString(
@@ -20,28 +16,28 @@ const About = Schema.fromJsonString(
 const encodeAbout = Schema.encodeSync(About)
 const decodeAbout = Schema.decodeUnknownOption(About)
 
-/** The instances that were there lately, with what each said of itself. */
-export const instancesOf = ({ instances }: Survey): ReadonlyArray<Instance> =>
+/** The listed instances, with the description from their last heartbeat. */
+export const instancesOf = ({ instances }: Activity): ReadonlyArray<Instance> =>
   instances.map(({ about, id, seenAt }) => ({
     id,
     seenAt,
     ...Option.getOrElse(decodeAbout(about), () => ({ host: "", startedAt: 0, connections: 0 })),
   }))
 
-/** Beats for as long as the scope is open. What could not be handed over is handed over with the next beat. */
-export const beats = (
+/** Sends heartbeats until the scope closes. Counts that the store has not accepted are sent again with the next heartbeat. */
+export const sendHeartbeats = (
   registry: Registry,
   { host, id }: OwnInstance,
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const push = yield* PushChannel
-    const figures = yield* makeFigures
+    const counts = yield* makeCounts
     const startedAt = yield* (yield* Store).now
-    const beat = Effect.gen(function* () {
+    const heartbeat = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
-      const counts = yield* figures.since
-      yield* registry.beat(id, encodeAbout({ host, startedAt, connections }), counts)
-      figures.keep(counts)
+      const pending = yield* counts.pending
+      yield* registry.heartbeat(id, encodeAbout({ host, startedAt, connections }), pending)
+      counts.acknowledge(pending)
     })
-    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the console", beat, { atOnce: true })
+    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the console", heartbeat, { atOnce: true })
   })

@@ -1,0 +1,76 @@
+/** Finds the rules that `src` declares with `ruleOf`, by parsing; nothing is run. */
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import ts from "typescript"
+
+export const root = dirname(dirname(import.meta.dirname))
+export const rules = join(root, "src/rules")
+const WORD = /[A-Za-z_]\w*/g
+
+export const parsed = (file: string): ts.SourceFile =>
+  ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.ESNext, true)
+
+/** A rule as it is declared for the store. */
+export interface Declared {
+  readonly name: string
+  /** the expression that runs it, such as `runQueue(leave)` */
+  readonly expression: string
+  /** the rule files that the expression needs */
+  readonly files: ReadonlyArray<string>
+}
+
+/** The file from which each name is imported that `source` takes from `src/rules`. */
+const importedRules = (source: ts.SourceFile): ReadonlyMap<string, string> => {
+  const files = new Map<string, string>()
+  for (const statement of source.statements) {
+    if (!ts.isImportDeclaration(statement) || !ts.isStringLiteral(statement.moduleSpecifier)) continue
+    const names = statement.importClause?.namedBindings
+    const file = resolve(dirname(source.fileName), statement.moduleSpecifier.text)
+    if (!file.startsWith(`${rules}/`) || names === undefined || !ts.isNamedImports(names)) continue
+    // all rules are compiled as one file, so only the names under which they are exported exist there
+    for (const { name, propertyName } of names.elements) if (propertyName === undefined) files.set(name.text, file)
+  }
+  return files
+}
+
+/** The rules that a file declares by calls of `ruleOf`. */
+const declaredIn = (file: string): ReadonlyArray<Declared> => {
+  const source = parsed(file)
+  const files = importedRules(source)
+  const found: Array<Declared> = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "ruleOf") {
+      const [name, run] = node.arguments
+      const expression = run?.getText(source) ?? ""
+      if (name === undefined || !ts.isStringLiteral(name)) {
+        throw new Error(`${relative(root, file)}: the name in ruleOf(…, ${expression}) must be a string literal`)
+      }
+      const names = expression.match(WORD) ?? []
+      const unknown = names.filter((each) => !files.has(each))
+      if (unknown.length > 0) {
+        throw new Error(
+          `${relative(root, file)}: ${name.text}: import ${unknown.join(", ")} from src/rules, without \`as\``,
+        )
+      }
+      found.push({ name: name.text, expression, files: names.map((each) => files.get(each) ?? "") })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+/** All rules, sorted by name. */
+export const declaredRules = (): ReadonlyArray<Declared> => {
+  const src = join(root, "src")
+  const found = readdirSync(src, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && file !== "store/rule.ts")
+    .map((file) => join(src, file))
+    .filter((file) => readFileSync(file, "utf8").includes("ruleOf("))
+    .flatMap(declaredIn)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  found.forEach(({ name }, i) => {
+    if (found[i + 1]?.name === name) throw new Error(`two rules are named ${name}`)
+  })
+  return found
+}

@@ -1,0 +1,69 @@
+/** Reads what this instance has counted, for the charts of the console. The numbers are those of the metrics in `/metrics`. */
+import { Effect, Metric } from "effect"
+import * as metrics from "../gatekeeper/metrics.ts"
+import type { CountName } from "./shapes.ts"
+
+/** Counts by name; a name that is absent counts 0. */
+export type CountsByName = Readonly<Record<string, number>>
+
+const count = (counter: Metric.Counter<number>): Effect.Effect<number> =>
+  Effect.map(Metric.value(counter), (state) => state.count)
+const observations = (histogram: Metric.Histogram<number>): Effect.Effect<number> =>
+  Effect.map(Metric.value(histogram), (state) => state.count)
+const totalMillis = (histogram: Metric.Histogram<number>): Effect.Effect<number> =>
+  Effect.map(Metric.value(histogram), (state) => Math.round(state.sum * 1000))
+
+const { blocked: _, queued, started, ...refusals } = metrics.requests
+
+const refused = (counters: Readonly<Record<string, Metric.Counter<number>>>) =>
+  Object.entries(counters).map(([name, counter]) => [`refused.${name}` as const, count(counter)] as const)
+
+/** The total of each count since the process started. Blocked requests are counted by their reason. */
+const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<number>]> = [
+  ["started", count(started)],
+  ["queued", count(queued)],
+  ...refused(refusals),
+  ...refused(metrics.blocked),
+  ["waited", observations(metrics.waited)],
+  ["waitedMillis", totalMillis(metrics.waited)],
+  ["pickedUp", observations(metrics.pickedUp)],
+  ["pickedUpMillis", totalMillis(metrics.pickedUp)],
+  [
+    "letThroughUnchecked",
+    Effect.map(Effect.all(Object.values(metrics.unchecked.let_through).map(count)), (counts) =>
+      counts.reduce((sum, number) => sum + number, 0),
+    ),
+  ],
+]
+
+const readTotals: Effect.Effect<ReadonlyMap<string, number>> = Effect.map(
+  Effect.forEach(totals, ([name, total]) => Effect.map(total, (number) => [name, number] as const)),
+  (entries) => new Map(entries),
+)
+
+export interface Counts {
+  /** what was counted since the last `acknowledge` */
+  readonly pending: Effect.Effect<CountsByName>
+  /** Removes counts that the store has accepted from those pending. */
+  readonly acknowledge: (counts: CountsByName) => void
+}
+
+/** Starts at 0 now. */
+export const makeCounts: Effect.Effect<Counts> = Effect.map(readTotals, (begun) => {
+  const acknowledged = new Map(begun)
+  return {
+    pending: Effect.map(readTotals, (now) => {
+      const counts: Record<string, number> = {}
+      for (const [name, total] of now) {
+        const added = total - (acknowledged.get(name) ?? 0)
+        if (added > 0) counts[name] = added
+      }
+      return counts
+    }),
+    acknowledge: (counts) => {
+      for (const [name, number] of Object.entries(counts)) {
+        acknowledged.set(name, (acknowledged.get(name) ?? 0) + number)
+      }
+    },
+  }
+})

@@ -1,0 +1,57 @@
+/**
+ * Schemas of the input and the answers of the rules in `rules/operator`. The console's page derives its types from this file, so it
+ * imports nothing that needs Node. `answers.ts` and `operator.ts` check that they match the rules.
+ */
+import { Schema } from "effect"
+
+const { Boolean: Flag, Finite, Int, Literal, Literals, String: Text, Struct, Union } = Schema
+
+const whole = Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+
+/** An action of an operator; `seq`, `lease` and `deadline` are those that the operator saw. */
+export const Action = Union([
+  Struct({ type: Literals(["pause", "resume", "drain", "reopen"]) }),
+  Struct({ type: Literal("call") }),
+  Struct({ type: Literal("remove"), seq: whole }),
+  Struct({ type: Literal("end"), lease: Text.check(Schema.isPattern(/^\d{1,15}$/)), deadline: whole }),
+])
+export type Action = typeof Action.Type
+
+/** The outcome of an action; `ticket` is the short hash of the ticket concerned, or `-`. */
+export const ActionOutcome = Struct({
+  result: Literals(["done", "already", "called", "no_slot", "nobody", "more", "removed", "ended", "gone"]),
+  ticket: Text,
+})
+export type ActionOutcome = typeof ActionOutcome.Type
+
+/** A held slot. Times in ms since 1970. */
+export const heldSlot = Struct({
+  ticket: Text,
+  state: Literals(["called", "starting", "live", "in_doubt"]),
+  lease: Text,
+  since: Finite,
+  deadline: Finite,
+  acceptedAt: Finite,
+  attached: Flag,
+})
+
+export const waitingTicket = Struct({ ticket: Text, seq: Finite, acceptedAt: Finite, presentUntil: Finite })
+
+/** The figures of a campaign's snapshot, without its pages. */
+export const figures = {
+  waiting: Finite,
+  present: Finite,
+  held: Finite,
+  live: Finite,
+  averageMillis: Finite,
+  backoffUntil: Finite,
+  disrupted: Flag,
+  probeUntil: Finite,
+  doubts: Finite,
+  paused: Flag,
+  draining: Flag,
+  accepted: Finite,
+  firstAcceptedAt: Finite,
+} as const
+
+export const auditLine = Struct({ n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text })

@@ -1,0 +1,161 @@
+/**
+ * The refusals of a session request: the error of each, its message for the caller, and its name in the metrics. `http/failures.ts`
+ * maps them to statuses and codes. To add one, declare it here and map it there.
+ */
+import { Schema } from "effect"
+
+/**
+ * Builds an expected error without a stack trace: capturing one costs more than the rest of a refusal. Only for errors that are
+ * created on the path of every request.
+ */
+export const stackless = <A>(make: () => A): A => {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}
+
+/** One invalid field of a request, and what was expected. */
+export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
+export type FieldIssue = typeof FieldIssue.Type
+
+/** The request is invalid; `issues` names every invalid field and what was expected. */
+export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("InvalidRequest", {
+  code: Schema.Literals(["invalid_request", "unknown_campaign", "region_not_allowed"]),
+  message: Schema.String,
+  issues: Schema.Array(FieldIssue),
+}) {}
+
+/** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
+export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
+  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]),
+  message: Schema.String,
+}) {}
+
+const blockedMessages: Readonly<Record<Blocked["reason"], string>> = {
+  tor: "Calls through the Tor network are not accepted here.",
+  vpn: "Calls through a VPN are not accepted here. Turn it off and try again.",
+  proxy: "Calls through a proxy are not accepted here. Turn it off and try again.",
+  datacenter: "Calls from a data centre's address are not accepted here.",
+  ip_check_failed: "Your address could not be checked. Try again in a minute.",
+}
+
+export const blocked = (reason: Blocked["reason"]): Blocked =>
+  stackless(() => new Blocked({ reason, message: blockedMessages[reason] }))
+
+/** One rate limit of a caller, for the RateLimit headers. Times in seconds. */
+export const LimitState = Schema.Struct({
+  name: Schema.Literals(["hour", "day", "concurrent"]),
+  quota: Schema.Int,
+  windowSeconds: Schema.Int,
+  remaining: Schema.Int,
+  resetSeconds: Schema.Int,
+})
+export type LimitState = typeof LimitState.Type
+
+/** A rate limit of the caller is exhausted; `retryAfterSeconds` is never before it resets. */
+export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
+  limit: Schema.Literals(["hour", "day", "concurrent"]),
+  retryAfterSeconds: Schema.Int,
+  limits: Schema.Array(LimitState),
+  message: Schema.String,
+}) {}
+
+const rateLimitedMessage = (limit: LimitState["name"]): string =>
+  limit === "concurrent"
+    ? "You have reached the limit of simultaneous calls, including waiting ones."
+    : `You have used all your calls for this ${limit}.`
+
+export const rateLimited = (
+  limit: LimitState["name"],
+  retryAfterSeconds: number,
+  limits: ReadonlyArray<LimitState>,
+): RateLimited =>
+  stackless(() => new RateLimited({ limit, retryAfterSeconds, limits, message: rateLimitedMessage(limit) }))
+
+/** `Queue.MaxLength` tickets wait already. Nothing was kept, and the quota was given back. */
+export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", {
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** Suggests a retry after half the average time between ending calls, between ten seconds and five minutes. */
+export const queueFull = (averageMillis: number, slots: number): QueueFull =>
+  stackless(
+    () =>
+      new QueueFull({
+        retryAfterSeconds: Math.min(300, Math.max(10, Math.ceil(averageMillis / 2000 / Math.max(1, slots)))),
+        message: "The queue is full. Try again later.",
+      }),
+  )
+
+/**
+ * An operator admits no new requests for now, or this instance is shutting down. Nothing was kept, the quota was given back, and
+ * a called ticket stays called.
+ */
+export class Draining extends Schema.TaggedError<Draining>()("Draining", {
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+/** By an operator, who decides when draining ends; the retry delay is a guess. */
+export const draining = (): Draining =>
+  stackless(
+    () =>
+      new Draining({ retryAfterSeconds: 60, message: "New calls are not accepted at the moment. Try again later." }),
+  )
+
+/** By a shutdown; the retry delay is short, because another instance may answer at once. */
+export const shuttingDown = (): Draining =>
+  stackless(() => new Draining({ retryAfterSeconds: 1, message: "This server is shutting down. Try again." }))
+
+/** The platform did not start the session. The slot was given back, and the quota unless the kind is `refused`. */
+export class PlatformUnavailable extends Schema.TaggedError<PlatformUnavailable>()("PlatformUnavailable", {
+  /**
+   * `refused`: the platform does not accept the content of the request; `rejected`: it refused the gate's key or campaign;
+   * `unavailable`: it gave no usable answer
+   */
+  kind: Schema.Literals(["refused", "rejected", "unavailable"]),
+  retryAfterSeconds: Schema.Int,
+  message: Schema.String,
+}) {}
+
+export const platformUnavailable = (
+  kind: PlatformUnavailable["kind"],
+  message: string,
+  retryAfterSeconds = 5,
+): PlatformUnavailable => stackless(() => new PlatformUnavailable({ kind, message, retryAfterSeconds }))
+
+/** The shared store cannot be reached. What it may have done for the request is undone once it can be reached again. */
+export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
+  /** true if the store was never called, so that nothing needs to be undone */
+  unasked: Schema.optionalKey(Schema.Boolean),
+  /** set if the store answered with an error that every instance would get: its error code, such as `OOM` */
+  refusal: Schema.optionalKey(Schema.String),
+}) {}
+
+/** Every refusal of a session request. */
+export type RequestRefusal =
+  | InvalidRequest
+  | Blocked
+  | RateLimited
+  | QueueFull
+  | Draining
+  | PlatformUnavailable
+  | StoreUnavailable
+
+/** The outcome under which metrics and the charts of the console count each refusal. */
+export const refusalOutcomes = {
+  InvalidRequest: "invalid",
+  Blocked: "blocked",
+  RateLimited: "rate_limited",
+  QueueFull: "queue_full",
+  Draining: "draining",
+  PlatformUnavailable: "platform_unavailable",
+  StoreUnavailable: "store_unavailable",
+} as const satisfies Readonly<Record<RequestRefusal["_tag"], string>>

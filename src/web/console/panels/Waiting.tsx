@@ -1,0 +1,61 @@
+/** The waiting tickets, in order. */
+import type { JSX } from "preact"
+import type { WaitingTicket } from "../../../operator/shapes.ts"
+import type { Column } from "../../shared/parts/Table.tsx"
+import { type ActionButton, waitingButtons } from "../actions.ts"
+import { Mark } from "../parts/Mark.tsx"
+import { Pager } from "../parts/Pager.tsx"
+import { ListPanel } from "../parts/Panel.tsx"
+import { RowActions } from "../parts/RowActions.tsx"
+import { type QueueView, ROWS } from "../polling.ts"
+import { count, duration } from "../words.ts"
+
+type Row = WaitingTicket & { readonly place: number }
+
+export const Waiting = ({
+  view,
+  first,
+  onMove,
+  onAct,
+}: {
+  readonly view: QueueView | undefined
+  readonly first: number
+  readonly onMove: (first: number) => void
+  readonly onAct: (button: ActionButton) => void
+}): JSX.Element => (
+  <ListPanel
+    title="Queue"
+    of="panel live"
+    pager={<Pager of="queue" first={first} rows={ROWS} total={view?.queue.waiting ?? 0} jumps onMove={onMove} />}
+    empty="Nobody waits."
+    columns={columnsOf(view?.now ?? 0, onAct)}
+    items={rowsOf(view)}
+    keyOf={({ seq }) => seq}
+  />
+)
+
+const rowsOf = (view: QueueView | undefined): ReadonlyArray<Row> =>
+  view === undefined ? [] : view.queue.waitingPage.map((ticket, i) => ({ ...ticket, place: view.firstPlace + i + 1 }))
+
+const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<Row>> => [
+  { title: "Place", cell: ({ place }) => count(place) },
+  { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
+  { title: "Waiting for", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
+  { title: "Presence", cell: ({ presentUntil }) => <Presence left={presentUntil - now} /> },
+  {
+    title: "Action",
+    untitled: true,
+    class: "act",
+    cell: (ticket) => <RowActions buttons={waitingButtons(ticket)} onAct={onAct} />,
+  },
+]
+
+const Presence = ({ left }: { readonly left: number }): JSX.Element =>
+  left < 0 ? (
+    <Mark of="bad">Absent</Mark>
+  ) : (
+    <>
+      <Mark of="good">Present</Mark>
+      <span class="more">{`, ${duration(left)} left`}</span>
+    </>
+  )
