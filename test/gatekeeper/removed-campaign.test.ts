@@ -1,90 +1,21 @@
 /** A campaign that is removed from the settings while tickets wait and calls run. */
-import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { describe, expect } from "@effect/vitest"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
-import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
-import {
-  ask,
-  BEGIN,
-  begin,
-  caller,
-  enqueue,
-  eventsOf,
-  type Given,
-  hangUp,
-  makeWorld,
-  remaining,
-  start,
-  stateOf,
-  type World,
-} from "../support/gate.ts"
-import { makeStore, type RunningGate, startGate } from "../support/gates.ts"
-
-const SALES = { campaignId: "sales" }
-/** Settings with the campaign `sales`, of one slot, beside the default one. */
-const withSales: Given = {
-  VoiceAiPlatform: { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } },
-  Queue: { StartWindowSeconds: 120, DisconnectGraceSeconds: 300 },
-}
-const without: Given = { Queue: { StartWindowSeconds: 120, DisconnectGraceSeconds: 300 } }
-
-interface Bench {
-  readonly world: World
-  readonly store: Store["Service"]
-  /** Starts a gate with the campaign, or without it. */
-  readonly start: (given: Given) => Effect.Effect<RunningGate, never, Scope.Scope>
-}
-
-const test = (name: string, body: (bench: Bench) => Effect.Effect<void, unknown, Scope.Scope>): void => {
-  it.effect(name, () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(BEGIN)
-      const world = makeWorld()
-      const store = yield* makeStore
-      yield* body({ world, store, start: (given) => startGate(world, store, given) })
-    }).pipe(Effect.scoped),
-  )
-}
+import { ask, begin, caller, enqueue, eventsOf, hangUp, remaining, start, stateOf } from "../support/gate.ts"
+import { startGate } from "../support/gates.ts"
+import { removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
 
 /** The time after which no gate serves the campaign and another gate has noticed. */
 const UNTIL_REMOVED = UNSERVED_MILLIS + 2 * HEARTBEAT_MILLIS
 
-/** One call runs in the campaign and two callers wait; then only a gate runs that has never served it. */
-const removedUnder = ({ start }: Bench, waiting = 2) =>
-  Effect.gen(function* () {
-    const old = yield* start(withSales)
-    const call = yield* old.on(begin(caller(1), SALES))
-    const line: Array<string> = []
-    for (let n = 0; n < waiting; n++) line.push(yield* old.on(enqueue(caller(2 + n), SALES)))
-    yield* old.stop
-    return { call, line, gate: yield* start(without) }
-  })
-
-/** A store that can lose heartbeats: on a Cluster the node that keeps them may be down while others serve. */
-const losing = (store: Store["Service"]) => {
-  let lost = false
-  return {
-    beatsLost: (now: boolean) => {
-      lost = now
-    },
-    store: {
-      ...store,
-      run: (rule, asked) =>
-        lost && rule.name.startsWith("gates.")
-          ? Effect.fail(new StoreUnavailable({ message: "this node is away" }))
-          : store.run(rule, asked),
-    } satisfies Store["Service"],
-  }
-}
-
-const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const attach = (ticket: string) => Gatekeeper.use((gate) => gate.attach(ticket))
 const leave = (ticket: string) => Gatekeeper.use((gate) => gate.leave(ticket))
 
@@ -259,119 +190,5 @@ describe("a removed campaign", () => {
       const states = new Set<string>()
       for (const ticket of line) states.add(yield* gate.on(stateOf(ticket)))
       expect([...states]).toEqual(["removed"])
-    }))
-})
-
-describe("a campaign that only one of two gates serves, as in a rolling restart,", () => {
-  test("is not drained by the gate that does not serve it, and both accept its webhooks", (bench) =>
-    Effect.gen(function* () {
-      const old = yield* bench.start(withSales)
-      const gate = yield* bench.start(without)
-      const call = yield* old.on(begin(caller(1), SALES))
-      const first = yield* old.on(enqueue(caller(2), SALES))
-      const second = yield* old.on(enqueue(caller(3), SALES))
-      yield* TestClock.adjust("3 minutes")
-      expect(yield* gate.on(status(first))).toMatchObject({ state: "waiting", queuePosition: 1 })
-      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
-      yield* TestClock.adjust("1 second")
-      expect(yield* old.on(stateOf(first))).toBe("called")
-      expect((yield* old.on(start(first)))._tag).toBe("Started")
-      expect(yield* gate.on(hangUp("web-2"))).toBe(true)
-      yield* TestClock.adjust("1 second")
-      expect(yield* gate.on(stateOf(second))).toBe("called")
-    }))
-
-  test("is not drained when the heartbeats of the gate that serves it do not reach the store", (bench) =>
-    Effect.gen(function* () {
-      const { beatsLost, store } = losing(bench.store)
-      const old = yield* startGate(bench.world, store, withSales)
-      yield* old.on(begin(caller(1), SALES))
-      const ticket = yield* old.on(enqueue(caller(2), SALES))
-      beatsLost(true)
-      const gate = yield* bench.start(without)
-      yield* TestClock.adjust("4 minutes")
-      expect(yield* gate.on(stateOf(ticket))).toBe("waiting")
-      expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
-    }))
-
-  test("requeues a called caller who starts at the gate that cannot serve it, and calls again", (bench) =>
-    Effect.gen(function* () {
-      const old = yield* bench.start(withSales)
-      const gate = yield* bench.start(without)
-      const call = yield* old.on(begin(caller(1), SALES))
-      const ticket = yield* old.on(enqueue(caller(2), SALES))
-      yield* TestClock.adjust(HEARTBEAT_MILLIS)
-      yield* old.on(hangUp(call.sessionId))
-      expect(yield* gate.on(start(ticket))).toMatchObject({
-        _tag: "NotYourTurn",
-        code: "agent_busy",
-        queuePosition: 1,
-      })
-      yield* TestClock.adjust("1 second")
-      expect(eventsOf(bench.world, ticket).filter(({ type }) => type === "start_call")).toHaveLength(2)
-      expect(yield* old.on(start(ticket))).toMatchObject({ _tag: "Started", sessionId: "web-2" })
-    }))
-
-  test("loses no caller after it is served again, although the heartbeats of that gate are lost", (bench) =>
-    Effect.gen(function* () {
-      const { call, gate } = yield* removedUnder(bench, 0)
-      yield* TestClock.adjust(UNSERVED_MILLIS + HEARTBEAT_MILLIS - 300)
-      const { beatsLost, store } = losing(bench.store)
-      beatsLost(true)
-      const back = yield* startGate(bench.world, store, withSales)
-      const ticket = yield* back.on(enqueue(caller(5), SALES))
-      yield* TestClock.adjust("10 seconds")
-      expect(gate.warnings.filter((line) => line.includes("any more"))).toEqual([])
-      expect(yield* back.on(stateOf(ticket))).toBe("waiting")
-      yield* gate.on(hangUp(call.sessionId))
-      yield* TestClock.adjust("1 second")
-      expect(yield* back.on(stateOf(ticket))).toBe("called")
-    }))
-})
-
-describe("the registry of campaigns", () => {
-  test("is read when a webhook needs it, if the store was unavailable at the start", (bench) =>
-    Effect.gen(function* () {
-      const old = yield* bench.start(withSales)
-      const call = yield* old.on(begin(caller(1), SALES))
-      yield* old.stop
-      const { beatsLost, store } = losing(bench.store)
-      beatsLost(true)
-      const gate = yield* startGate(bench.world, store, without)
-      beatsLost(false)
-      expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
-    }))
-
-  test(`tells of ${REMOVED_MAX} removed campaigns at most, and of the next as these come to their end`, (bench) =>
-    Effect.gen(function* () {
-      const names = Array.from({ length: REMOVED_MAX + 8 }, (_, n) => `c${n}`)
-      const Campaigns = Object.fromEntries(
-        names.map((name) => [name, { WebCampaignId: name, MaxConcurrency: 1 }] as const),
-      )
-      const old = yield* bench.start({ VoiceAiPlatform: { Campaigns }, Queue: { MaxCallMinutes: 1 } })
-      for (const [n, name] of names.entries()) yield* old.on(begin(caller(n), { campaignId: name }))
-      yield* old.stop
-      const steps: Array<string> = []
-      const counted: Store["Service"] = {
-        ...bench.store,
-        run: (rule, asked) => {
-          steps.push(rule.name)
-          return bench.store.run(rule, asked)
-        },
-      }
-      const gate = yield* startGate(bench.world, counted, {})
-      steps.length = 0
-      yield* gate.on(hangUp("nobody's"))
-      expect(steps.filter((name) => name === "queue.end")).toHaveLength(REMOVED_MAX + 1)
-      // a webhook of a served campaign costs the same as before
-      yield* gate.on(begin(caller(100)))
-      steps.length = 0
-      expect(yield* gate.on(hangUp(`web-${names.length + 1}`))).toBe(true)
-      expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
-      // all end by the maximum call length, one after the other
-      yield* TestClock.adjust("25 minutes")
-      steps.length = 0
-      yield* gate.on(hangUp("nobody's"))
-      expect(steps.filter((name) => name === "queue.end")).toHaveLength(1)
     }))
 })
