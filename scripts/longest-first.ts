@@ -18,7 +18,7 @@ const LONG = [
   "web/console.test.ts",
   "web/widget-queue.test.ts",
   "web/dashboard.test.ts",
-  "web/dashboard-api.test.ts",
+  "web/dashboard-sign-in.test.ts",
   "contract/queue.test.ts",
   "e2e/shutdown-starts.test.ts",
 ]
