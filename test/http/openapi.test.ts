@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
-import { type Answered, readWireDocument, type WireDocument } from "../../scripts/harness/wire-document.ts"
+import type { Answered } from "../../scripts/harness/wire-document.ts"
 import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
 import { listen } from "../../src/http/server.ts"
 import { noFacts } from "../../src/IpIntel.ts"
@@ -21,15 +21,13 @@ import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { gateOn, startPlatform } from "../embedded/support.ts"
 import { atCapacity, platformIsAway, platformRefuses, platformRefusesRequest, session } from "../support/gate.ts"
-import { eventStream, type Reply, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
+import { eventStream, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
+import { codeOf, makeOpenApiCheck, ticketOf } from "./openapi-check.ts"
+import { REQUEST, shop, token, WEBHOOK } from "./support.ts"
 
-const REQUEST = "/api/session/request"
-const WEBHOOK = "/api/webhook/session-ended"
 const NOBODY = "n".repeat(22)
 const KEY = "AAAAAAAAAAAAAAAAAAAAAA=="
 const foreign = { origin: "https://evil.example" }
-const token = { "x-api-token": "the-webhook-token" }
-const secured = { Security: { WebhookApiToken: "the-webhook-token", AllowedOrigins: ["https://shop.example"] } }
 
 const ENDPOINTS = [
   ["POST", REQUEST],
@@ -42,64 +40,12 @@ const ENDPOINTS = [
   ["GET", "/health/ready"],
 ] as const
 
-/** The parts of the document that all tests have covered. */
-const seen = new Set<string>()
-const documents: Array<WireDocument> = []
-
-interface Sent {
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-}
-
-/** Asks the gate at this port, and judges every answer by the gate's own document. */
-const witness = Effect.fnUntraced(function* (port: number, host = "gate") {
-  const { text } = yield* rawCall(port, { path: "/openapi.json", headers: { host } })
-  const document = readWireDocument(text)
-  documents.push(document)
-  const judge = <A extends { readonly status: number; readonly headers: Answered["headers"]; readonly text: string }>(
-    method: string,
-    path: string,
-    reply: A,
-  ): A => {
-    const answered = { method, path, ...reply }
-    assert.isUndefined(document.objection(answered), `${method} ${path} ${reply.status} ${reply.text}`)
-    seen.add(document.kindOf(answered) ?? "")
-    return reply
-  }
-  const ask = (method: string, path: string, { body, headers = {} }: Sent = {}) => {
-    const sent = body === undefined ? {} : { "content-type": "application/json" }
-    const bytes = typeof body === "string" || body === undefined ? body : JSON.stringify(body)
-    return Effect.map(rawCall(port, { method, path, headers: { host, ...sent, ...headers } }, bytes), (reply) =>
-      judge(method, path, reply),
-    )
-  }
-  const request = (body: unknown = {}, headers = {}) => ask("POST", REQUEST, { body, headers })
-  const start = (ticket: string) => ask("POST", `/api/session/${ticket}/start`)
-  const hangUp = (n: number) => ask("POST", WEBHOOK, { body: { WebSessionId: `web-${n}` }, headers: token })
-  /** A ticket whose turn it is: what stood before it has ended. */
-  const called = Effect.fnUntraced(function* () {
-    yield* request()
-    const ticket = ticketOf(yield* request())
-    yield* hangUp(1)
-    return ticket
-  })
-  return { document, judge, ask, request, start, hangUp, called }
-})
-
-const ticketOf = ({ body }: Pick<Reply, "body">): string => String(body.uniqueRequestId)
-
-const codeOf = ({
-  body,
-  status,
-}: {
-  readonly status: number
-  readonly body: Readonly<Record<string, unknown>>
-}): ReadonlyArray<unknown> => [status, body.code]
+const openapi = makeOpenApiCheck()
 
 describe("the document says all of", () => {
-  servedTest("a ticket's life, and what is wrong with a request", secured, ({ port }) =>
+  servedTest("a ticket's life, and what is wrong with a request", shop, ({ port }) =>
     Effect.gen(function* () {
-      const { ask, hangUp, request, start } = yield* witness(port)
+      const { ask, hangUp, request, start } = yield* openapi.check(port)
       yield* request()
       const ticket = ticketOf(yield* request({}, { origin: "https://shop.example" }))
       const path = `/api/session/${ticket}`
@@ -131,9 +77,9 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a push channel and its events", secured, ({ port, url }) =>
+  servedTest("a push channel and its events", shop, ({ port, url }) =>
     Effect.gen(function* () {
-      const { ask, document, hangUp, judge, request } = yield* witness(port)
+      const { ask, document, hangUp, judge, request } = yield* openapi.check(port)
       yield* request()
       const ticket = ticketOf(yield* request())
       const path = `/api/session/${ticket}/events`
@@ -189,7 +135,7 @@ describe("the document says all of", () => {
 
   servedTest("a Host that is not the gate's", { Server: { AllowedHosts: ["gate.example"] } }, ({ port }) =>
     Effect.gen(function* () {
-      const { ask } = yield* witness(port, "gate.example")
+      const { ask } = yield* openapi.check(port, "gate.example")
       for (const [method, path] of ENDPOINTS) {
         const { status } = yield* ask(method, path, { headers: { host: "evil.example" } })
         assert.strictEqual(status, 421, path)
@@ -197,9 +143,9 @@ describe("the document says all of", () => {
     }),
   )
 
-  servedTest("a blocked address and a platform that refuses", secured, ({ port, world }) =>
+  servedTest("a blocked address and a platform that refuses", shop, ({ port, world }) =>
     Effect.gen(function* () {
-      const { hangUp, request } = yield* witness(port)
+      const { hangUp, request } = yield* openapi.check(port)
       world.lookup = () => Effect.succeed({ ...noFacts, tor: true })
       assert.deepStrictEqual(codeOf(yield* request()), [403, "blocked"])
       world.lookup = () => Effect.succeed(noFacts)
@@ -220,9 +166,9 @@ describe("the document says all of", () => {
     ["platform_rejected", () => Effect.fail(platformRefuses)],
     ["platform_unavailable", () => Effect.succeed(session(7))],
   ] as const) {
-    servedTest(`a start that ends as ${code}`, secured, ({ port, world }) =>
+    servedTest(`a start that ends as ${code}`, shop, ({ port, world }) =>
       Effect.gen(function* () {
-        const { called, hangUp, start } = yield* witness(port)
+        const { called, hangUp, start } = yield* openapi.check(port)
         const ticket = yield* called()
         yield* hangUp(7)
         world.initiate = how
@@ -231,9 +177,9 @@ describe("the document says all of", () => {
     )
   }
 
-  servedTest("a start in progress, and a gate that drains", secured, ({ drain, port, world }) =>
+  servedTest("a start in progress, and a gate that drains", shop, ({ drain, port, world }) =>
     Effect.gen(function* () {
-      const { ask, called, request, start } = yield* witness(port)
+      const { ask, called, request, start } = yield* openapi.check(port)
       const ticket = yield* called()
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
@@ -251,7 +197,7 @@ describe("the document says all of", () => {
 
   servedTest("limits and a full queue", { Security: { RateLimitHourly: 1 } }, ({ port }) =>
     Effect.gen(function* () {
-      const { request } = yield* witness(port)
+      const { request } = yield* openapi.check(port)
       yield* request()
       const limited = yield* request()
       assert.deepStrictEqual(codeOf(limited), [429, "rate_limited"])
@@ -261,7 +207,7 @@ describe("the document says all of", () => {
 
   servedTest("a full queue", { Queue: { MaxLength: 1 } }, ({ port }) =>
     Effect.gen(function* () {
-      const { request } = yield* witness(port)
+      const { request } = yield* openapi.check(port)
       yield* request()
       yield* request()
       assert.deepStrictEqual(codeOf(yield* request()), [503, "queue_full"])
@@ -270,7 +216,7 @@ describe("the document says all of", () => {
 
   servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
     Effect.gen(function* () {
-      const { ask, request } = yield* witness(port)
+      const { ask, request } = yield* openapi.check(port)
       for (const [method, path] of ENDPOINTS.slice(1, 5)) {
         yield* ask(method, path)
         assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
@@ -302,10 +248,10 @@ describe("the document says all of", () => {
   ] as const) {
     servedTest(
       what,
-      secured,
+      shop,
       ({ port }) =>
         Effect.gen(function* () {
-          const { ask, hangUp, request, start } = yield* witness(port)
+          const { ask, hangUp, request, start } = yield* openapi.check(port)
           yield* request()
           const ticket = ticketOf(yield* request())
           yield* Effect.acquireRelease(
@@ -345,7 +291,7 @@ describe("the document says all of", () => {
         ),
         (running) => Effect.sync(() => running.close().closeAllConnections()),
       )
-      const { ask, judge, request } = yield* witness(yield* listen(server, "127.0.0.1", 0))
+      const { ask, judge, request } = yield* openapi.check(yield* listen(server, "127.0.0.1", 0))
       assert.deepStrictEqual(codeOf(yield* request()), [500, "body_already_read"])
       yield* ask("POST", WEBHOOK, { body: {} })
       // a server on a socket file knows no addresses
@@ -364,7 +310,7 @@ describe("the document says all of", () => {
 })
 
 it("an answer that the document does not describe completely is detected", () => {
-  const [document] = documents
+  const [document] = openapi.documents
   const json = "application/json; charset=utf-8"
   const body = { uniqueRequestId: NOBODY, state: "live" }
   const answered = { method: "GET", path: `/api/session/${NOBODY}`, status: 200, headers: { "content-type": json } }
@@ -381,10 +327,10 @@ it("an answer that the document does not describe completely is detected", () =>
 })
 
 it("the document lists nothing that no gate answers", () => {
-  const [document] = documents
+  const [document] = openapi.documents
   assert.isDefined(document)
   assert.deepStrictEqual(
-    [...(document?.kinds ?? [])].filter((kind) => !seen.has(kind)),
+    [...(document?.kinds ?? [])].filter((kind) => !openapi.seen.has(kind)),
     [],
   )
 })
