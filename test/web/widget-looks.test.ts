@@ -205,7 +205,7 @@ describe("the widget's looks", () => {
       const moving = () => tab.evaluate("document.querySelector('voice-agent').shadowRoot.getAnimations().length")
       expect(await moving()).toBe(0)
       await tab.emulateMedia({ reducedMotion: "no-preference" })
-      expect(await moving()).toBe(1)
+      await eventually("the animation", async () => (await moving()) === 1)
     })
   })
 

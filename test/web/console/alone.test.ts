@@ -62,7 +62,7 @@ describe("the console by itself", () => {
       await tab
         .getByText(/^Everybody keeps their place\. One caller at a time is called to find out(, the next in \d s)?\.$/)
         .waitFor()
-      expect(await tab.title()).toMatch(/^Platform unreachable, [12] waiting: /)
+      await eventually("the title", async () => /^Platform unreachable, [12] waiting: /.test(await tab.title()))
       for (const colorScheme of ["light", "dark"] as const) {
         await tab.emulateMedia({ colorScheme })
         expect(await violations(tab)).toEqual([])
