@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { unavailable } from "../../src/platform-api/errors.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
@@ -85,6 +86,28 @@ describe("a store that is unavailable", () => {
         yield* TestClock.adjust("32 seconds")
         expect(yield* remaining(caller(1))).toBe(20)
         expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      }),
+    ),
+  )
+
+  it.effect("frees no slot whose session may run, when the platform did not answer a start", () =>
+    withFaults((world, faults) =>
+      Effect.gen(function* () {
+        world.sessionsOf = () => Effect.succeed(undefined)
+        // the platform starts the session, and its answer is lost
+        world.initiate = () =>
+          Effect.andThen(Effect.sleep(15_000), Effect.fail(unavailable("timeout", true, "did not answer")))
+        const asked = yield* Effect.forkChild(ask(caller(1)))
+        yield* TestClock.adjust(14_900)
+        faults.away = true
+        yield* TestClock.adjust(700)
+        faults.away = false
+        yield* TestClock.adjust(3_000)
+        expect((yield* Fiber.join(asked))._tag).toBe("StoreUnavailable")
+        // the ticket is unknown to any caller, and the slot stays held
+        expect(yield* figures()).toMatchObject({ leases: 1, waiting: 0 })
+        world.initiate = (n) => Effect.succeed(session(n))
+        expect((yield* ask(caller(2)))._tag).toBe("Queued")
       }),
     ),
   )
