@@ -55,7 +55,7 @@ const contextOf = (random: Random, slots: number, maxLength: number): QueueConte
 })
 
 /** Signals and settlements in the order of the calls. */
-const said = <A>(answers: ReadonlyArray<StepAnswer<A>>) => ({
+const effectsOf = <A>(answers: ReadonlyArray<StepAnswer<A>>) => ({
   signals: answers.flatMap(({ signals = [] }) => signals),
   settlements: answers.flatMap(({ settlements = [] }) => settlements),
 })
@@ -100,8 +100,8 @@ describe("batched calls", () => {
     what: string,
   ) =>
     Effect.gen(function* () {
-      const look = { keys, now: NOW, context: NO_CONTEXT, call }
-      assert.deepStrictEqual(yield* stores[1].run(rule, look), yield* stores[0].run(rule, look), what)
+      const input = { keys, now: NOW, context: NO_CONTEXT, call }
+      assert.deepStrictEqual(yield* stores[1].run(rule, input), yield* stores[0].run(rule, input), what)
     })
 
   it.live("admit as one by one: to slots, to the queue and not at all", () =>
@@ -119,11 +119,11 @@ describe("batched calls", () => {
           const field = random.pick(["paused", "draining", "backoffUntil", "averageMillis"])
           const value = field === "backoffUntil" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
           // some were withdrawn before their admission
-          const gone = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
+          const withdrawn = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
           const nobody = contextOf(random, 0, 0)
           for (const store of stores) {
             yield* store.run(put, { keys, now, context: NO_CONTEXT, call: { field, value } })
-            yield* store.run(withdraw, { keys, now, context: nobody, call: { ids: gone } })
+            yield* store.run(withdraw, { keys, now, context: nobody, call: { ids: withdrawn } })
           }
           const context = contextOf(random, random.below(9), random.pick([0, 3, 10, 1_000]))
           const batch = Array.from({ length: 1 + random.below(40) }, (): Ask<QueueContext, Newcomer> => {
@@ -145,7 +145,7 @@ describe("batched calls", () => {
           calls += batch.length
           const { one, together } = yield* ask(stores, admit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
+          assert.deepStrictEqual(effectsOf(together), effectsOf(one), `signals and settlements of seed ${seed}, round ${round}`)
           for (const { _tag } of results(one)) outcomes.add(_tag)
         }
         yield* sameOf(stores, probe, keys, { tickets: ids, sessions: [] }, `seed ${seed}`)
@@ -221,7 +221,7 @@ describe("batched calls", () => {
           calls += batch.length
           const { one, together } = yield* ask(stores, takeAndAdmit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(said(together), said(one), `signals and settlements of seed ${seed}, round ${round}`)
+          assert.deepStrictEqual(effectsOf(together), effectsOf(one), `signals and settlements of seed ${seed}, round ${round}`)
           for (const { admitted, refused } of results(one)) {
             assert.strictEqual(admitted === undefined, refused !== undefined)
             outcomes.add(admitted === undefined ? "refused" : admitted._tag)

@@ -18,7 +18,7 @@ describe("the address", () => {
         Effect.gen(function* () {
           world.lookup = () => Effect.succeed({ ...noFacts, [fact]: true })
           expect(yield* ask()).toMatchObject({ _tag: "Blocked", reason: fact })
-          expect(world.looked).toEqual([CALLER])
+          expect(world.lookedUp).toEqual([CALLER])
           expect(world.initiated).toEqual([])
           expect(yield* remaining()).toBe(20)
         }),
@@ -94,7 +94,7 @@ describe("the address", () => {
     (world) =>
       Effect.gen(function* () {
         expect((yield* ask())._tag).toBe("Started")
-        expect(world.looked).toEqual([])
+        expect(world.lookedUp).toEqual([])
       }),
   )
 

@@ -5,7 +5,7 @@ import { REMOVED_MAX } from "../../src/gatekeeper/gates-shared.ts"
 import type { Store } from "../../src/Store.ts"
 import { begin, caller, hangUp } from "../support/gate.ts"
 import { startGate } from "../support/gates.ts"
-import { losing, SALES, test, without, withSales } from "./removed-campaign.ts"
+import { loseHeartbeats, SALES, test, without, withSales } from "./removed-campaign.ts"
 
 describe("the registry of campaigns", () => {
   test("is read when a webhook needs it, if the store was unavailable at the start", (bench) =>
@@ -13,14 +13,14 @@ describe("the registry of campaigns", () => {
       const old = yield* bench.start(withSales)
       const call = yield* old.on(begin(caller(1), SALES))
       yield* old.stop
-      const { beatsLost, store } = losing(bench.store)
-      beatsLost(true)
+      const { setLost, store } = loseHeartbeats(bench.store)
+      setLost(true)
       const gate = yield* startGate(bench.world, store, without)
-      beatsLost(false)
+      setLost(false)
       expect(yield* gate.on(hangUp(call.sessionId))).toBe(true)
     }))
 
-  test(`tells of ${REMOVED_MAX} removed campaigns at most, and of the next as these come to their end`, (bench) =>
+  test(`reports at most ${REMOVED_MAX} removed campaigns, and the next ones when these are gone`, (bench) =>
     Effect.gen(function* () {
       const names = Array.from({ length: REMOVED_MAX + 8 }, (_, n) => `c${n}`)
       const Campaigns = Object.fromEntries(

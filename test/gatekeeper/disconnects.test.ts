@@ -32,7 +32,7 @@ describe("a caller who disconnects", () => {
       world.lookup = () => Deferred.await(never)
       const asked = yield* Effect.forkChild(ask(caller(1)))
       yield* Effect.yieldNow
-      expect(world.looked).toEqual([caller(1)])
+      expect(world.lookedUp).toEqual([caller(1)])
       yield* Fiber.interrupt(asked)
       expect(yield* remaining(caller(1))).toBe(20)
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })

@@ -18,14 +18,14 @@ export interface Faults {
   runs: number
   fault: Fault
   /** every run is carried out, and its answer is lost */
-  losing: boolean
+  losesAnswers: boolean
   /** every run fails */
   away: boolean
   /** what is to be carried out later */
   readonly later: Array<Effect.Effect<unknown, StoreUnavailable>>
 }
 
-const gone = new StoreUnavailable({ message: "The store is away." })
+const unavailable = new StoreUnavailable({ message: "The store is away." })
 
 const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
   Layer.effect(
@@ -36,15 +36,15 @@ const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
         crossSlot,
         run: (rule, asked) =>
           Effect.suspend(() => {
-            if (faults.away) return Effect.fail(gone)
+            if (faults.away) return Effect.fail(unavailable)
             faults.runs++
-            if (faults.losing) {
-              return Effect.andThen(store.run(rule, asked), Effect.delay(Effect.fail(gone), LOST_MILLIS))
+            if (faults.losesAnswers) {
+              return Effect.andThen(store.run(rule, asked), Effect.delay(Effect.fail(unavailable), LOST_MILLIS))
             }
             const run = store.run(rule, asked)
             if (--faults.countdown !== 0) return run
             if (faults.fault === "carried out later") faults.later.push(run)
-            return faults.fault === "answer lost" ? Effect.andThen(run, Effect.fail(gone)) : Effect.fail(gone)
+            return faults.fault === "answer lost" ? Effect.andThen(run, Effect.fail(unavailable)) : Effect.fail(unavailable)
           }),
       }),
     ),
@@ -61,7 +61,7 @@ export const withFaults = <E>(
 ) =>
   Effect.gen(function* () {
     const world = makeWorld()
-    const faults: Faults = { countdown: 0, runs: 0, fault, losing: false, away: false, later: [] }
+    const faults: Faults = { countdown: 0, runs: 0, fault, losesAnswers: false, away: false, later: [] }
     yield* TestClock.setTime(BEGIN)
     yield* Effect.provide(body(world, faults), gateLayer(world, given, { store: faultyStore(faults, crossSlot) }))
     return faults.runs

@@ -10,7 +10,7 @@ import { ask, begin, caller, enqueue, figures, gateTest, hangUp, session, start,
 const broken = (): never => {
   throw new TypeError("a bug of the host")
 }
-const stuck = Effect.uninterruptible(Effect.never)
+const hangs = Effect.uninterruptible(Effect.never)
 
 describe("a host's platform", () => {
   for (const [what, initiate] of [
@@ -34,7 +34,7 @@ describe("a host's platform", () => {
     {},
     (world) =>
       Effect.gen(function* () {
-        world.initiate = () => stuck
+        world.initiate = () => hangs
         const asked = yield* Effect.forkChild(ask(caller(1)))
         yield* TestClock.adjust("15 seconds")
         expect(asked.pollUnsafe()).toBeUndefined()
@@ -47,7 +47,7 @@ describe("a host's platform", () => {
   gateTest("whose concurrency and history hang does not stop the background tasks", {}, (world) =>
     Effect.gen(function* () {
       const { uniqueRequestId } = yield* begin()
-      world.sessionStatus = () => stuck
+      world.sessionStatus = () => hangs
       yield* TestClock.adjust("5 minutes")
       world.sessionStatus = () => Effect.succeed("over")
       yield* TestClock.adjust("3 minutes")
@@ -61,7 +61,7 @@ describe("a host's IP provider", () => {
     for (const [what, lookup] of [
       ["dies", () => Effect.die(new Error("a bug"))],
       ["throws", broken],
-      ["hangs", () => stuck],
+      ["hangs", () => hangs],
     ] as const) {
       gateTest(`that ${what}: OnError ${OnError} decides`, { IpIntel: { OnError } }, (world) =>
         Effect.gen(function* () {
@@ -84,7 +84,7 @@ describe("a host's push channel", () => {
   gateTest("that fails or hangs does not fail the step that calls the next one", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
-      for (const send of [broken, () => stuck]) {
+      for (const send of [broken, () => hangs]) {
         const first = yield* begin(caller(1))
         const next = yield* enqueue(caller(2))
         world.send = send

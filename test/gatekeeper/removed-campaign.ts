@@ -46,10 +46,10 @@ export const removedUnder = ({ start }: Bench, waiting = 2) =>
   })
 
 /** A store that can lose heartbeats: on a Cluster the node that keeps them may be down while others serve. */
-export const losing = (store: Store["Service"]) => {
+export const loseHeartbeats = (store: Store["Service"]) => {
   let lost = false
   return {
-    beatsLost: (now: boolean) => {
+    setLost: (now: boolean) => {
       lost = now
     },
     store: {

@@ -6,7 +6,7 @@ import { HEARTBEAT_MILLIS } from "../../src/gatekeeper/gates.ts"
 import { UNSERVED_MILLIS } from "../../src/gatekeeper/removed-campaigns.ts"
 import { begin, caller, enqueue, eventsOf, hangUp, start, stateOf } from "../support/gate.ts"
 import { startGate } from "../support/gates.ts"
-import { losing, removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
+import { loseHeartbeats, removedUnder, SALES, status, test, without, withSales } from "./removed-campaign.ts"
 
 describe("a campaign that only one of two gates serves, as in a rolling restart,", () => {
   test("is not drained by the gate that does not serve it, and both accept its webhooks", (bench) =>
@@ -29,11 +29,11 @@ describe("a campaign that only one of two gates serves, as in a rolling restart,
 
   test("is not drained when the heartbeats of the gate that serves it do not reach the store", (bench) =>
     Effect.gen(function* () {
-      const { beatsLost, store } = losing(bench.store)
+      const { setLost, store } = loseHeartbeats(bench.store)
       const old = yield* startGate(bench.world, store, withSales)
       yield* old.on(begin(caller(1), SALES))
       const ticket = yield* old.on(enqueue(caller(2), SALES))
-      beatsLost(true)
+      setLost(true)
       const gate = yield* bench.start(without)
       yield* TestClock.adjust("4 minutes")
       expect(yield* gate.on(stateOf(ticket))).toBe("waiting")
@@ -62,8 +62,8 @@ describe("a campaign that only one of two gates serves, as in a rolling restart,
     Effect.gen(function* () {
       const { call, gate } = yield* removedUnder(bench, 0)
       yield* TestClock.adjust(UNSERVED_MILLIS + HEARTBEAT_MILLIS - 300)
-      const { beatsLost, store } = losing(bench.store)
-      beatsLost(true)
+      const { setLost, store } = loseHeartbeats(bench.store)
+      setLost(true)
       const back = yield* startGate(bench.world, store, withSales)
       const ticket = yield* back.on(enqueue(caller(5), SALES))
       yield* TestClock.adjust("10 seconds")

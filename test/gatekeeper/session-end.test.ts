@@ -108,7 +108,7 @@ describe("the audit of old sessions", () => {
   }
 })
 
-gateTest("a whole life passes: asked, queued, called, started, ended, with one slot for three callers", {}, (world) =>
+gateTest("one slot serves three callers in turn: each is queued, called, started and ended", {}, (world) =>
   Effect.gen(function* () {
     yield* begin(caller(1))
     const tickets = [yield* enqueue(caller(2)), yield* enqueue(caller(3))]

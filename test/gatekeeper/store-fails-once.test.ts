@@ -28,7 +28,7 @@ const nothingLeft = Effect.gen(function* () {
 })
 
 /** Scenarios in which each run of the store fails once. */
-const stories: Record<string, (world: World) => Effect.Effect<void, never, Gatekeeper>> = {
+const scenarios: Record<string, (world: World) => Effect.Effect<void, never, Gatekeeper>> = {
   "a session that starts and ends": () =>
     Effect.gen(function* () {
       yield* ask(caller(1))
@@ -69,7 +69,7 @@ const stories: Record<string, (world: World) => Effect.Effect<void, never, Gatek
 }
 
 describe("a store that fails once", () => {
-  for (const [name, story] of Object.entries(stories)) {
+  for (const [name, scenario] of Object.entries(scenarios)) {
     for (const fault of ["request lost", "answer lost"] as const) {
       it.effect(`loses no slot permanently, at any step of ${name} (${fault})`, () =>
         Effect.gen(function* () {
@@ -78,7 +78,7 @@ describe("a store that fails once", () => {
               (world, faults) =>
                 Effect.gen(function* () {
                   faults.countdown = failing
-                  yield* Effect.forkChild(story(world)).pipe(
+                  yield* Effect.forkChild(scenario(world)).pipe(
                     Effect.tap(() => TestClock.adjust("6 seconds")),
                     Effect.flatMap(Fiber.join),
                   )
@@ -90,7 +90,7 @@ describe("a store that fails once", () => {
             )
           const steps = yield* withFaults((world, faults) =>
             Effect.andThen(
-              story(world),
+              scenario(world),
               Effect.sync(() => expect(faults.runs).toBeGreaterThan(1)),
             ),
           )

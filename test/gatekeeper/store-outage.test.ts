@@ -11,19 +11,19 @@ import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import { BEGIN, begin, caller, enqueue, type GateServices, gateLayer, makeWorld, stateOf } from "../support/gate.ts"
 
-/** A store that can be away, refuse or say nothing, loses what is published when told to, and says when it is heard again. */
+/** A store that the test makes unavailable, full or silent, and that can lose published messages; `gap` reports a lost subscription. */
 const makeStore = () => {
   const waiting: Array<() => void> = []
   const state = {
     is: "there" as "there" | "away" | "full" | "silent",
-    loses: false,
+    losesMessages: false,
     gap: () => {},
     /** what was asked while it was silent is answered */
     answer: () => {
       for (const answered of waiting.splice(0)) answered()
     },
   }
-  const heard = Effect.callback<void>((resume) => {
+  const answered = Effect.callback<void>((resume) => {
     if (state.is === "silent") waiting.push(() => resume(Effect.void))
     else resume(Effect.void)
   })
@@ -34,11 +34,11 @@ const makeStore = () => {
     Effect.map(Store, (real) => ({
       ...real,
       run: (rule, ask) =>
-        Effect.flatMap(heard, () => (state.is === "there" ? real.run(rule, ask) : Effect.fail(failure()))),
+        Effect.flatMap(answered, () => (state.is === "there" ? real.run(rule, ask) : Effect.fail(failure()))),
       subscribe: (channel, onMessage, onGap) => {
         if (onGap !== undefined) state.gap = onGap
         return real.subscribe(channel, (message) => {
-          if (!state.loses) onMessage(message)
+          if (!state.losesMessages) onMessage(message)
         })
       },
     })),
@@ -90,7 +90,7 @@ const pages = Effect.fnUntraced(function* (count: number) {
   return { tickets, peers }
 })
 
-const sentAway = (peers: ReadonlyArray<Peer>): number =>
+const reconnectCount = (peers: ReadonlyArray<Peer>): number =>
   peers.filter(({ closed, got }) => got.at(-1)?.type === "reconnect" && closed.join() === "shutdown").length
 
 const gateTest = (
@@ -119,12 +119,12 @@ describe("pages of an instance that has lost the store", () => {
       state.is = "away"
       // the first sweep that fails comes within a second
       yield* TestClock.adjust(OUTAGE_MILLIS)
-      assert.strictEqual(sentAway(peers), 0)
+      assert.strictEqual(reconnectCount(peers), 0)
       yield* TestClock.adjust(1_000 + WITHIN / 2)
-      assert.isAbove(sentAway(peers), PAGES / 5)
-      assert.isBelow(sentAway(peers), (PAGES * 4) / 5)
+      assert.isAbove(reconnectCount(peers), PAGES / 5)
+      assert.isBelow(reconnectCount(peers), (PAGES * 4) / 5)
       yield* TestClock.adjust(1_000 + WITHIN / 2)
-      assert.strictEqual(sentAway(peers), PAGES)
+      assert.strictEqual(reconnectCount(peers), PAGES)
       for (const { got } of peers)
         assert.lengthOf(
           got.filter(({ type }) => type === "reconnect"),
@@ -132,7 +132,7 @@ describe("pages of an instance that has lost the store", () => {
         )
       assert.isEmpty(yield* PushChannel.use((channel) => channel.tickets))
       yield* TestClock.adjust("5 minutes")
-      assert.strictEqual(sentAway(peers), PAGES)
+      assert.strictEqual(reconnectCount(peers), PAGES)
     }),
   )
 
@@ -145,22 +145,22 @@ describe("pages of an instance that has lost the store", () => {
         state.is = "there"
         yield* TestClock.adjust(2_000)
       }
-      assert.strictEqual(sentAway(peers), 0)
+      assert.strictEqual(reconnectCount(peers), 0)
     }),
   )
 
-  gateTest("stay if the store is back before all were told", 30, (state) =>
+  gateTest("stay if the store is back before all were told to reconnect", 30, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
       yield* TestClock.adjust(OUTAGE_MILLIS + 1_000 + WITHIN / 2)
       state.is = "there"
       yield* TestClock.adjust(1_000)
-      const told = sentAway(peers)
-      assert.isBelow(told, PAGES)
+      const toldCount = reconnectCount(peers)
+      assert.isBelow(toldCount, PAGES)
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(sentAway(peers), told)
-      assert.lengthOf(yield* PushChannel.use((channel) => channel.tickets), PAGES - told)
+      assert.strictEqual(reconnectCount(peers), toldCount)
+      assert.lengthOf(yield* PushChannel.use((channel) => channel.tickets), PAGES - toldCount)
     }),
   )
 
@@ -174,7 +174,7 @@ describe("pages of an instance that has lost the store", () => {
       yield* TestClock.adjust(500)
       state.is = "there"
       yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(sentAway(peers), 0)
+      assert.strictEqual(reconnectCount(peers), 0)
     }),
   )
 
@@ -183,16 +183,16 @@ describe("pages of an instance that has lost the store", () => {
       const { peers } = yield* pages(3)
       state.is = "full"
       yield* TestClock.adjust("2 minutes")
-      assert.strictEqual(sentAway(peers), 0)
+      assert.strictEqual(reconnectCount(peers), 0)
     }),
   )
 
-  gateTest("are told in time if the grace is short", 5, (state) =>
+  gateTest("are told to reconnect in time if the grace is short", 5, (state) =>
     Effect.gen(function* () {
       const { peers } = yield* pages(PAGES)
       state.is = "away"
       yield* TestClock.adjust(4_500)
-      assert.strictEqual(sentAway(peers), PAGES)
+      assert.strictEqual(reconnectCount(peers), PAGES)
     }),
   )
 
@@ -231,7 +231,7 @@ describe("an instance that has lost its subscription", () => {
       const { peers, tickets } = yield* pages(1)
       // just after a tick, so that the next one is far
       yield* TestClock.adjust("1 second")
-      state.loses = true
+      state.losesMessages = true
       const called = () => peers[0]?.got.some(({ type }) => type === "start_call")
       // another instance takes the webhook
       const ended = yield* FifoQueue.use((queue) =>
@@ -240,7 +240,7 @@ describe("an instance that has lost its subscription", () => {
       assert.strictEqual(ended.result, "released")
       assert.strictEqual(yield* stateOf(tickets[0] ?? ""), "called")
       assert.isFalse(called())
-      state.loses = false
+      state.losesMessages = false
       state.gap()
       yield* TestClock.adjust(1)
       assert.isTrue(called())

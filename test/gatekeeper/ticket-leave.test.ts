@@ -2,7 +2,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { begin, caller, enqueue, eventsOf, figures, gateTest, hangUp, start, stateOf } from "../support/gate.ts"
-import { held } from "./ticket-support.ts"
+import { delayedPlatform } from "./ticket-support.ts"
 
 describe("leaving", () => {
   gateTest("a waiting place frees it at once and moves the others up", {}, () =>
@@ -34,11 +34,11 @@ describe("leaving", () => {
   gateTest("while starting, live, over or unknown changes nothing and does not fail", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
-      const platform = yield* held
+      const platform = yield* delayedPlatform
       world.initiate = platform.initiate
       const asked = yield* Effect.forkChild(begin())
       yield* Effect.yieldNow
-      yield* platform.letGo
+      yield* platform.release
       const { uniqueRequestId } = yield* Fiber.join(asked)
       yield* gate.leave(uniqueRequestId)
       expect(yield* stateOf(uniqueRequestId)).toBe("live")

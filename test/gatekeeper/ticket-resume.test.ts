@@ -17,7 +17,7 @@ import {
   start,
   stateOf,
 } from "../support/gate.ts"
-import { held, iso } from "./ticket-support.ts"
+import { delayedPlatform, iso } from "./ticket-support.ts"
 
 describe("joining again", () => {
   gateTest("with a waiting ticket returns its place and takes no quota", {}, () =>
@@ -99,12 +99,12 @@ describe("attaching", () => {
       yield* TestClock.adjust("10 seconds")
       yield* hangUp("web-1")
       expect(yield* gate.attach(ticket)).toEqual({ type: "start_call", startBefore: iso(40_000) })
-      const platform = yield* held
+      const platform = yield* delayedPlatform
       world.initiate = platform.initiate
       const starting = yield* Effect.forkChild(start(ticket))
       yield* Effect.yieldNow
       expect(yield* gate.attach(ticket)).toBeUndefined()
-      yield* platform.letGo
+      yield* platform.release
       yield* Fiber.join(starting)
       expect(yield* gate.attach(ticket)).toEqual({
         type: "session",

@@ -15,7 +15,7 @@ import {
   start,
   stateOf,
 } from "../support/gate.ts"
-import { held, iso } from "./ticket-support.ts"
+import { delayedPlatform, iso } from "./ticket-support.ts"
 
 describe("a start", () => {
   const both: Given = { VoiceAiPlatform: { AllowedTransportTypes: ["websocket", "webrtc"] } }
@@ -63,13 +63,13 @@ describe("a start", () => {
       yield* begin()
       const ticket = yield* enqueue(caller(1))
       yield* hangUp("web-1")
-      const platform = yield* held
+      const platform = yield* delayedPlatform
       world.initiate = platform.initiate
       const first = yield* Effect.forkChild(start(ticket))
       yield* Effect.yieldNow
       expect(yield* start(ticket)).toMatchObject({ _tag: "NotYourTurn", code: "start_in_progress" })
       expect(yield* stateOf(ticket)).toBe("starting")
-      yield* platform.letGo
+      yield* platform.release
       expect(yield* Fiber.join(first)).toMatchObject({ _tag: "Started", sessionId: "web-2" })
       expect(world.initiated.length).toBe(2)
     }),

@@ -3,11 +3,11 @@ import { Deferred, Effect } from "effect"
 import { BEGIN, session } from "../support/gate.ts"
 
 /** Delays the platform's answer until it is released. */
-export const held = Effect.gen(function* () {
+export const delayedPlatform = Effect.gen(function* () {
   const gate = yield* Deferred.make<void>()
   return {
     initiate: (n: number) => Effect.as(Deferred.await(gate), session(n)),
-    letGo: Deferred.succeed(gate, undefined),
+    release: Deferred.succeed(gate, undefined),
   }
 })
 

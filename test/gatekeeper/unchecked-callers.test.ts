@@ -8,7 +8,7 @@ import { makeFigures } from "../../src/operator/figures.ts"
 import { COUNTS } from "../../src/operator/shapes.ts"
 import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
 
-const spent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
+const budgetSpent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
 const ofNetwork = new IpIntelFailed({ provider: "script", reason: "network_budget", message: "script of one network" })
 const counted = (counter: Metric.Counter<number>) => Effect.map(Metric.value(counter), ({ count }) => count)
 
@@ -38,7 +38,7 @@ describe("callers who are not checked", () => {
             blocked: yield* counted(metrics.blocked.ip_check_failed),
           }
           const figures = yield* makeFigures
-          world.lookup = () => Effect.fail(spent)
+          world.lookup = () => Effect.fail(budgetSpent)
           const warnings = yield* warningsOf(
             Effect.gen(function* () {
               for (let n = 0; n < 100; n++) yield* ask(caller(n))
@@ -85,9 +85,9 @@ describe("a caller whose refusal still holds", () => {
     Effect.gen(function* () {
       expect((yield* ask())._tag).toBe("Started")
       expect((yield* ask())._tag).toBe("RateLimited")
-      expect(world.looked).toEqual([CALLER, CALLER])
+      expect(world.lookedUp).toEqual([CALLER, CALLER])
       for (let n = 0; n < 50; n++) expect(yield* ask()).toMatchObject({ _tag: "RateLimited", limit: "hour" })
-      expect(world.looked).toHaveLength(2)
+      expect(world.lookedUp).toHaveLength(2)
       // another one is still checked before any quota is taken
       world.lookup = () => Effect.succeed({ ...noFacts, vpn: true })
       expect(yield* ask(caller(1))).toMatchObject({ _tag: "Blocked", reason: "vpn" })

@@ -9,13 +9,13 @@ import { type Faults, LOST_MILLIS, withFaults } from "./faulty-store.ts"
 /** Requests of callers from this many networks at once; the store applies each, and its answer is lost. */
 const unanswered = (faults: Faults, count: number) =>
   Effect.gen(function* () {
-    faults.losing = true
+    faults.losesAnswers = true
     const asked = yield* Effect.forEach(
       Array.from({ length: count }, (_, n) => n),
       (n) => Effect.forkChild(ask(`203.1.${n}.1`), { startImmediately: true }),
     )
     yield* TestClock.adjust(LOST_MILLIS)
-    faults.losing = false
+    faults.losesAnswers = false
     for (const fiber of asked) expect((yield* Fiber.join(fiber))._tag).toBe("StoreUnavailable")
   })
 

@@ -20,7 +20,7 @@ describe("the SignalR hub, by the stock client", () => {
     ["failing", unavailable("server_error", false, "HTTP 503")],
   ] as const) {
     servedTest(
-      `a ticket whose start found the platform ${what} waits on, and hears of nothing until it is ready`,
+      `a ticket whose start found the platform ${what} keeps waiting, and gets no event before SessionReady`,
       {},
       ({ url, world }) =>
         Effect.gen(function* () {

@@ -43,12 +43,12 @@ describe("operations", () => {
         const ready = yield* call(`${url}/health/ready`)
         expect([ready.status, ready.body.code, ready.headers.get("retry-after")]).toEqual([503, "not_ready", "1"])
         expect((yield* rawCall(port, keeps)).headers.connection).toBe("close")
-        const asks = {
+        const options = {
           method: "POST",
           path: REQUEST,
           headers: { ...keeps.headers, "content-type": "application/json" },
         }
-        const started = yield* rawCall(port, asks, "{}")
+        const started = yield* rawCall(port, options, "{}")
         expect([started.status, started.headers.connection]).toEqual([200, "close"])
       }),
   )

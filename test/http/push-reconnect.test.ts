@@ -52,23 +52,23 @@ servedTest(
   ({ drain, url, world }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting
-      const asks = yield* webSocket(eventsOf(url, ticket))
-      const looks = yield* webSocket(eventsOf(url, ticket))
+      const requester = yield* webSocket(eventsOf(url, ticket))
+      const observer = yield* webSocket(eventsOf(url, ticket))
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
       yield* hangUp("web-1")
-      yield* asks.waitFor("the start call", has("start_call"))
-      asks.send(START)
+      yield* requester.waitFor("the start call", has("start_call"))
+      requester.send(START)
       yield* Effect.promise(() => eventually("the platform is asked", () => world.initiated.length === 2))
       const draining = yield* Effect.forkChild(drain)
       // the other connection has no start in progress
-      expect(yield* looks.waitClosed).toBe(1001)
-      expect(asks.closed()).toBe(undefined)
-      expect(asks.events.some(({ type }) => type === "reconnect")).toBe(false)
+      expect(yield* observer.waitClosed).toBe(1001)
+      expect(requester.closed()).toBe(undefined)
+      expect(requester.events.some(({ type }) => type === "reconnect")).toBe(false)
       yield* Deferred.succeed(answer, undefined)
       yield* Fiber.join(draining)
-      expect(yield* asks.waitClosed).toBe(1001)
-      expect(asks.events.slice(-2)).toEqual([
+      expect(yield* requester.waitClosed).toBe(1001)
+      expect(requester.events.slice(-2)).toEqual([
         { type: "session", webSocketUrl: session(2).webSocketUrl, sessionId: "web-2" },
         { type: "reconnect", message: expect.any(String) },
       ])

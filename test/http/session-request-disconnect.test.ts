@@ -51,7 +51,7 @@ describe("a session request", () => {
         const answer = yield* Deferred.make<void>()
         world.lookup = () => Effect.as(Deferred.await(answer), noFacts)
         const socket = sent(port)
-        yield* Effect.promise(() => eventually("the address is looked up", () => world.looked.length === 2))
+        yield* Effect.promise(() => eventually("the address is looked up", () => world.lookedUp.length === 2))
         goes(socket)
         // until node has seen it
         yield* Effect.sleep(100)
@@ -79,9 +79,9 @@ describe("a session request", () => {
       // a page that reloads while it asks for its ticket: its answer is not the only one that names it
       const routes = yield* Effect.provide(Routes.Routes, Routes.layer(""))
       const known = yield* routes.request(JSON.stringify({ uniqueRequestId: ticket }), "127.0.0.1")
-      const news = yield* routes.request(JSON.stringify({ uniqueRequestId: "long over" }), "127.0.0.1")
+      const replaced = yield* routes.request(JSON.stringify({ uniqueRequestId: "long over" }), "127.0.0.1")
       expect([known.outcome, known.newTicket]).toEqual(["queued", undefined])
-      expect([news.outcome, news.newTicket]).toEqual(["queued", JSON.parse(news.body).uniqueRequestId])
+      expect([replaced.outcome, replaced.newTicket]).toEqual(["queued", JSON.parse(replaced.body).uniqueRequestId])
       expect(world.initiated).toHaveLength(1)
     }),
   )

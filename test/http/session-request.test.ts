@@ -181,14 +181,14 @@ describe("a session request", () => {
         expect((yield* from("198.51.100.1, 198.51.100.2")).status).toBe(202)
         expect((yield* from("::ffff:198.51.100.2")).status).toBe(429)
         expect((yield* from("garbage")).status).toBe(202)
-        expect(world.looked).toEqual(["198.51.100.1", "198.51.100.1", "198.51.100.2", "198.51.100.2", "127.0.0.1"])
+        expect(world.lookedUp).toEqual(["198.51.100.1", "198.51.100.1", "198.51.100.2", "198.51.100.2", "127.0.0.1"])
       }),
   )
 
   servedTest("ignores a forwarded address if no proxy is trusted", {}, ({ url, world }) =>
     Effect.gen(function* () {
       yield* post(url + REQUEST, {}, { "x-forwarded-for": "198.51.100.1" })
-      expect(world.looked).toEqual(["127.0.0.1"])
+      expect(world.lookedUp).toEqual(["127.0.0.1"])
     }),
   )
 })

@@ -84,17 +84,17 @@ describe("the local platform", () => {
       const { socket, frames } = yield* open(webSocketUrl)
       yield* until(() => frames.length === 1)
       assert.deepInclude(JSON.parse(String(frames[0])), { type: "greeting" })
-      const said = Array.from({ length: 50 }, (_, i) => Buffer.alloc(640, i))
+      const sent = Array.from({ length: 50 }, (_, i) => Buffer.alloc(640, i))
       const before = yield* Clock.currentTimeMillis
-      for (const frame of said) socket.send(frame)
+      for (const frame of sent) socket.send(frame)
       yield* until(() => frames.length > 1)
       const after = yield* Clock.currentTimeMillis
       assert.isAtLeast(after - before, 990)
       yield* until(() => frames.length === 51)
-      assert.isTrue(Buffer.concat(said).equals(Buffer.concat(frames.slice(1).map((frame) => Buffer.from(frame)))))
+      assert.isTrue(Buffer.concat(sent).equals(Buffer.concat(frames.slice(1).map((frame) => Buffer.from(frame)))))
       assert.deepStrictEqual(
         frames.slice(1).map((frame) => frame.length),
-        said.map((frame) => frame.length),
+        sent.map((frame) => frame.length),
       )
     }),
   )
@@ -295,7 +295,7 @@ describe("the local platform", () => {
       const api = yield* client(keys.users)
       const { hostname, host, port } = new URL(platform.origin)
       /** A connection that sends this text and then nothing; it stays open on the client's side. */
-      const says = Effect.fnUntraced(function* (text: string) {
+      const sendText = Effect.fnUntraced(function* (text: string) {
         const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
         socket.on("error", () => {})
@@ -313,21 +313,21 @@ describe("the local platform", () => {
           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
           "\r\n",
         ].join("\r\n")
-      yield* says("")
-      yield* says("GET /docs HTTP/1.1\r\nHos")
+      yield* sendText("")
+      yield* sendText("GET /docs HTTP/1.1\r\nHos")
       const { pathname, search } = new URL((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
-      const deaf = yield* says(handshake(pathname + search))
-      yield* Effect.promise(() => once(deaf, "data"))
+      const silent = yield* sendText(handshake(pathname + search))
+      yield* Effect.promise(() => once(silent, "data"))
       const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       const closed = once(socket, "close")
       // read by the server in the same turn as its end, or not at all
-      yield* says(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))
+      yield* sendText(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))
 
       const began = performance.now()
       yield* Scope.close(scope, Exit.void)
       assert.isBelow(performance.now() - began, SHUTDOWN_MILLIS + 2_000)
       assert.strictEqual((yield* Effect.promise(() => closed))[0], 1001)
-      const again = yield* Effect.exit(says(""))
+      const again = yield* Effect.exit(sendText(""))
       assert.isTrue(Exit.isFailure(again))
     }),
   )

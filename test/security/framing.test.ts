@@ -134,10 +134,10 @@ describe("a body", { timeout: 60_000 }, () => {
 
   servedTest("with a name twice means the last, in the check and in what is passed on", {}, ({ port, world }) =>
     Effect.gen(function* () {
-      const said = (body: string) =>
+      const sendBody = (body: string) =>
         rawCall(port, { method: "POST", path: REQUEST, headers: { "content-type": "application/json" } }, body)
-      assert.strictEqual((yield* said('{"regionId":"eu","regionId":"mars"}')).status, 400)
-      assert.strictEqual((yield* said('{"regionId":"mars","regionId":"us"}')).status, 200)
+      assert.strictEqual((yield* sendBody('{"regionId":"eu","regionId":"mars"}')).status, 400)
+      assert.strictEqual((yield* sendBody('{"regionId":"mars","regionId":"us"}')).status, 200)
       assert.deepStrictEqual(
         world.initiated.map(({ regionId }) => regionId),
         ["us"],

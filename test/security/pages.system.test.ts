@@ -51,7 +51,7 @@ describe("a page", () => {
   })
 
   it("asks no other host for anything, is hindered by its own policy in nothing, and shows itself", async () => {
-    const look = async (page: string): Promise<void> => {
+    const openPage = async (page: string): Promise<void> => {
       const tab = await browser.newPage()
       const complaints: Array<string> = []
       const asked: Array<string> = []
@@ -72,7 +72,7 @@ describe("a page", () => {
       )
       await tab.close()
     }
-    await Promise.all(pages().map(look))
+    await Promise.all(pages().map(openPage))
   })
 
   it("of another origin cannot show it in a frame", async () => {

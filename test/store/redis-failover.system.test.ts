@@ -65,8 +65,8 @@ describe("a planned failover behind Sentinels", () => {
       const [one, two] = [yield* opened(url), yield* opened(url)]
       yield* answering(one)
       yield* answering(two)
-      const heard: Array<string> = []
-      yield* one.subscribe("vg:c", (message) => heard.push(message))
+      const received: Array<string> = []
+      yield* one.subscribe("vg:c", (message) => received.push(message))
       yield* Effect.promise(async () => {
         const writers = [startWriter(one, "a"), startWriter(two, "b")]
         try {
@@ -86,7 +86,7 @@ describe("a planned failover behind Sentinels", () => {
             "a message from one instance to the other",
             async () => {
               await Effect.runPromise(two.publish("vg:c", "after"))
-              return heard.includes("after")
+              return received.includes("after")
             },
             2_000,
           )
@@ -96,9 +96,9 @@ describe("a planned failover behind Sentinels", () => {
         }
         const kept = new Set((await replica.command("smembers", KEY)).split("\n"))
         const all = writers.flatMap(({ acknowledged }) => [...acknowledged])
-        const lost = all.filter(([id]) => !kept.has(id)).map(([, at]) => at)
-        const span = lost.length === 0 ? 0 : Math.max(...lost) - Math.min(...lost)
-        assert.isBelow(span, 1_000, `${lost.length} of ${all.length} acknowledged writes are lost, over ${span} ms`)
+        const lostAt = all.filter(([id]) => !kept.has(id)).map(([, at]) => at)
+        const span = lostAt.length === 0 ? 0 : Math.max(...lostAt) - Math.min(...lostAt)
+        assert.isBelow(span, 1_000, `${lostAt.length} of ${all.length} acknowledged writes are lost, over ${span} ms`)
       })
     }),
   )
@@ -152,12 +152,12 @@ describe("a Sentinel that refuses the subscription", () => {
         await eventually("the line", () => lines.some((line) => line.includes(String(closed.port))))
         // each check is a connection of redis-cli
         const before = await connections()
-        let looks = 0
-        await eventually("it is tried again twice", async () => (await connections()) - before - ++looks >= 2)
+        let checks = 0
+        await eventually("it is tried again twice", async () => (await connections()) - before - ++checks >= 2)
       })
-      const said = lines.filter((line) => line.includes(String(closed.port)))
-      assert.lengthOf(said, 1, lines.join("\n"))
-      assert.match(said[0] ?? "", /^Cannot subscribe to the Sentinel 127\.0\.0\.1:\d+ \(.*WRONGPASS/)
+      const subscribeErrors = lines.filter((line) => line.includes(String(closed.port)))
+      assert.lengthOf(subscribeErrors, 1, lines.join("\n"))
+      assert.match(subscribeErrors[0] ?? "", /^Cannot subscribe to the Sentinel 127\.0\.0\.1:\d+ \(.*WRONGPASS/)
       assert.notMatch(lines.join("\n"), /correct-horse|battery-staple/)
     }),
   )

@@ -64,7 +64,7 @@ const FAULTS: ReadonlyArray<Fault> = [
 
 /** Advances the test clock by a second per check until the condition holds. */
 const advanceUntil = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
-  for (let looks = 0; looks < 500; looks++) {
+  for (let checks = 0; checks < 500; checks++) {
     if (condition()) return
     yield* TestClock.adjust("1 second")
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))

@@ -19,11 +19,11 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
   const there = yield* Effect.provide(opened(far), Logger.layer([]))
   yield* answering(here)
   yield* answering(there)
-  const heard = new Map<string, number>()
+  const received = new Map<string, number>()
   let gaps = 0
   yield* here.subscribe(
     "vg:i:here",
-    (message) => heard.set(message, performance.now()),
+    (message) => received.set(message, performance.now()),
     () => gaps++,
   )
   let n = 0
@@ -32,8 +32,8 @@ const pair = Effect.fnUntraced(function* (near: string, far: string) {
     const message = String(n++)
     const sent = performance.now()
     await Effect.runPromise(there.publish("vg:i:here", message))
-    await eventually("the message", () => heard.has(message), withinMillis).catch(() => {})
-    const at = heard.get(message)
+    await eventually("the message", () => received.has(message), withinMillis).catch(() => {})
+    const at = received.get(message)
     return at === undefined ? undefined : at - sent
   }
   return { here, lines, gaps: () => gaps, delay }
@@ -51,10 +51,10 @@ const dies = ({ delay, gaps, here, lines }: Effect.Success<ReturnType<typeof pai
     await eventually("the store reports that messages arrive", async () =>
       Effect.runPromise(here.listens ?? Effect.succeed(false)),
     )
-    const said = lines.filter((line) => line.includes("arrive"))
-    assert.lengthOf(said, 2, lines.join("\n"))
-    assert.match(said[0] ?? "", /do not arrive/)
-    assert.match(said[1] ?? "", /arrive again/)
+    const reports = lines.filter((line) => line.includes("arrive"))
+    assert.lengthOf(reports, 2, lines.join("\n"))
+    assert.match(reports[0] ?? "", /do not arrive/)
+    assert.match(reports[1] ?? "", /arrive again/)
   })
 
 const live = (name: string, body: () => Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, body)

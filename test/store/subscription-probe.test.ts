@@ -17,7 +17,7 @@ const begin = Effect.fnUntraced(function* () {
         return Effect.succeed(seen.way !== "nobody")
       }),
     renew: Effect.sync(() => void seen.renewed++),
-    onChange: (hears) => Effect.sync(() => void seen.changes.push(hears)),
+    onChange: (listens) => Effect.sync(() => void seen.changes.push(listens)),
   })
   yield* Effect.forkScoped(probe.run)
   return { probe, seen }

@@ -52,8 +52,8 @@ describe("signing in to the dashboard", () => {
       const behind = yield* running({ trustedProxies: [IpNetwork.fromStringUnsafe("127.0.0.0/8")] })
       yield* behind.add("ada", "ada@example.test")
       const forwarded = { "x-forwarded-for": "198.51.100.7", "x-forwarded-proto": "https" }
-      const told = yield* behind.signIn("ada@example.test", PASSWORD, forwarded)
-      assert.include(told.headers.get("set-cookie") ?? "", "Secure")
+      const forwardedSignIn = yield* behind.signIn("ada@example.test", PASSWORD, forwarded)
+      assert.include(forwardedSignIn.headers.get("set-cookie") ?? "", "Secure")
       const known = yield* running({ publicWebSocketOrigin: "wss://calls.example.test" })
       yield* known.add("ada", "ada@example.test")
       const always = yield* known.signIn("ada@example.test")
@@ -174,9 +174,9 @@ describe("the account of somebody who is signed in", () => {
       assert.strictEqual((yield* other("GET", "/session")).status, 401)
       assert.strictEqual((yield* signIn("ada@example.test")).status, 401)
       assert.strictEqual((yield* signIn("ada@example.test", NEXT)).status, 200)
-      const trail = (yield* here("GET", "/audit")).text
-      assert.include(trail, "user.password_changed")
-      assert.notInclude(trail, NEXT)
+      const auditLog = (yield* here("GET", "/audit")).text
+      assert.include(auditLog, "user.password_changed")
+      assert.notInclude(auditLog, NEXT)
     }),
   )
 
@@ -213,8 +213,8 @@ describe("the account of somebody who is signed in", () => {
       assert.strictEqual((yield* here("GET", "/session")).status, 200)
       assert.strictEqual((yield* eve("GET", "/session")).status, 200)
       assert.lengthOf(yield* list, 1)
-      const trail = (yield* here("GET", "/audit")).text
-      for (const action of ["user.sign_in_ended", "user.other_sign_ins_ended"]) assert.include(trail, action)
+      const auditLog = (yield* here("GET", "/audit")).text
+      for (const action of ["user.sign_in_ended", "user.other_sign_ins_ended"]) assert.include(auditLog, action)
     }),
   )
 })

@@ -31,7 +31,7 @@ const violations = async (tab: Page): Promise<ReadonlyArray<string>> => {
 }
 
 /** Looks at a page in light and dark, narrow and wide. */
-const look = async (tab: Page, name: string): Promise<void> => {
+const check = async (tab: Page, name: string): Promise<void> => {
   for (const colorScheme of ["light", "dark"] as const) {
     await tab.emulateMedia({ colorScheme })
     expect(await violations(tab), `${name}, ${colorScheme}`).toEqual([])
@@ -71,13 +71,13 @@ describe("the widget's looks", () => {
           navigator.mediaDevices.getUserMedia = ask
           reject(new DOMException("denied", "NotAllowedError"))
         }})`)
-      await look(tab, "1-idle")
+      await check(tab, "1-idle")
       await click(tab, "Start talking")
       await screen(tab, "Allow the microphone")
-      await look(tab, "2-checking-microphone")
+      await check(tab, "2-checking-microphone")
       await tab.evaluate("window.deny()")
       await screen(tab, "The microphone is blocked")
-      await look(tab, "3-no-microphone")
+      await check(tab, "3-no-microphone")
 
       let release = (): void => {}
       const held = new Promise<void>((resolve) => {
@@ -92,16 +92,16 @@ describe("the widget's looks", () => {
       }
       await click(tab, "Try again")
       await screen(tab, "Connecting")
-      await look(tab, "4-connecting")
+      await check(tab, "4-connecting")
       release()
       await screen(tab, "Your place in the queue")
-      await look(tab, "5-waiting")
+      await check(tab, "5-waiting")
       rig.gateLine.set("cut")
       await tab
         .locator("voice-agent .panel")
         .getByText(/^Connection lost/)
         .waitFor()
-      await look(tab, "5-waiting-link-lost")
+      await check(tab, "5-waiting-link-lost")
       rig.gateLine.set("open")
       await tab.locator("voice-agent .link.live").waitFor()
       hangUp()
@@ -113,24 +113,24 @@ describe("the widget's looks", () => {
         .locator("voice-agent .panel")
         .getByText(/^The voice agent cannot be reached/)
         .waitFor()
-      await look(tab, "5-waiting-disrupted")
+      await check(tab, "5-waiting-disrupted")
       rig.platformLine.set("open")
       for (const other of ahead.slice(1)) await click(other, "Leave the queue")
       await screen(first, "Your turn")
       await click(first, "Leave")
       await screen(tab, "Your turn")
-      await look(tab, "6-your-turn")
+      await check(tab, "6-your-turn")
       await click(tab, "Start the call")
       await screen(tab, "In call")
       // meters are drawn where they can be seen
       await tab.bringToFront()
       await eventually("the echo's sound", async () => (await level(tab, "Agent")) > 0.3)
-      await look(tab, "7-in-call")
+      await check(tab, "7-in-call")
       await click(tab, "Mute")
-      await look(tab, "7-in-call-muted")
+      await check(tab, "7-in-call-muted")
       await click(tab, "Hang up")
       await screen(tab, "Call ended")
-      await look(tab, "8-ended")
+      await check(tab, "8-ended")
 
       await tab.route(
         "**/api/session/request",
@@ -144,12 +144,12 @@ describe("the widget's looks", () => {
       )
       await click(tab, "Talk again")
       await screen(tab, "Too many calls for now")
-      await look(tab, "9-refused")
+      await check(tab, "9-refused")
       const another = await visitor.open(rig.url)
       rig.gateLine.set("cut")
       await click(another, "Start talking")
       await screen(another, "No connection")
-      await look(another, "10-offline")
+      await check(another, "10-offline")
     })
   })
 
@@ -177,7 +177,7 @@ describe("the widget's looks", () => {
             "waiting.leave": "غادر الطابور",
             "waiting.notify": "أعلمني",
           }`)
-        await look(tab, "rtl-1-idle")
+        await check(tab, "rtl-1-idle")
         await tab.getByRole("textbox").fill("Ada")
         await rig.hold()
         await click(tab, "ابدأ")
@@ -190,7 +190,7 @@ describe("the widget's looks", () => {
         // What is first stands at the right.
         const right = (box: typeof start) => (box === null ? 0 : box.x + box.width)
         expect(right(start) - right(text)).toBeLessThan(40)
-        await look(tab, "rtl-5-waiting")
+        await check(tab, "rtl-5-waiting")
       },
       { locale: "ar" },
     )
@@ -212,7 +212,7 @@ describe("the widget's looks", () => {
   it("pass axe on the page in plain JavaScript, from which calls work too", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(`${rig.url}headless.html`)
-      await look(tab, "headless")
+      await check(tab, "headless")
       await click(tab, "Start talking")
       await tab.getByText("In call. What you say comes back a second later.").waitFor()
       await tab.getByText("Hello. I repeat what you say.").waitFor()

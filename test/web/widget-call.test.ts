@@ -18,7 +18,7 @@ const talk = async (): Promise<Page> => {
 }
 
 /** The traffic of the session's WebSocket, in both directions. */
-const overhear = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
+const recordFrames = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
   const sent: Array<Buffer> = []
   const received: Array<Buffer> = []
   tab.on("websocket", (socket) => {
@@ -83,7 +83,7 @@ describe("a call", () => {
     await widget.begin()
     await widget.visitor.context.addInitScript(recordPlayed)
     const tab = await widget.open()
-    const wire = overhear(tab)
+    const wire = recordFrames(tab)
     await click(tab, "Start talking")
     await screen(tab, "In call")
     await see(tab, "Hello. I repeat what you say.")
@@ -109,12 +109,12 @@ describe("a call", () => {
       "({ played: window.played, rate: window.played.rate })",
     )
     const loudspeaker = new Resampler(rate, 16_000).push(Float32Array.from(played.flat()))
-    const came = fromBeeps(samplesOf(wire.received), 100).filter(({ length }) => length >= 4_800)
-    const heard = fromBeeps(loudspeaker, 200)
-    expect(came.length).toBeGreaterThan(2)
-    const likenesses = came
-      .slice(0, heard.length)
-      .map((beep, n) => likeness(beep.slice(0, 4_800), heard[n] ?? new Float32Array()))
+    const receivedBeeps = fromBeeps(samplesOf(wire.received), 100).filter(({ length }) => length >= 4_800)
+    const playedBeeps = fromBeeps(loudspeaker, 200)
+    expect(receivedBeeps.length).toBeGreaterThan(2)
+    const likenesses = receivedBeeps
+      .slice(0, playedBeeps.length)
+      .map((beep, n) => likeness(beep.slice(0, 4_800), playedBeeps[n] ?? new Float32Array()))
     console.log(
       `      received and played: likeness ${likenesses.map((each) => each.toFixed(4)).join(", ")} over 0.3 s`,
     )
@@ -127,7 +127,7 @@ describe("a call", () => {
   it("sends silence while muted, and announces it once", async () => {
     await widget.begin()
     const tab = await widget.open()
-    const wire = overhear(tab)
+    const wire = recordFrames(tab)
     await click(tab, "Start talking")
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
     await click(tab, "Mute")
@@ -144,7 +144,7 @@ describe("a call", () => {
   it("uses the format that the page specifies", async () => {
     await widget.begin()
     const tab = await widget.open()
-    const wire = overhear(tab)
+    const wire = recordFrames(tab)
     const request = tab.waitForRequest("**/api/session/request")
     await tab.evaluate('document.querySelector("voice-agent").setAttribute("audio", "mulaw 8000")')
     await click(tab, "Start talking")

@@ -194,9 +194,9 @@ describe("the queue", () => {
     await see(second, /^(You are next\. )?The voice agent cannot be reached at the moment\. You keep your place/)
     const trouble = "The voice agent cannot be reached at the moment. You keep your place."
     await see(third, trouble)
-    const told = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
-    await third.locator("voice-agent .text").getByText(told).waitFor()
-    await announced(third, told)
+    const expectedText = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
+    await third.locator("voice-agent .text").getByText(expectedText).waitFor()
+    await announced(third, expectedText)
     // one at a time is called to find out
     await screen(second, "Your turn")
     await click(second, "Start the call")

@@ -176,9 +176,9 @@ describe("the widget", () => {
     await widget.rig.hold()
     await click(tab, "Start talking")
     await screen(tab, "Your place in the queue")
-    const gone = tab.waitForResponse((response) => response.request().method() === "DELETE")
+    const deletion = tab.waitForResponse((response) => response.request().method() === "DELETE")
     await tab.evaluate('document.querySelector("voice-agent").remove()')
-    expect((await gone).status()).toBe(204)
+    expect((await deletion).status()).toBe(204)
   })
 
   it("says that there is no microphone, and calls with a tone instead where the page offers one", async () => {
@@ -191,7 +191,7 @@ describe("the widget", () => {
     await tab.getByLabel("Use a test tone instead of the microphone").check()
     await click(tab, "Try again")
     await screen(tab, "In call")
-    const heard = tab.getByRole("meter", { name: "Agent" })
-    await eventually("the tone's echo", async () => Number(await heard.getAttribute("aria-valuenow")) > 0.3)
+    const agentMeter = tab.getByRole("meter", { name: "Agent" })
+    await eventually("the tone's echo", async () => Number(await agentMeter.getAttribute("aria-valuenow")) > 0.3)
   })
 })
