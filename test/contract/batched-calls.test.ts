@@ -145,7 +145,11 @@ describe("batched calls", () => {
           calls += batch.length
           const { one, together } = yield* ask(stores, admit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(effectsOf(together), effectsOf(one), `signals and settlements of seed ${seed}, round ${round}`)
+          assert.deepStrictEqual(
+            effectsOf(together),
+            effectsOf(one),
+            `signals and settlements of seed ${seed}, round ${round}`,
+          )
           for (const { _tag } of results(one)) outcomes.add(_tag)
         }
         yield* sameOf(stores, probe, keys, { tickets: ids, sessions: [] }, `seed ${seed}`)
@@ -221,7 +225,11 @@ describe("batched calls", () => {
           calls += batch.length
           const { one, together } = yield* ask(stores, takeAndAdmit, batch)
           assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(effectsOf(together), effectsOf(one), `signals and settlements of seed ${seed}, round ${round}`)
+          assert.deepStrictEqual(
+            effectsOf(together),
+            effectsOf(one),
+            `signals and settlements of seed ${seed}, round ${round}`,
+          )
           for (const { admitted, refused } of results(one)) {
             assert.strictEqual(admitted === undefined, refused !== undefined)
             outcomes.add(admitted === undefined ? "refused" : admitted._tag)

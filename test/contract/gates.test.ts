@@ -96,9 +96,11 @@ const suite = (store: Layer.Layer<Store>): void => {
       ])
       // however long ago
       assert.deepStrictEqual(
-        (yield* gates.heartbeat(description("a", { campaigns: [campaign("x"), campaign("z")] }), "", NOW + 1e9)).removed.map(
-          ({ key }) => key,
-        ),
+        (yield* gates.heartbeat(
+          description("a", { campaigns: [campaign("x"), campaign("z")] }),
+          "",
+          NOW + 1e9,
+        )).removed.map(({ key }) => key),
         ["y"],
       )
     }))

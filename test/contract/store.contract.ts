@@ -67,23 +67,24 @@ const broken: Rule<object, object, number> = {
 }
 
 /** Publishes twice from within a rule. */
-const publishTwice: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> = {
-  name: "test.shout",
-  run: (db, _keys, _now, _context, calls) =>
-    calls.map(({ channel, first, second }) => {
-      db.publish(channel, first)
-      db.publish(channel, second)
-      return true
-    }),
-  lua: `-- test.shout
+const publishTwice: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> =
+  {
+    name: "test.shout",
+    run: (db, _keys, _now, _context, calls) =>
+      calls.map(({ channel, first, second }) => {
+        db.publish(channel, first)
+        db.publish(channel, second)
+        return true
+      }),
+    lua: `-- test.shout
 local call = cjson.decode(ARGV[3])
 redis.call('PUBLISH', call.channel, call.first)
 redis.call('PUBLISH', call.channel, call.second)
 return '[true]'
 `,
-  decode: () => true,
-  batch: false,
-}
+    decode: () => true,
+    batch: false,
+  }
 
 /** The input of such a rule on one key. */
 const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> => ({

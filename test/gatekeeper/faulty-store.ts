@@ -44,7 +44,9 @@ const faultyStore = (faults: Faults, crossSlot: boolean): Layer.Layer<Store> =>
             const run = store.run(rule, asked)
             if (--faults.countdown !== 0) return run
             if (faults.fault === "carried out later") faults.later.push(run)
-            return faults.fault === "answer lost" ? Effect.andThen(run, Effect.fail(unavailable)) : Effect.fail(unavailable)
+            return faults.fault === "answer lost"
+              ? Effect.andThen(run, Effect.fail(unavailable))
+              : Effect.fail(unavailable)
           }),
       }),
     ),

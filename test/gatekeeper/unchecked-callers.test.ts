@@ -8,7 +8,11 @@ import { makeFigures } from "../../src/operator/figures.ts"
 import { COUNTS } from "../../src/operator/shapes.ts"
 import { ask, CALLER, caller, gateTest } from "../support/gate.ts"
 
-const budgetSpent = new IpIntelFailed({ provider: "script", reason: "budget", message: "script may be asked 600 times" })
+const budgetSpent = new IpIntelFailed({
+  provider: "script",
+  reason: "budget",
+  message: "script may be asked 600 times",
+})
 const ofNetwork = new IpIntelFailed({ provider: "script", reason: "network_budget", message: "script of one network" })
 const counted = (counter: Metric.Counter<number>) => Effect.map(Metric.value(counter), ({ count }) => count)
 

@@ -55,14 +55,14 @@ describe("starting a session", () => {
     ),
   )
 
-  it.effect("reads the answer of the second generation, the web session's id first", () =>
+  it.effect("reads the answer of the second version of the API, the web session's id first", () =>
     Effect.gen(function* () {
       const session = yield* start(() => ok(startData))
       assert.deepStrictEqual(session, { sessionIds: ["w1", "s1"], webSocketUrl: "wss://p.example/x?token=t" })
     }),
   )
 
-  it.effect("reads the answer of the first generation", () =>
+  it.effect("reads the answer of the first version of the API", () =>
     Effect.gen(function* () {
       const session = yield* start(() => ok({ sessionId: "w9", sessionWebSocketURL: "ws://p.example/x" }))
       assert.deepStrictEqual(session, { sessionIds: ["w9"], webSocketUrl: "ws://p.example/x" })

@@ -145,7 +145,10 @@ onEachEngine("sessions", (engine) => {
       const { conversations, sessions, options } = yield* started
       const { session, token } = yield* sessions.initiate(options)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
-      const callerTurns = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({ role: "caller" as const, text: String(i) }))
+      const callerTurns = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({
+        role: "caller" as const,
+        text: String(i),
+      }))
       yield* conversations.addTurns(session.conversationSessionId, callerTurns)
       for (const text of ["a", "b", "c", "d"]) {
         const both = [text, `${text}${text}`].map((each) => ({ role: "agent" as const, text: each }))

@@ -189,7 +189,7 @@ describe("what callers send", () => {
     ["the REST API", readBy(Api)],
     ["the dashboard's API", readBy(DashboardApi)],
   ] as const) {
-    it(`is judged wherever text enters ${name}`, () => {
+    it(`is validated wherever text enters ${name}`, () => {
       const texts = read.flatMap(([endpoint, ast]) => textsIn(SchemaAST.toType(ast), endpoint))
       assert.isAtLeast(texts.length, 15)
       for (const [path, ast] of texts) {

@@ -94,7 +94,9 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const statuses: Array<number> = []
         for (let n = 0; n < 6; n++) {
-          statuses.push((yield* request(port, { "x-forwarded-for": `192.0.2.${n}, 198.51.100.${n}, ${CALLER}` })).status)
+          statuses.push(
+            (yield* request(port, { "x-forwarded-for": `192.0.2.${n}, 198.51.100.${n}, ${CALLER}` })).status,
+          )
         }
         assert.deepStrictEqual(statuses, [200, 202, 429, 429, 429, 429])
       }),

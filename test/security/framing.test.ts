@@ -55,7 +55,7 @@ describe("a method", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that is odd is refused, and TRACE repeats nothing", {}, ({ port }) =>
+  servedTest("that is unknown is refused, and TRACE is not echoed", {}, ({ port }) =>
     Effect.gen(function* () {
       for (const method of ["TRACE", "TRACK", "PROPFIND", "CONNECT", "get", "DEBUG"]) {
         const request = http(method, "/health/live", [["x-canary", "repeated"]])
@@ -179,8 +179,8 @@ describe("a body", { timeout: 60_000 }, () => {
   )
 })
 
-describe("a text that is hard on patterns", { timeout: 60_000 }, () => {
-  servedTest("costs no more than its length", {}, ({ port }) =>
+describe("hostile text for a regular expression", { timeout: 60_000 }, () => {
+  servedTest("takes linear time", {}, ({ port }) =>
     Effect.gen(function* () {
       const long = 15_000
       const headers = [

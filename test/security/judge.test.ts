@@ -33,7 +33,7 @@ describe("an answer", () => {
     assert.isUndefined(judged(`502 Bad Gateway\r\n${JSON_TYPE}`, '{"code":"platform_rejected"}'))
   })
 
-  it("with a secret, a stack, a foreign header, endless words or broken JSON is wrong", () => {
+  it("with a secret, a stack, an unknown header, unbounded text or broken JSON is wrong", () => {
     assert.strictEqual(judged("400 Bad", "it is the-secret-0123456789"), "a secret")
     assert.strictEqual(judged("200 OK\r\nx: the-secret-0123456789", ""), "a secret")
     assert.strictEqual(judged("400 Bad", "Error\n    at run (/app/dist/main.js:1:2)"), "a stack")

@@ -81,13 +81,13 @@ describe("a secret setting", () => {
     gate = await bench.gate(environment)
   })
 
-  it("has a sentinel, each of them", () => {
+  it("has a sentinel value, each of them", () => {
     const secret = settingRows.flatMap(({ path, secret }) => (secret ? path.replace(/^VoiceAiPlatform\./, "") : []))
     assert.deepStrictEqual(secret.sort(), Object.keys(SENTINELS).sort())
   })
 
   // side by side: most of it is waiting for what does not answer
-  it.concurrent("is in no answer and no line of the log, whatever fails and whoever repeats it", async () => {
+  it.concurrent("is in no answer and no log line, whatever fails and whichever side echoes it", async () => {
     const seen: Array<string> = []
     const record = async (
       method: string,

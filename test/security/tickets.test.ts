@@ -79,7 +79,7 @@ describe("a ticket", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("shows its bearer nothing of another's, and nobody's stands on an open page", {}, ({ url }) =>
+  servedTest("shows nothing of other tickets, and no public page shows any ticket", {}, ({ url }) =>
     Effect.gen(function* () {
       const secretive = {
         clientIdentifier: "canary-client",

@@ -61,7 +61,7 @@ const withRig = async (
   }
 }
 
-describe("the widget's looks", () => {
+describe("the appearance of the widget", () => {
   it("pass axe in every state, light and dark, and fit a phone", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(rig.url)
