@@ -11,6 +11,7 @@ import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
+import { sessionRequest } from "./rest-client.ts"
 import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -238,33 +239,27 @@ describe("the local platform", () => {
       const headers = { authorization: `Token ${Redacted.value(keys.all)}`, "content-type": "application/json" }
       const initiate = (body: string) =>
         request("/api/v1/business/b1/websession/initiate", { method: "POST", headers, body })
-      const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
-      const good = {
-        transportType: 0,
-        webCampaignId: "c1",
-        regionId: "eu",
-        clientIdentifier: "me",
-        audioInputConfiguration: audio,
-        audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
-      }
       for (const [body, status, code] of [
         ["{", 400, "INVALID_FORMAT"],
         ["{}", 400, "INVALID_FORMAT"],
-        [JSON.stringify({ ...good, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
+        [JSON.stringify({ ...sessionRequest, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
         [
-          JSON.stringify({ ...good, audioOutputConfiguration: { ...audio, frameDurationMs: 151 } }),
+          JSON.stringify({
+            ...sessionRequest,
+            audioOutputConfiguration: { ...sessionRequest.audioOutputConfiguration, frameDurationMs: 151 },
+          }),
           400,
           "INVALID_FORMAT",
         ],
-        [JSON.stringify({ ...good, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
-        [JSON.stringify({ ...good, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
-        [JSON.stringify({ ...good, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
+        [JSON.stringify({ ...sessionRequest, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
+        [JSON.stringify({ ...sessionRequest, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
+        [JSON.stringify({ ...sessionRequest, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
       ] as const) {
         const answer = yield* initiate(body)
         assert.strictEqual(answer.status, status, body)
         assert.deepInclude(answer.body, { success: false, code, data: null })
       }
-      assert.strictEqual((yield* initiate(JSON.stringify(good))).status, 200)
+      assert.strictEqual((yield* initiate(JSON.stringify(sessionRequest))).status, 200)
       const unknown = yield* request("/api/v1/nothing/here", { headers })
       assert.strictEqual(unknown.status, 404)
       assert.deepInclude(unknown.body, { success: false, code: "ROUTE_NOT_FOUND" })

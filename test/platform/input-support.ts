@@ -2,14 +2,9 @@
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import * as Platform from "../../src/platform/Platform.ts"
 import { Users } from "../../src/platform/Users.ts"
+import { restClient } from "./rest-client.ts"
 import { prepare } from "./support.ts"
 
-const Envelope = Schema.Struct({
-  code: Schema.NullOr(Schema.String),
-  message: Schema.NullOr(Schema.String),
-  data: Schema.Any,
-})
-const readEnvelope = Schema.decodeUnknownSync(Envelope)
 const readSaid = Schema.decodeUnknownSync(Schema.Struct({ message: Schema.optionalKey(Schema.String) }))
 
 export const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
@@ -18,15 +13,7 @@ export const running = Effect.fnUntraced(function* (options: Platform.Options = 
   )
   const { keys } = yield* Effect.provideContext(prepare(), context)
   const { baseUrl, origin } = Context.get(context, Platform.Platform)
-  const call = (secret: Redacted.Redacted<string>, method: string, path: string, body?: unknown) =>
-    Effect.promise(async () => {
-      const response = await fetch(baseUrl + path, {
-        method,
-        headers: { authorization: `Token ${Redacted.value(secret)}`, "content-type": "application/json" },
-        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      })
-      return { status: response.status, ...readEnvelope(await response.json()) }
-    })
+  const call = restClient(baseUrl)
   /** a request to the dashboard's API by a signed-in user */
   const signIn = Effect.gen(function* () {
     const password = Redacted.make("a long enough password")
@@ -50,13 +37,3 @@ export const running = Effect.fnUntraced(function* (options: Platform.Options = 
   })
   return { keys, origin, call, signIn }
 })
-
-const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
-export const initiate = {
-  transportType: 0,
-  webCampaignId: "c1",
-  regionId: "eu",
-  clientIdentifier: "me",
-  audioInputConfiguration: audio,
-  audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
-}

@@ -9,7 +9,8 @@ import { Api } from "../../src/platform/http/Api.ts"
 import { DashboardApi } from "../../src/platform/http/DashboardApi.ts"
 import { toFailure } from "../../src/platform/http/envelope.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
-import { initiate, running } from "./input-support.ts"
+import { running } from "./input-support.ts"
+import { sessionRequest } from "./rest-client.ts"
 import { until } from "./support.ts"
 
 /** A forged cursor. */
@@ -24,12 +25,12 @@ onEachEngine("what callers send", (engine) => {
         const start = "business/b1/websession/initiate"
         for (const bad of ["a\u0000b", "a\u001bb", "a\u007fb", "a\u0085b", "a\ud800b"]) {
           for (const [field, method, path, body] of [
-            ["clientIdentifier", "POST", start, { ...initiate, clientIdentifier: bad }],
-            ["webCampaignId", "POST", start, { ...initiate, webCampaignId: bad }],
-            ["regionId", "POST", start, { ...initiate, regionId: bad }],
-            ["dynamicVariables.name", "POST", start, { ...initiate, dynamicVariables: { name: bad } }],
-            ["dynamicVariables", "POST", start, { ...initiate, dynamicVariables: { [bad]: "value" } }],
-            ["metadata.name", "POST", start, { ...initiate, metadata: { name: bad } }],
+            ["clientIdentifier", "POST", start, { ...sessionRequest, clientIdentifier: bad }],
+            ["webCampaignId", "POST", start, { ...sessionRequest, webCampaignId: bad }],
+            ["regionId", "POST", start, { ...sessionRequest, regionId: bad }],
+            ["dynamicVariables.name", "POST", start, { ...sessionRequest, dynamicVariables: { name: bad } }],
+            ["dynamicVariables", "POST", start, { ...sessionRequest, dynamicVariables: { [bad]: "value" } }],
+            ["metadata.name", "POST", start, { ...sessionRequest, metadata: { name: bad } }],
             ["regionId", "POST", "business/b1/call/initiate", { toNumber: "+15550100", regionId: bad }],
             ["filter.clientIdentifier", "POST", "business/b1/websession/count", { filter: { clientIdentifier: bad } }],
             ["filter.clientIdentifier", "POST", "business/b1/conversations", { filter: { clientIdentifier: bad } }],
@@ -73,9 +74,9 @@ onEachEngine("what callers send", (engine) => {
     Effect.gen(function* () {
       const { call, keys } = yield* running({ database: yield* engine.database })
       const lines = { lines: "one\r\n\ttwo 😀" }
-      const body = { ...initiate, dynamicVariables: lines, metadata: lines }
+      const body = { ...sessionRequest, dynamicVariables: lines, metadata: lines }
       assert.strictEqual((yield* call(keys.all, "POST", "business/b1/websession/initiate", body)).status, 200)
-      const other = { ...initiate, clientIdentifier: "one\ntwo" }
+      const other = { ...sessionRequest, clientIdentifier: "one\ntwo" }
       assert.strictEqual((yield* call(keys.all, "POST", "business/b1/websession/initiate", other)).status, 400)
     }),
   )
@@ -133,7 +134,7 @@ onEachEngine("what callers send", (engine) => {
   it.effect("in a session's text is stored without its control characters", () =>
     Effect.gen(function* () {
       const { call, keys } = yield* running({ database: yield* engine.database })
-      const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", initiate)
+      const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", sessionRequest)
       const frames: Array<unknown> = []
       const socket = new WebSocket(started.data.sessionWebSocketURL)
       yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))

@@ -1,7 +1,8 @@
 /** Fields and parameters that an API does not know are refused. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { initiate, running } from "./input-support.ts"
+import { running } from "./input-support.ts"
+import { sessionRequest } from "./rest-client.ts"
 
 describe("what callers send", () => {
   it.effect("has no field that the REST API does not know, and is told what was probably meant", () =>
@@ -49,13 +50,13 @@ describe("what callers send", () => {
         [
           "POST",
           "business/b1/websession/initiate",
-          { ...initiate, dynamicVariable: {} },
+          { ...sessionRequest, dynamicVariable: {} },
           "dynamicVariable: unknown field, did you mean dynamicVariables?",
         ],
         [
           "POST",
           "business/b1/websession/initiate",
-          { ...initiate, RegionId: "us" },
+          { ...sessionRequest, RegionId: "us" },
           "RegionId: unknown field, did you mean regionId?",
         ],
         [
@@ -93,7 +94,7 @@ describe("what callers send", () => {
   it.effect("may have every field that the reference documents", () =>
     Effect.gen(function* () {
       const { call, keys } = yield* running()
-      const whole = { ...initiate, dynamicVariables: { a: "b" }, metadata: { c: "d" } }
+      const whole = { ...sessionRequest, dynamicVariables: { a: "b" }, metadata: { c: "d" } }
       assert.strictEqual((yield* call(keys.all, "POST", "business/b1/websession/initiate", whole)).status, 200)
       const list = { limit: 10, nextCursor: null, previousCursor: null, filter: {} }
       for (const path of ["websession/history", "conversations", "call/history", "webhooks/history"]) {

@@ -1,27 +1,12 @@
 /** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, type Scope } from "effect"
+import { Effect, Logger, type Scope } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
 import { redisSentinels } from "../../scripts/harness/redis-topologies.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
-import { type Rule, Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
-
-const KEY = "vg:{written}"
-
-const add: Rule<object, { readonly member: string }, number> = {
-  name: "test.add",
-  run: () => [1],
-  lua: "-- test.add\nreturn cjson.encode({redis.call('SADD', KEYS[1], cjson.decode(ARGV[3]).member)})\n",
-  decode: Number,
-  batch: false,
-}
-const adding = (member: string) => ({ keys: [KEY], now: 0, context: NO_CONTEXT, call: { member } })
-
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+import { answering } from "../../scripts/harness/stores.ts"
+import type { Store } from "../../src/Store.ts"
+import { add, adding, KEY, opened } from "./redis-support.ts"
 
 const replicaOf = Effect.fnUntraced(function* (primary: RedisServer) {
   const replica = yield* redisServer({ args: ["--replicaof", "127.0.0.1", String(primary.port)] })

@@ -1,15 +1,11 @@
 /** An instance's subscription when its connection is dead but was never closed. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, type Scope } from "effect"
+import { Effect, Logger, type Scope } from "effect"
 import { eventually, freePort } from "../../scripts/harness/process.ts"
 import { redisServer, serve } from "../../scripts/harness/redis.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
+import { answering } from "../../scripts/harness/stores.ts"
 import { type Swallower, swallower } from "../../scripts/harness/swallower.ts"
-import { Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
-
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+import { opened } from "./redis-support.ts"
 
 /** Two instances on one server; the first connects through a proxy that can drop packets. */
 const pair = Effect.fnUntraced(function* (near: string, far: string) {

@@ -7,25 +7,15 @@ import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
 import { redisCluster } from "../../scripts/harness/redis-topologies.ts"
 import { settingsWith } from "../../scripts/harness/settings.ts"
-import { answering, connectionTo, redisStore } from "../../scripts/harness/stores.ts"
+import { answering, redisStore } from "../../scripts/harness/stores.ts"
 import { FifoQueue, layer as queueLayer } from "../../src/FifoQueue.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
-
-const count: Rule<object, object, number> = {
-  name: "test.count",
-  run: (db, [key = ""]) => [db.hincrby(key, "n", 1)],
-  lua: "-- test.count\nreturn cjson.encode({redis.call('HINCRBY', KEYS[1], 'n', 1)})\n",
-  decode: Number,
-  batch: false,
-}
-const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
+import { count, on, opened } from "./redis-support.ts"
 
 /** Rules whose Lua returns no list, no JSON, fewer answers than calls, or an answer with the wrong shape. */
 const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
@@ -44,9 +34,6 @@ const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
 }))
 
 /** A store on this server, in this test's scope. */
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
-
 const arrived = (received: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
   Effect.promise(() => eventually(`the message ${message}`, () => received.includes(message)))
 
