@@ -85,12 +85,12 @@ for (const [name, layer] of channels) {
     channelTest(
       "delivers to exactly the connections of the ticket",
       Effect.gen(function* () {
-        const mine = yield* open("mine")
-        const alsoMine = yield* open("mine")
+        const own = yield* open("mine")
+        const alsoOwn = yield* open("mine")
         const other = yield* open("other")
         yield* send("mine", position(1))
         yield* send("nobody", position(2))
-        expect([mine.got, alsoMine.got, other.got]).toEqual([[position(1)], [position(1)], []])
+        expect([own.got, alsoOwn.got, other.got]).toEqual([[position(1)], [position(1)], []])
         expect([...(yield* tickets)].sort()).toEqual(["mine", "other"])
       }),
     )

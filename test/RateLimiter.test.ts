@@ -9,7 +9,7 @@ import { StoreUnavailable } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
 
 /** A store that is unavailable. */
-const away = Layer.effect(
+const unavailable = Layer.effect(
   Store,
   Effect.map(Store, (store) => ({
     ...store,
@@ -33,7 +33,7 @@ describe("RateLimiter", () => {
   it.effect("does not access the store when there is no limit", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* take("a"), [])
-    }).pipe(Effect.provide(limiter(away, [0, 0, 0]))),
+    }).pipe(Effect.provide(limiter(unavailable, [0, 0, 0]))),
   )
 
   it.effect("fails with StoreUnavailable when the store is down, and neither admits nor refuses", () =>
@@ -41,7 +41,7 @@ describe("RateLimiter", () => {
       assert.strictEqual((yield* Effect.flip(take("a")))._tag, "StoreUnavailable")
       const refund = RateLimiter.use((service) => service.refund("1.2.3.4", "a"))
       assert.strictEqual((yield* Effect.flip(refund))._tag, "StoreUnavailable")
-    }).pipe(Effect.provide(limiter(away, [20, 100, 0]))),
+    }).pipe(Effect.provide(limiter(unavailable, [20, 100, 0]))),
   )
 
   it.effect("names the exhausted budget in its message, and never the token", () =>
@@ -76,7 +76,7 @@ describe("RateLimiter", () => {
     const counted = Effect.fnUntraced(function* (
       store: Store["Service"],
       limits: readonly [number, number, number],
-      deaf = false,
+      isolated = false,
     ) {
       let asked = 0
       const counting: Store["Service"] = {
@@ -85,7 +85,7 @@ describe("RateLimiter", () => {
           asked++
           return store.run(rule, ask)
         },
-        ...(deaf ? { subscribe: () => Effect.void } : {}),
+        ...(isolated ? { subscribe: () => Effect.void } : {}),
       }
       const built = yield* Layer.build(Layer.fresh(limiter(Layer.succeed(Store, counting), limits)))
       const service = Context.get(built, RateLimiter)

@@ -22,45 +22,45 @@ const suite = (store: Layer.Layer<Store>): void => {
     )
   }
   const campaignOf = (shared: CapacityShared, campaign: string) => ({
-    looks: (now: number, starts = false) => shared.read(campaign, now, { period: PERIOD, starts }),
-    told: (askedAt: number, slots: number | undefined, problem = "") =>
+    read: (now: number, starts = false) => shared.read(campaign, now, { period: PERIOD, starts }),
+    publish: (askedAt: number, slots: number | undefined, problem = "") =>
       shared.publish(campaign, askedAt, { slots, problem }),
   })
 
-  test("one instance asks the platform, and another one when its claim has expired", ({ looks }) =>
+  test("one instance asks the platform, and another one when its claim has expired", ({ read }) =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* looks(NOW), { mayAsk: true, problem: "" })
-      assert.isFalse((yield* looks(NOW + 1)).mayAsk)
-      assert.isFalse((yield* looks(NOW + PERIOD - 1)).mayAsk)
-      assert.isTrue((yield* looks(NOW + PERIOD)).mayAsk)
+      assert.deepStrictEqual(yield* read(NOW), { mayAsk: true, problem: "" })
+      assert.isFalse((yield* read(NOW + 1)).mayAsk)
+      assert.isFalse((yield* read(NOW + PERIOD - 1)).mayAsk)
+      assert.isTrue((yield* read(NOW + PERIOD)).mayAsk)
     }))
 
-  test("the result of one instance is shared for one period", ({ looks, told }) =>
+  test("the result of one instance is shared for one period", ({ read, publish }) =>
     Effect.gen(function* () {
-      yield* looks(NOW)
-      yield* told(NOW, 3)
-      assert.deepStrictEqual(yield* looks(NOW + PERIOD - 1), { mayAsk: false, slots: 3, problem: "" })
-      assert.deepStrictEqual(yield* looks(NOW + PERIOD), { mayAsk: true, slots: 3, problem: "" })
-      assert.isFalse((yield* looks(NOW + PERIOD)).mayAsk)
-      yield* told(NOW + PERIOD, 0)
-      assert.deepStrictEqual(yield* looks(NOW + PERIOD + 1), { mayAsk: false, slots: 0, problem: "" })
+      yield* read(NOW)
+      yield* publish(NOW, 3)
+      assert.deepStrictEqual(yield* read(NOW + PERIOD - 1), { mayAsk: false, slots: 3, problem: "" })
+      assert.deepStrictEqual(yield* read(NOW + PERIOD), { mayAsk: true, slots: 3, problem: "" })
+      assert.isFalse((yield* read(NOW + PERIOD)).mayAsk)
+      yield* publish(NOW + PERIOD, 0)
+      assert.deepStrictEqual(yield* read(NOW + PERIOD + 1), { mayAsk: false, slots: 0, problem: "" })
     }))
 
-  test("a failure is shared too, and known slots are kept", ({ looks, told }) =>
+  test("a failure is shared too, and known slots are kept", ({ read, publish }) =>
     Effect.gen(function* () {
-      yield* told(NOW, undefined, "timeout")
-      assert.deepStrictEqual(yield* looks(NOW), { mayAsk: true, problem: "timeout" })
-      yield* told(NOW, 2)
-      yield* told(NOW + 1, undefined, "server error")
-      assert.deepStrictEqual(yield* looks(NOW + 2), { mayAsk: false, slots: 2, problem: "server error" })
+      yield* publish(NOW, undefined, "timeout")
+      assert.deepStrictEqual(yield* read(NOW), { mayAsk: true, problem: "timeout" })
+      yield* publish(NOW, 2)
+      yield* publish(NOW + 1, undefined, "server error")
+      assert.deepStrictEqual(yield* read(NOW + 2), { mayAsk: false, slots: 2, problem: "server error" })
     }))
 
-  test("an instance that starts without slots asks even if another one is asking", ({ looks, told }) =>
+  test("an instance that starts without slots asks even if another one is asking", ({ read, publish }) =>
     Effect.gen(function* () {
-      yield* looks(NOW)
-      assert.isTrue((yield* looks(NOW + 1, true)).mayAsk)
-      yield* told(NOW, 2)
-      assert.isFalse((yield* looks(NOW + 2, true)).mayAsk)
+      yield* read(NOW)
+      assert.isTrue((yield* read(NOW + 1, true)).mayAsk)
+      yield* publish(NOW, 2)
+      assert.isFalse((yield* read(NOW + 2, true)).mayAsk)
     }))
 }
 

@@ -67,23 +67,24 @@ const broken: Rule<object, object, number> = {
 }
 
 /** Publishes twice from within a rule. */
-const shout: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> = {
-  name: "test.shout",
-  run: (db, _keys, _now, _context, calls) =>
-    calls.map(({ channel, first, second }) => {
-      db.publish(channel, first)
-      db.publish(channel, second)
-      return true
-    }),
-  lua: `-- test.shout
+const publishTwice: Rule<object, { readonly channel: string; readonly first: string; readonly second: string }, true> =
+  {
+    name: "test.shout",
+    run: (db, _keys, _now, _context, calls) =>
+      calls.map(({ channel, first, second }) => {
+        db.publish(channel, first)
+        db.publish(channel, second)
+        return true
+      }),
+    lua: `-- test.shout
 local call = cjson.decode(ARGV[3])
 redis.call('PUBLISH', call.channel, call.first)
 redis.call('PUBLISH', call.channel, call.second)
 return '[true]'
 `,
-  decode: () => true,
-  batch: false,
-}
+    decode: () => true,
+    batch: false,
+  }
 
 /** The input of such a rule on one key. */
 const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> => ({
@@ -94,15 +95,15 @@ const asked = <Call extends object>(key: string, call: Call): Ask<object, Call> 
 })
 
 /** Collects the messages of a channel in a list. */
-const heardOn = Effect.fnUntraced(function* (channel: string) {
+const messagesOn = Effect.fnUntraced(function* (channel: string) {
   const store = yield* Store
-  const heard: Array<string> = []
-  yield* store.subscribe(channel, (message) => heard.push(message))
-  return heard
+  const received: Array<string> = []
+  yield* store.subscribe(channel, (message) => received.push(message))
+  return received
 })
 
-const arrived = (heard: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
-  Effect.promise(() => eventually(`the message ${message}`, () => heard.includes(message)))
+const arrived = (received: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
+  Effect.promise(() => eventually(`the message ${message}`, () => received.includes(message)))
 
 export const storeContract = (layer: Layer.Layer<Store>): void => {
   const test = (name: string, body: () => Effect.Effect<void, unknown, Store | Scope.Scope>) =>
@@ -181,20 +182,20 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
-      const heard = yield* heardOn(channel)
+      const received = yield* messagesOn(channel)
       const sent = Array.from({ length: 200 }, (_, i) => `message ${i} ü`)
       yield* Effect.forEach(sent, (message) => store.publish(channel, message), { discard: true })
-      yield* arrived(heard, "message 199 ü")
-      assert.deepStrictEqual(heard, sent)
+      yield* arrived(received, "message 199 ü")
+      assert.deepStrictEqual(received, sent)
     }))
 
   test("all subscribers of a channel receive a message, and those of another channel do not", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const [channel, elsewhere] = [unique(), unique()]
-      const first = yield* heardOn(channel)
-      const second = yield* heardOn(channel)
-      const other = yield* heardOn(elsewhere)
+      const first = yield* messagesOn(channel)
+      const second = yield* messagesOn(channel)
+      const other = yield* messagesOn(elsewhere)
       yield* store.publish(channel, "a")
       yield* store.publish(elsewhere, "b")
       yield* arrived(other, "b")
@@ -206,20 +207,20 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
-      yield* store.run(shout, asked(unique(), { channel, first: "lost", second: "lost too" }))
-      const heard = yield* heardOn(channel)
-      yield* store.run(shout, asked(unique(), { channel, first: "one", second: "two" }))
-      yield* arrived(heard, "two")
-      assert.deepStrictEqual(heard, ["one", "two"])
+      yield* store.run(publishTwice, asked(unique(), { channel, first: "lost", second: "lost too" }))
+      const received = yield* messagesOn(channel)
+      yield* store.run(publishTwice, asked(unique(), { channel, first: "one", second: "two" }))
+      yield* arrived(received, "two")
+      assert.deepStrictEqual(received, ["one", "two"])
     }))
 
   test("a subscription ends with its scope, while another one of the same channel continues", () =>
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
-      const staying = yield* heardOn(channel)
+      const staying = yield* messagesOn(channel)
       const scope = yield* Scope.make()
-      const leaving = yield* Scope.provide(heardOn(channel), scope)
+      const leaving = yield* Scope.provide(messagesOn(channel), scope)
       yield* store.publish(channel, "a")
       yield* arrived(leaving, "a")
       yield* Scope.close(scope, Exit.void)
@@ -232,11 +233,11 @@ export const storeContract = (layer: Layer.Layer<Store>): void => {
     Effect.gen(function* () {
       const store = yield* Store
       const channel = unique()
-      yield* Effect.scoped(heardOn(channel))
-      const heard = yield* heardOn(channel)
+      yield* Effect.scoped(messagesOn(channel))
+      const received = yield* messagesOn(channel)
       yield* store.publish(channel, "a")
-      yield* arrived(heard, "a")
-      assert.deepStrictEqual(heard, ["a"])
+      yield* arrived(received, "a")
+      assert.deepStrictEqual(received, ["a"])
     }))
 
   test("its time moves exactly with this process's clock", () =>

@@ -122,9 +122,9 @@ describe("mounted in Express", () => {
     const messages: Array<string> = []
     socket.on("message", (data) => messages.push(String(data)))
     await once(socket, "message")
-    const gone = once(socket, "close")
+    const closed = once(socket, "close")
     await gate.close()
-    const [code]: ReadonlyArray<unknown> = await gone
+    const [code]: ReadonlyArray<unknown> = await closed
     assert.equal(code, 1001)
     assert.deepEqual(
       messages.map((message) => {
@@ -151,7 +151,7 @@ describe("mounted in Express", () => {
     toClose.push(() => socket.terminate())
     const events: Array<{ readonly type: string; readonly webSocketUrl?: string }> = []
     socket.on("message", (data) => events.push(JSON.parse(String(data))))
-    const gone = once(socket, "close")
+    const socketClosed = once(socket, "close")
     const sees = (type: string) => eventually(type, () => events.some((event) => event.type === type))
     await sees("position")
     let release = (): void => {}
@@ -169,15 +169,15 @@ describe("mounted in Express", () => {
     socket.send('{"type":"start"}')
     await eventually("the platform is asked", () => platform.starts.length === 2)
     toClose.push(() => release())
-    return { gate, events, gone, release: () => release() }
+    return { gate, events, socketClosed, release: () => release() }
   }
 
   it("answers a start over a WebSocket that is in flight when it closes", async () => {
-    const { events, gate, gone, release } = await starting()
+    const { events, gate, socketClosed, release } = await starting()
     const closed = gate.close()
     release()
     await closed
-    const [code]: ReadonlyArray<unknown> = await gone
+    const [code]: ReadonlyArray<unknown> = await socketClosed
     assert.equal(code, 1001)
     assert.deepEqual(
       events.slice(-2).map(({ type, webSocketUrl }) => [type, webSocketUrl]),
@@ -191,9 +191,9 @@ describe("mounted in Express", () => {
   it("closes in time although the platform hangs, and reports it to a caller who waits for a start", {
     timeout: 15_000,
   }, async () => {
-    const { events, gate, gone } = await starting()
+    const { events, gate, socketClosed } = await starting()
     await gate.close()
-    await gone
+    await socketClosed
     assert.deepEqual(
       events.slice(-2).map(({ type }) => type),
       ["error", "reconnect"],

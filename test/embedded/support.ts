@@ -1,6 +1,7 @@
 /** Shared by the tests of a host: a scripted platform, a gate on it, and a server for its listeners. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
+import { afterEach, assert, beforeEach } from "vitest"
 import { createGate, type Gate, type GateOptions, type GateSettings } from "../../src/index.ts"
 
 export interface Running {
@@ -76,3 +77,39 @@ export const gateOn = (
   security: GateSettings["Security"] = {},
   options: GateOptions = {},
 ): Promise<Gate> => createGate(settingsFor(platform, security), { log: () => {}, ...options })
+
+/** A scripted platform for each test of a file, and gates on it that are closed after the test. */
+export const useGates = () => {
+  let platform: FakePlatform
+  let gates: Array<Gate> = []
+  beforeEach(async () => {
+    gates = []
+    platform = await startPlatform()
+  })
+  afterEach(async () => {
+    for (const each of gates) await each.close()
+    await platform.close()
+  })
+  const own = (gate: Gate): Gate => {
+    gates.push(gate)
+    return gate
+  }
+  return {
+    get platform() {
+      return platform
+    },
+    create: async (security?: GateSettings["Security"], options?: GateOptions) =>
+      own(await gateOn(platform, security, options)),
+    /** closes this gate too after the test */
+    own,
+  }
+}
+
+export const rejection = async (promise: Promise<unknown>): Promise<Error> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  assert.instanceOf(error, Error)
+  return error
+}

@@ -217,7 +217,7 @@ describe("generated input", () => {
           Effect.result(readAnswer(chance.pick("start", "read"), { status, body: text, retryAfter: undefined }, key)),
         )
         if (Result.isSuccess(result)) return
-        for (const said of Object.values(result.failure.reason)) assert.notInclude(String(said), key)
+        for (const part of Object.values(result.failure.reason)) assert.notInclude(String(part), key)
         assert.notInclude(result.failure.message, key)
         assert.isAtMost(result.failure.message.length, 400)
       },

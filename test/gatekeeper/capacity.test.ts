@@ -137,18 +137,18 @@ describe("the platform's concurrency", () => {
   it.effect("that cannot be read at the start is logged as missing repeatedly, and then read", () => {
     const world = makeWorld()
     world.concurrency = () => Effect.fail(unavailable("server_error", false, "HTTP 500"))
-    const said: Array<string> = []
+    const warnings: Array<string> = []
     const logger = Logger.layer([
       Logger.make<unknown, void>(({ logLevel, message }) => {
-        if (logLevel === "Warn") said.push(String(message))
+        if (logLevel === "Warn") warnings.push(String(message))
       }),
     ])
     return Effect.gen(function* () {
       const gate = yield* Gatekeeper
       expect(yield* gate.capacityProblem).toContain("(server error)")
       yield* TestClock.adjust("31 seconds")
-      expect(said).toHaveLength(4)
-      expect(said[3]).toContain("campaign default cannot be read (HTTP 500); no caller is called until then")
+      expect(warnings).toHaveLength(4)
+      expect(warnings[3]).toContain("campaign default cannot be read (HTTP 500); no caller is called until then")
       world.concurrency = () => account(1, 0)
       yield* TestClock.adjust("11 seconds")
       expect(yield* gate.capacityProblem).toBeUndefined()

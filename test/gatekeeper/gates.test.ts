@@ -142,24 +142,24 @@ describe("instances on one store with different settings", () => {
     "show neither the platform's key nor the path of its address",
     Effect.gen(function* () {
       const store = yield* makeStore
-      const told: Array<string> = []
-      const heard: Store["Service"] = {
+      const sent: Array<string> = []
+      const recording: Store["Service"] = {
         ...store,
         run: (rule, ask) => {
-          if (rule.name.startsWith("gates.")) told.push(JSON.stringify(ask))
+          if (rule.name.startsWith("gates.")) sent.push(JSON.stringify(ask))
           return store.run(rule, ask)
         },
       }
-      const gate = yield* open(heard, slots(3))
+      const gate = yield* open(recording, slots(3))
       yield* open(
-        heard,
+        recording,
         slots(3, { BaseUrl: "https://platform.example/secret-path-of-a-tenant", ApiSecretToken: "another-key" }),
       )
       yield* TestClock.adjust(UNTIL_SAID)
       expect(gate.warnings[0]).toMatch(
         /BaseUrl is https:\/\/platform\.example\/… \(\w{8}\) here and https:\/\/platform\.example\/… /,
       )
-      for (const text of [...gate.warnings, ...told]) {
+      for (const text of [...gate.warnings, ...sent]) {
         for (const secret of ["the-platform-key", "another-key", "secret-path"]) expect(text).not.toContain(secret)
       }
     }),

@@ -16,7 +16,7 @@ const RESTORED_MILLIS = 3_800
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
 
 interface Page {
-  readonly said: ReadonlyArray<string>
+  readonly messages: ReadonlyArray<string>
   readonly close: () => void
 }
 
@@ -27,14 +27,14 @@ const page = (port: number, headers: Readonly<Record<string, string>>, ticket?: 
       const socket = new WebSocket(`ws://127.0.0.1:${port}/sessionHub${id === undefined ? "" : `?id=${id}`}`, {
         headers,
       })
-      const said: Array<string> = []
-      socket.on("message", (data) => said.push(String(data)))
+      const messages: Array<string> = []
+      socket.on("message", (data) => messages.push(String(data)))
       socket.on("error", () => {})
       await once(socket, "open")
       socket.send(frame({ protocol: "json", version: 1 }))
       if (ticket !== undefined)
         socket.send(frame({ type: 1, target: "Register", arguments: [ticket], invocationId: "0" }))
-      return { said, close: () => socket.terminate() }
+      return { messages, close: () => socket.terminate() }
     }),
     ({ close }) => Effect.sync(close),
   )
@@ -87,7 +87,7 @@ describe("what the hub stores about a browser", { timeout: 30_000 }, () => {
         yield* page(served.port, { origin: SHOP, cookie })
         yield* Effect.sleep(RESTORED_MILLIS)
         assert.deepStrictEqual(yield* served.connected, [ticket])
-        for (const { said } of others) assert.notInclude(said.join(""), "Session")
+        for (const { messages } of others) assert.notInclude(messages.join(""), "Session")
       }),
   )
 

@@ -1,15 +1,13 @@
 /** A widget that disconnects before the hub has restored its ticket. */
 import { once } from "node:events"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
-import * as Listeners from "../../src/http/listeners.ts"
-import * as Server from "../../src/http/server.ts"
-import { layerLocal, PushChannel } from "../../src/PushChannel.ts"
 import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
-import { begin, enqueue, gateLayer, makeWorld } from "../support/gate.ts"
+import { begin, enqueue } from "../support/gate.ts"
+import { serveGate } from "../support/gate-server.ts"
 
 const COOKIE = { cookie: `voicegate_hub=${"c".repeat(22)}` }
 const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
@@ -17,9 +15,9 @@ const frame = (record: object): string => `${JSON.stringify(record)}\u001e`
 it.live("a ticket is not held by a connection that closed during its lookup", () =>
   Effect.gen(function* () {
     let recalls = 0
-    let letGo = (): void => {}
+    let release = (): void => {}
     const held = new Promise<void>((resolve) => {
-      letGo = resolve
+      release = resolve
     })
     /** Delays the answer to `hub.recall` until the test releases it. */
     const store = Layer.effect(
@@ -36,13 +34,10 @@ it.live("a ticket is not held by a connection that closed during its lookup", ()
         },
       })),
     ).pipe(Layer.provide(memory.layer))
-    const context = yield* Layer.build(
-      Listeners.layer().pipe(Layer.provideMerge(gateLayer(makeWorld(), {}, { push: layerLocal, store }))),
-    )
-    const server = Server.makeServer(Context.get(context, Listeners.Listeners))
-    yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))
-    const port = yield* Server.listen(server, "127.0.0.1", 0)
-    const tickets = Context.get(context, PushChannel).tickets
+    const {
+      context,
+      served: { connected: tickets, port },
+    } = yield* serveGate({}, {}, { store })
     const connected = (what: string, many: number) =>
       Effect.promise(() => eventually(what, async () => (await Effect.runPromise(tickets)).length === many))
     const open = async (...records: ReadonlyArray<object>): Promise<WebSocket> => {
@@ -65,7 +60,7 @@ it.live("a ticket is not held by a connection that closed during its lookup", ()
     const third = yield* Effect.promise(() => open())
     yield* Effect.promise(() => once(third, "message"))
     third.terminate()
-    letGo()
+    release()
     yield* Effect.sleep(50)
     assert.deepStrictEqual(yield* tickets, [])
   }).pipe(Effect.scoped),

@@ -70,7 +70,7 @@ describe("facts from files", () => {
     ["2a02:26f7:c000::1", { relay: true }],
     ["172.224.224.65", { relay: true }],
     ["172.224.224.66", {}],
-  ])("are told for $0", ([address, facts]) =>
+  ])("are reported for $0", ([address, facts]) =>
     Effect.gen(function* () {
       const ip = yield* start(files)
       expect(yield* ip.lookup(address)).toEqual({ ...noFacts, ...facts })

@@ -1,7 +1,9 @@
 /** Shared by the tests of IpIntel: settings, a fake store and a fake HTTP client. */
 import { Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
 import { DEFAULTS } from "../../scripts/harness/settings.ts"
+import { IpIntel, noFacts } from "../../src/IpIntel.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings, type SettingsTree } from "../../src/Settings.ts"
 import { Store } from "../../src/Store.ts"
@@ -86,3 +88,27 @@ export class FakeHttp {
 /** Everything that a careless log line could show of a value. */
 export const printed = (value: unknown): string =>
   `${String(value)} ${JSON.stringify(value)} ${value instanceof Error ? `${value.stack} ${JSON.stringify(value.cause)}` : ""}`
+
+export const cleanBody = { is_vpn: false, is_proxy: false, is_tor: false, is_datacenter: false }
+export const clean: Answer = { body: cleanBody }
+export const vpnBody: Answer = { body: { ...cleanBody, is_vpn: true } }
+export const vpn = { ...noFacts, vpn: true }
+
+/** The service as an application gets it, on a fake network and a fake store. */
+export const start = (options: {
+  readonly settings?: Partial<IpSettings>
+  readonly store?: FakeStore
+  readonly answer?: (url: URL) => Answer
+}) =>
+  Effect.gen(function* () {
+    const http = new FakeHttp(options.answer ?? (() => clean))
+    const store = options.store ?? new FakeStore()
+    const context = yield* Layer.build(
+      IpIntel.layer.pipe(Layer.provide([settingsLayer(options.settings), store.layer, http.layer])),
+    )
+    const service = yield* IpIntel.pipe(Effect.provide(context))
+    return { ...service, http, store }
+  })
+
+/** Runs forked fibers. */
+export const settle = TestClock.adjust(0)

@@ -11,6 +11,7 @@ import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { TOKEN_LIFETIME_MILLIS } from "../../src/platform/WebSessions.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
+import { sessionRequest } from "./rest-client.ts"
 import { campaign, http, prepare, type Scripted, scriptedServer, sessionConfig, settings, until } from "./support.ts"
 
 const signingSecret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -84,17 +85,17 @@ describe("the local platform", () => {
       const { socket, frames } = yield* open(webSocketUrl)
       yield* until(() => frames.length === 1)
       assert.deepInclude(JSON.parse(String(frames[0])), { type: "greeting" })
-      const said = Array.from({ length: 50 }, (_, i) => Buffer.alloc(640, i))
+      const sent = Array.from({ length: 50 }, (_, i) => Buffer.alloc(640, i))
       const before = yield* Clock.currentTimeMillis
-      for (const frame of said) socket.send(frame)
+      for (const frame of sent) socket.send(frame)
       yield* until(() => frames.length > 1)
       const after = yield* Clock.currentTimeMillis
       assert.isAtLeast(after - before, 990)
       yield* until(() => frames.length === 51)
-      assert.isTrue(Buffer.concat(said).equals(Buffer.concat(frames.slice(1).map((frame) => Buffer.from(frame)))))
+      assert.isTrue(Buffer.concat(sent).equals(Buffer.concat(frames.slice(1).map((frame) => Buffer.from(frame)))))
       assert.deepStrictEqual(
         frames.slice(1).map((frame) => frame.length),
-        said.map((frame) => frame.length),
+        sent.map((frame) => frame.length),
       )
     }),
   )
@@ -238,33 +239,27 @@ describe("the local platform", () => {
       const headers = { authorization: `Token ${Redacted.value(keys.all)}`, "content-type": "application/json" }
       const initiate = (body: string) =>
         request("/api/v1/business/b1/websession/initiate", { method: "POST", headers, body })
-      const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
-      const good = {
-        transportType: 0,
-        webCampaignId: "c1",
-        regionId: "eu",
-        clientIdentifier: "me",
-        audioInputConfiguration: audio,
-        audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
-      }
       for (const [body, status, code] of [
         ["{", 400, "INVALID_FORMAT"],
         ["{}", 400, "INVALID_FORMAT"],
-        [JSON.stringify({ ...good, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
+        [JSON.stringify({ ...sessionRequest, clientIdentifier: "a/b" }), 400, "INVALID_FORMAT"],
         [
-          JSON.stringify({ ...good, audioOutputConfiguration: { ...audio, frameDurationMs: 151 } }),
+          JSON.stringify({
+            ...sessionRequest,
+            audioOutputConfiguration: { ...sessionRequest.audioOutputConfiguration, frameDurationMs: 151 },
+          }),
           400,
           "INVALID_FORMAT",
         ],
-        [JSON.stringify({ ...good, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
-        [JSON.stringify({ ...good, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
-        [JSON.stringify({ ...good, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
+        [JSON.stringify({ ...sessionRequest, transportType: 1 }), 400, "InitiateWebSession:TRANSPORT_NOT_SUPPORTED"],
+        [JSON.stringify({ ...sessionRequest, regionId: "mars" }), 400, "InitiateWebSession:REGION_NOT_FOUND"],
+        [JSON.stringify({ ...sessionRequest, webCampaignId: "c9" }), 404, "InitiateWebSession:WEB_CAMPAIGN_NOT_FOUND"],
       ] as const) {
         const answer = yield* initiate(body)
         assert.strictEqual(answer.status, status, body)
         assert.deepInclude(answer.body, { success: false, code, data: null })
       }
-      assert.strictEqual((yield* initiate(JSON.stringify(good))).status, 200)
+      assert.strictEqual((yield* initiate(JSON.stringify(sessionRequest))).status, 200)
       const unknown = yield* request("/api/v1/nothing/here", { headers })
       assert.strictEqual(unknown.status, 404)
       assert.deepInclude(unknown.body, { success: false, code: "ROUTE_NOT_FOUND" })
@@ -295,7 +290,7 @@ describe("the local platform", () => {
       const api = yield* client(keys.users)
       const { hostname, host, port } = new URL(platform.origin)
       /** A connection that sends this text and then nothing; it stays open on the client's side. */
-      const says = Effect.fnUntraced(function* (text: string) {
+      const sendText = Effect.fnUntraced(function* (text: string) {
         const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
         socket.on("error", () => {})
@@ -313,21 +308,21 @@ describe("the local platform", () => {
           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
           "\r\n",
         ].join("\r\n")
-      yield* says("")
-      yield* says("GET /docs HTTP/1.1\r\nHos")
+      yield* sendText("")
+      yield* sendText("GET /docs HTTP/1.1\r\nHos")
       const { pathname, search } = new URL((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
-      const deaf = yield* says(handshake(pathname + search))
-      yield* Effect.promise(() => once(deaf, "data"))
+      const silent = yield* sendText(handshake(pathname + search))
+      yield* Effect.promise(() => once(silent, "data"))
       const { socket } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
       const closed = once(socket, "close")
       // read by the server in the same turn as its end, or not at all
-      yield* says(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))
+      yield* sendText(handshake("/session/x?token=y")).pipe(Effect.map((late) => late.destroySoon()))
 
       const began = performance.now()
       yield* Scope.close(scope, Exit.void)
       assert.isBelow(performance.now() - began, SHUTDOWN_MILLIS + 2_000)
       assert.strictEqual((yield* Effect.promise(() => closed))[0], 1001)
-      const again = yield* Effect.exit(says(""))
+      const again = yield* Effect.exit(sendText(""))
       assert.isTrue(Exit.isFailure(again))
     }),
   )

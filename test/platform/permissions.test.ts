@@ -79,13 +79,13 @@ const running = Effect.gen(function* () {
 
 describe("permissions", { timeout: 60_000 }, () => {
   it("are declared for every endpoint, in the code and in the document", () => {
-    const said = Object.fromEntries(
+    const documentedPermissions = Object.fromEntries(
       documented.map(({ method, operation, path }) => [
         `${method} ${path.replace("/api/v1", "")}`,
         "x-permissions" in operation ? operation["x-permissions"] : "nothing",
       ]),
     )
-    assert.deepStrictEqual(said, { ...EXPECTED })
+    assert.deepStrictEqual(documentedPermissions, { ...EXPECTED })
     for (const { method, operation, path } of documented) {
       assert.match(operation.description ?? "", /Needs the permission `/, `${method} ${path}`)
     }
@@ -125,9 +125,9 @@ describe("permissions", { timeout: 60_000 }, () => {
     Effect.gen(function* () {
       const { call, key } = yield* running
       const { secret } = yield* key("start")
-      const gone = yield* call(secret, "DELETE", "/api/v1/business/b1")
-      assert.deepInclude(gone, { status: 403, code: "DeleteBusiness:PERMISSION_MISSING" })
-      assert.strictEqual(gone.message, 'this key needs the permission "manage"; it has "start"')
+      const deleted = yield* call(secret, "DELETE", "/api/v1/business/b1")
+      assert.deepInclude(deleted, { status: 403, code: "DeleteBusiness:PERMISSION_MISSING" })
+      assert.strictEqual(deleted.message, 'this key needs the permission "manage"; it has "start"')
       const moved = yield* call(secret, "PATCH", "/api/v1/business/b1/webcampaigns/c1", {
         sessionEnded: { url: "https://evil.example/hook" },
       })

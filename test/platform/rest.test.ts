@@ -1,6 +1,6 @@
 /** The REST API over loopback: what keys may, statuses and envelopes, lists, calls and conversations. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, type Redacted } from "effect"
 import { HttpApi } from "effect/http-api"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
@@ -14,32 +14,14 @@ import {
   NeedsUserManagement,
 } from "../../src/platform/http/Authorization.ts"
 import * as Platform from "../../src/platform/Platform.ts"
+import { restClient, sessionRequest } from "./rest-client.ts"
 import { prepare, until } from "./support.ts"
-
-const readEnvelope = Schema.decodeUnknownSync(
-  Schema.Struct({
-    success: Schema.Boolean,
-    code: Schema.NullOr(Schema.String),
-    message: Schema.NullOr(Schema.String),
-    // asserted on, field by field
-    data: Schema.Any,
-  }),
-)
 
 const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
   const context = yield* Layer.build(Platform.layer(options))
   const { keys } = yield* Effect.provideContext(prepare(), context)
   const { baseUrl, origin } = Context.get(context, Platform.Platform)
-  const call = (secret: Redacted.Redacted<string>, method: string, path: string, body?: unknown) =>
-    Effect.promise(async () => {
-      const response = await fetch(baseUrl + path, {
-        method,
-        headers: { authorization: `Token ${Redacted.value(secret)}`, "content-type": "application/json" },
-        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      })
-      const envelope = readEnvelope(await response.json())
-      return { status: response.status, headers: response.headers, ...envelope }
-    })
+  const call = restClient(baseUrl)
   const refused = (secret: Redacted.Redacted<string>, method: string, path: string, body?: unknown) =>
     Effect.map(call(secret, method, path, body), ({ code, data, status, success }) => {
       assert.isFalse(success)
@@ -48,16 +30,6 @@ const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
     })
   return { keys, origin, call, refused, apiKeys: Context.get(context, ApiKeys) }
 })
-
-const audio = { sampleRate: 16000, bitsPerSample: 16, audioEncodingType: 1, audioEncodingFallbackMode: 0 }
-const initiate = {
-  transportType: 0,
-  webCampaignId: "c1",
-  regionId: "eu",
-  clientIdentifier: "me",
-  audioInputConfiguration: audio,
-  audioOutputConfiguration: { ...audio, frameDurationMs: 30 },
-}
 
 describe("the REST API", () => {
   it("declares for every endpoint what it needs: user management below /user, the business below a business", () => {
@@ -163,7 +135,7 @@ describe("the REST API", () => {
   it.live("records the texts of a session as a conversation, and shows it with its turns", () =>
     Effect.gen(function* () {
       const { call, keys, refused } = yield* running()
-      const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", initiate)
+      const started = yield* call(keys.all, "POST", "business/b1/websession/initiate", sessionRequest)
       const { conversationSessionId, sessionWebSocketURL, webSessionId } = started.data
       const frames: Array<unknown> = []
       const socket = new WebSocket(sessionWebSocketURL)
@@ -206,7 +178,7 @@ describe("the REST API", () => {
       yield* call(keys.all, "POST", "business/b1/call/initiate", body)
       for (const [path, sent] of [
         ["call/initiate", body],
-        ["websession/initiate", initiate],
+        ["websession/initiate", sessionRequest],
       ] as const) {
         assert.match(
           yield* refused(keys.all, "POST", `business/b1/${path}`, sent),
@@ -239,7 +211,7 @@ describe("the REST API", () => {
       assert.deepInclude(over, { status: 429, code: "RATE_LIMIT_EXCEEDED", success: false, data: null })
       assert.strictEqual(over.headers.get("retry-after"), "60")
       assert.strictEqual(over.headers.get("x-ratelimit-remaining"), "0")
-      assert.strictEqual((yield* call(keys.all, "POST", "business/b1/websession/initiate", initiate)).status, 200)
+      assert.strictEqual((yield* call(keys.all, "POST", "business/b1/websession/initiate", sessionRequest)).status, 200)
       assert.strictEqual((yield* call(keys.users, "GET", "business/b1")).status, 200)
       yield* TestClock.setTime(60_000)
       assert.strictEqual((yield* call(keys.all, "GET", "business/b1")).status, 200)

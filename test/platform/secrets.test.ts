@@ -46,7 +46,7 @@ describe("the vault", () => {
       Effect.provide(vaultLayer(makeVaultKey()).pipe(Layer.provide(Database.layer(Redacted.make("sqlite::memory:"))))),
     )
 
-  it.effect("opens what it sealed, differently each time, and nothing that was touched", () =>
+  it.effect("decrypts what it encrypted, with another ciphertext each time, and refuses what was changed", () =>
     withVault((vault) => {
       const sealed = vault.seal("wörd")
       assert.strictEqual(vault.open(sealed), "wörd")

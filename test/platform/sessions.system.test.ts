@@ -27,7 +27,7 @@ onEachEngine("sessions", (engine) => {
     const database = yield* engine.database
     const first = yield* process(database)
     const made = yield* Effect.provideContext(prepare({ url: "http://127.0.0.1:9/", headers: {} }), first.context)
-    const wanted = {
+    const options = {
       business: made.shop,
       campaign: made.webCampaign,
       regionId: "eu",
@@ -35,25 +35,25 @@ onEachEngine("sessions", (engine) => {
       configuration: {},
     }
     /** the ids of the sessions whose end is in the outbox */
-    const told = Effect.map(first.webhooks.list("b1", { limit: 100 }), ({ items }) =>
+    const reportedEnds = Effect.map(first.webhooks.list("b1", { limit: 100 }), ({ items }) =>
       items.map(({ webSessionId }) => webSessionId),
     )
-    return { ...first, database, wanted, told, shop: made.shop }
+    return { ...first, database, options, reportedEnds, shop: made.shop }
   })
 
   it.effect("never exceed the account's limit when two processes start a burst, calls counted too", () =>
     Effect.gen(function* () {
-      const { database, sessions, calls, wanted, shop } = yield* started
+      const { database, sessions, calls, options, shop } = yield* started
       const other = yield* process(database)
       const call = { business: shop, regionId: "eu", toNumber: "+15550100" }
       const starts = Array.from({ length: 12 }, (_, i) => {
         const { calls: onCalls, sessions: on } = i % 2 === 0 ? { calls, sessions } : other
-        return Effect.exit(i % 3 === 0 ? Effect.asVoid(onCalls.initiate(call)) : Effect.asVoid(on.initiate(wanted)))
+        return Effect.exit(i % 3 === 0 ? Effect.asVoid(onCalls.initiate(call)) : Effect.asVoid(on.initiate(options)))
       })
       const exits = yield* Effect.all(starts, { concurrency: "unbounded" })
       assert.strictEqual(exits.filter((exit) => exit._tag === "Success").length, 2)
       assert.strictEqual(yield* sessions.running("u1"), 2)
-      assert.deepInclude(yield* Effect.flip(other.sessions.initiate(wanted)), {
+      assert.deepInclude(yield* Effect.flip(other.sessions.initiate(options)), {
         _tag: "ConcurrencyLimitReached",
         limit: 2,
       })
@@ -62,10 +62,10 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("open once, with their own token, in whichever process", () =>
     Effect.gen(function* () {
-      const { database, sessions, wanted } = yield* started
+      const { database, sessions, options } = yield* started
       const other = yield* process(database)
-      const first = yield* sessions.initiate(wanted)
-      const second = yield* sessions.initiate(wanted)
+      const first = yield* sessions.initiate(options)
+      const second = yield* sessions.initiate(options)
       const token = Redacted.value(first.token)
       yield* Effect.flip(sessions.join(second.session.webSessionId, token))
       yield* Effect.flip(sessions.join("unknown", token))
@@ -84,9 +84,9 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("expire when they are not opened within five minutes, which is reported once", () =>
     Effect.gen(function* () {
-      const { database, sessions, told, wanted } = yield* started
+      const { database, sessions, reportedEnds, options } = yield* started
       const other = yield* process(database)
-      const { session, token } = yield* sessions.initiate(wanted)
+      const { session, token } = yield* sessions.initiate(options)
       yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS - 1)
       yield* sessions.sweep
       assert.strictEqual(yield* sessions.running("u1"), 1)
@@ -97,14 +97,14 @@ onEachEngine("sessions", (engine) => {
       yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS + 700)
       yield* Effect.all([sessions.sweep, other.sessions.sweep, sessions.end(session.webSessionId)], { concurrency: 3 })
       assert.include(yield* sessions.find("b1", session.webSessionId), { joinedAt: null })
-      assert.deepStrictEqual(yield* told, [session.webSessionId])
+      assert.deepStrictEqual(yield* reportedEnds, [session.webSessionId])
     }),
   )
 
   it.effect("have the status and the time of an expiry", () =>
     Effect.gen(function* () {
-      const { sessions, wanted } = yield* started
-      const { session } = yield* sessions.initiate(wanted)
+      const { sessions, options } = yield* started
+      const { session } = yield* sessions.initiate(options)
       yield* TestClock.setTime(TOKEN_LIFETIME_MILLIS + 700)
       yield* sessions.sweep
       const found = yield* sessions.find("b1", session.webSessionId)
@@ -114,12 +114,12 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("end at the longest call of their campaign although they are renewed, and then no longer count", () =>
     Effect.gen(function* () {
-      const { sessions, told, wanted } = yield* started
-      const campaign = { ...wanted.campaign, maxCallMinutes: 3 }
+      const { sessions, reportedEnds, options } = yield* started
+      const campaign = { ...options.campaign, maxCallMinutes: 3 }
       const endsBy = 3 * 60_000
-      const { session, token } = yield* sessions.initiate({ ...wanted, campaign })
+      const { session, token } = yield* sessions.initiate({ ...options, campaign })
       const id = session.webSessionId
-      const unopened = yield* sessions.initiate({ ...wanted, campaign })
+      const unopened = yield* sessions.initiate({ ...options, campaign })
       yield* TestClock.setTime(60_000)
       yield* sessions.join(id, Redacted.value(token))
       for (let at = 80_000; at < endsBy; at += LIVENESS_TIMEOUT_MILLIS / 3) {
@@ -136,17 +136,20 @@ onEachEngine("sessions", (engine) => {
       yield* sessions.sweep
       const found = yield* sessions.find("b1", id)
       assert.deepInclude(found, { endedAt: endsBy, endsBy })
-      assert.sameMembers([...(yield* told)], [id, unopened.session.webSessionId])
+      assert.sameMembers([...(yield* reportedEnds)], [id, unopened.session.webSessionId])
     }),
   )
 
   it.effect("keep the first of too many turns, in their order", () =>
     Effect.gen(function* () {
-      const { conversations, sessions, wanted } = yield* started
-      const { session, token } = yield* sessions.initiate(wanted)
+      const { conversations, sessions, options } = yield* started
+      const { session, token } = yield* sessions.initiate(options)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
-      const said = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({ role: "caller" as const, text: String(i) }))
-      yield* conversations.addTurns(session.conversationSessionId, said)
+      const callerTurns = Array.from({ length: MAX_TURNS - 3 }, (_, i) => ({
+        role: "caller" as const,
+        text: String(i),
+      }))
+      yield* conversations.addTurns(session.conversationSessionId, callerTurns)
       for (const text of ["a", "b", "c", "d"]) {
         const both = [text, `${text}${text}`].map((each) => ({ role: "agent" as const, text: each }))
         yield* conversations.addTurns(session.conversationSessionId, both)
@@ -162,8 +165,8 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("continue while they are renewed, and end when their process has died", () =>
     Effect.gen(function* () {
-      const { sessions, told, wanted } = yield* started
-      const { session, token } = yield* sessions.initiate(wanted)
+      const { sessions, reportedEnds, options } = yield* started
+      const { session, token } = yield* sessions.initiate(options)
       const id = session.webSessionId
       yield* sessions.join(id, Redacted.value(token))
       for (let minute = 1; minute <= 30; minute++) {
@@ -172,11 +175,11 @@ onEachEngine("sessions", (engine) => {
         yield* sessions.sweep
       }
       assert.strictEqual(yield* sessions.running("u1"), 1)
-      assert.deepStrictEqual(yield* told, [])
+      assert.deepStrictEqual(yield* reportedEnds, [])
       yield* TestClock.setTime(32 * LIVENESS_TIMEOUT_MILLIS)
       yield* sessions.sweep
       assert.strictEqual(yield* sessions.running("u1"), 0)
-      assert.deepStrictEqual(yield* told, [id])
+      assert.deepStrictEqual(yield* reportedEnds, [id])
       assert.deepInclude(yield* sessions.find("b1", id), {
         status: STATUS.ProcessedBackend,
         endedAt: 31 * LIVENESS_TIMEOUT_MILLIS - 30,
@@ -188,24 +191,24 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("end exactly once, however they are ended", () =>
     Effect.gen(function* () {
-      const { database, sessions, told, wanted } = yield* started
+      const { database, sessions, reportedEnds, options } = yield* started
       const other = yield* process(database)
-      const { session, token } = yield* sessions.initiate(wanted)
+      const { session, token } = yield* sessions.initiate(options)
       yield* sessions.join(session.webSessionId, Redacted.value(token))
       const ends = [sessions, other.sessions, sessions, other.sessions].map((on) => on.end(session.webSessionId))
       yield* Effect.all(ends, { concurrency: "unbounded" })
       assert.strictEqual(yield* sessions.running("u1"), 0)
-      assert.deepStrictEqual(yield* told, [session.webSessionId])
+      assert.deepStrictEqual(yield* reportedEnds, [session.webSessionId])
     }),
   )
 
   it.effect("are found, counted and listed page by page by their business only", () =>
     Effect.gen(function* () {
-      const { sessions, wanted } = yield* started
+      const { sessions, options } = yield* started
       const ids: Array<string> = []
       for (let i = 0; i < 5; i++) {
         yield* TestClock.setTime(Math.floor(i / 2) * 1000)
-        const { session } = yield* sessions.initiate({ ...wanted, clientIdentifier: i === 0 ? "me" : null })
+        const { session } = yield* sessions.initiate({ ...options, clientIdentifier: i === 0 ? "me" : null })
         yield* sessions.end(session.webSessionId)
         ids.push(session.webSessionId)
       }
@@ -237,21 +240,21 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("prevent the deletion of their business while they run, and are deleted with it afterwards", () =>
     Effect.gen(function* () {
-      const { businesses, sessions, told, wanted } = yield* started
-      const { session } = yield* sessions.initiate(wanted)
+      const { businesses, sessions, reportedEnds, options } = yield* started
+      const { session } = yield* sessions.initiate(options)
       assert.deepInclude(yield* Effect.flip(businesses.remove("u1", "b1")), { code: "BUSINESS_IN_USE" })
       yield* sessions.end(session.webSessionId)
       yield* businesses.remove("u1", "b1")
       yield* Effect.flip(sessions.find("b1", session.webSessionId))
       // The pending webhook is still sent.
-      assert.deepStrictEqual(yield* told, [session.webSessionId])
+      assert.deepStrictEqual(yield* reportedEnds, [session.webSessionId])
     }),
   )
 
   it.effect("become conversations with their turns in order", () =>
     Effect.gen(function* () {
-      const { conversations, sessions, wanted } = yield* started
-      const { session, token } = yield* sessions.initiate({ ...wanted, clientIdentifier: "me" })
+      const { conversations, sessions, options } = yield* started
+      const { session, token } = yield* sessions.initiate({ ...options, clientIdentifier: "me" })
       const id = session.conversationSessionId
       assert.lengthOf((yield* conversations.list("b1", {}, {})).items, 0)
       yield* TestClock.setTime(1_000)

@@ -9,12 +9,12 @@ const place = { _tag: "waiting" as const, position: 3, length: 7, averageMillis:
 const plain = { result: { admitted: place } }
 
 describe("a place in line as an answer", () => {
-  it("is taken as it is where the schema takes it as it is", () => {
+  it("is accepted unchanged if the schema accepts it unchanged", () => {
     assert.isTrue(isPlainPlace(plain))
     assert.deepStrictEqual(decode(plain), Exit.succeed(plain))
   })
 
-  it("is left to the schema where it is anything else", () => {
+  it("is decoded by the schema otherwise", () => {
     const others: ReadonlyArray<unknown> = [
       undefined,
       null,

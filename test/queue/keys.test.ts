@@ -33,7 +33,7 @@ describe("the keys of a campaign", () => {
     )
   })
 
-  it("are known to the rules by the same names", () => {
+  it("have the same names in the rules", () => {
     const keys = keysOf("a")
     for (const [name, key] of Object.entries(queueKeys(keys))) assert.strictEqual(key, `vg:2:{a}:${name}`)
     assert.sameMembers(Object.values(queueKeys(keys)), [...keys])
@@ -53,7 +53,7 @@ describe("a signal", () => {
     }
   })
 
-  it("with a state or a time that nobody knows is none", () => {
+  it("with an unknown state or time is not read", () => {
     for (const kind of [
       { _tag: "ended", state: "?" },
       { _tag: "ended", state: "waiting" },

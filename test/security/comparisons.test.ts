@@ -51,7 +51,7 @@ describe("a secret", () => {
     }
   })
 
-  it("of a request is looked at by the webhook and the console through that one function", () => {
+  it("of a request is compared by the webhook and the console with that one function", () => {
     const users = sources
       .filter(({ text }) => /\bequal\b.*from "(\.\.?\/)+equal\.ts"/.test(text))
       .map(({ path }) => path)

@@ -21,7 +21,7 @@ const OTHERS = {
   via: "1.1 192.0.2.66",
 }
 
-const asks = (port: number, headers: Readonly<Record<string, string | ReadonlyArray<string>>>) =>
+const request = (port: number, headers: Readonly<Record<string, string | ReadonlyArray<string>>>) =>
   rawCall(
     port,
     {
@@ -40,8 +40,8 @@ const asks = (port: number, headers: Readonly<Record<string, string | ReadonlyAr
 describe("the address of a caller", { timeout: 60_000 }, () => {
   servedTest("is the socket's where nobody is trusted, whatever is claimed", {}, ({ log, port, world }) =>
     Effect.gen(function* () {
-      yield* asks(port, { ...OTHERS, "x-forwarded-for": CALLER })
-      assert.deepStrictEqual(world.looked, ["127.0.0.1"])
+      yield* request(port, { ...OTHERS, "x-forwarded-for": CALLER })
+      assert.deepStrictEqual(world.lookedUp, ["127.0.0.1"])
       assert.notInclude(log(), "192.0.2.66")
     }),
   )
@@ -80,9 +80,9 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
     ({ port, world }) =>
       Effect.gen(function* () {
         for (const [chain, expected] of chains) {
-          world.looked.length = 0
-          yield* asks(port, { ...OTHERS, "x-forwarded-for": chain })
-          assert.deepStrictEqual(world.looked, [expected], String(chain).slice(0, 80))
+          world.lookedUp.length = 0
+          yield* request(port, { ...OTHERS, "x-forwarded-for": chain })
+          assert.deepStrictEqual(world.lookedUp, [expected], String(chain).slice(0, 80))
         }
       }),
   )
@@ -94,7 +94,9 @@ describe("the address of a caller", { timeout: 60_000 }, () => {
       Effect.gen(function* () {
         const statuses: Array<number> = []
         for (let n = 0; n < 6; n++) {
-          statuses.push((yield* asks(port, { "x-forwarded-for": `192.0.2.${n}, 198.51.100.${n}, ${CALLER}` })).status)
+          statuses.push(
+            (yield* request(port, { "x-forwarded-for": `192.0.2.${n}, 198.51.100.${n}, ${CALLER}` })).status,
+          )
         }
         assert.deepStrictEqual(statuses, [200, 202, 429, 429, 429, 429])
       }),

@@ -55,7 +55,7 @@ describe("a method", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("that is odd is refused, and TRACE repeats nothing", {}, ({ port }) =>
+  servedTest("that is unknown is refused, and TRACE is not echoed", {}, ({ port }) =>
     Effect.gen(function* () {
       for (const method of ["TRACE", "TRACK", "PROPFIND", "CONNECT", "get", "DEBUG"]) {
         const request = http(method, "/health/live", [["x-canary", "repeated"]])
@@ -134,10 +134,10 @@ describe("a body", { timeout: 60_000 }, () => {
 
   servedTest("with a name twice means the last, in the check and in what is passed on", {}, ({ port, world }) =>
     Effect.gen(function* () {
-      const said = (body: string) =>
+      const sendBody = (body: string) =>
         rawCall(port, { method: "POST", path: REQUEST, headers: { "content-type": "application/json" } }, body)
-      assert.strictEqual((yield* said('{"regionId":"eu","regionId":"mars"}')).status, 400)
-      assert.strictEqual((yield* said('{"regionId":"mars","regionId":"us"}')).status, 200)
+      assert.strictEqual((yield* sendBody('{"regionId":"eu","regionId":"mars"}')).status, 400)
+      assert.strictEqual((yield* sendBody('{"regionId":"mars","regionId":"us"}')).status, 200)
       assert.deepStrictEqual(
         world.initiated.map(({ regionId }) => regionId),
         ["us"],
@@ -179,8 +179,8 @@ describe("a body", { timeout: 60_000 }, () => {
   )
 })
 
-describe("a text that is hard on patterns", { timeout: 60_000 }, () => {
-  servedTest("costs no more than its length", {}, ({ port }) =>
+describe("hostile text for a regular expression", { timeout: 60_000 }, () => {
+  servedTest("takes linear time", {}, ({ port }) =>
     Effect.gen(function* () {
       const long = 15_000
       const headers = [

@@ -16,7 +16,7 @@ const SLOW = ["silence", "headers, a letter a second", "a header a second"]
 const CUT_MILLIS = 40_000
 
 describe("the running gate and platform", () => {
-  it("answer generated requests as documented, or refuse them; and cut off who is slow", {
+  it("answer generated requests as documented, or refuse them; and close slow connections", {
     timeout: 300_000,
   }, async () => {
     const report = await run({

@@ -106,29 +106,26 @@ describe("a header of an answer", { timeout: 60_000 }, () => {
       }),
   )
 
-  servedTest(
-    "that redirects leads nowhere but here",
-    { Security: { ConsoleToken: "console-token-0123456789" } },
-    ({ port }) =>
-      Effect.gen(function* () {
-        for (const path of [
-          "/console",
-          "//console",
-          "/console?//evil.example",
-          "//evil.example/console",
-          "/console?https://evil.example",
-          "/console/..//evil.example",
-        ]) {
-          const { headers } = yield* rawCall(port, { path, headers: { host: "evil.example" } })
-          const location = headers.location
-          if (location === undefined) continue
-          assert.strictEqual(
-            new URL(location, "http://gate.example/console").host,
-            "gate.example",
-            `${path} to ${location}`,
-          )
-        }
-      }),
+  servedTest("redirects to this host only", { Security: { ConsoleToken: "console-token-0123456789" } }, ({ port }) =>
+    Effect.gen(function* () {
+      for (const path of [
+        "/console",
+        "//console",
+        "/console?//evil.example",
+        "//evil.example/console",
+        "/console?https://evil.example",
+        "/console/..//evil.example",
+      ]) {
+        const { headers } = yield* rawCall(port, { path, headers: { host: "evil.example" } })
+        const location = headers.location
+        if (location === undefined) continue
+        assert.strictEqual(
+          new URL(location, "http://gate.example/console").host,
+          "gate.example",
+          `${path} to ${location}`,
+        )
+      }
+    }),
   )
 })
 
@@ -196,7 +193,7 @@ describe("an object's prototype", { timeout: 60_000 }, () => {
       }),
   )
 
-  it("gives no setting that is not there, and takes none", () => {
+  it("adds no setting, and changes none", () => {
     const good = {
       VoiceAiPlatform: {
         ApiSecretToken: "k",

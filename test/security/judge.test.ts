@@ -33,7 +33,7 @@ describe("an answer", () => {
     assert.isUndefined(judged(`502 Bad Gateway\r\n${JSON_TYPE}`, '{"code":"platform_rejected"}'))
   })
 
-  it("with a secret, a stack, a foreign header, endless words or broken JSON is wrong", () => {
+  it("with a secret, a stack, an unknown header, unbounded text or broken JSON is wrong", () => {
     assert.strictEqual(judged("400 Bad", "it is the-secret-0123456789"), "a secret")
     assert.strictEqual(judged("200 OK\r\nx: the-secret-0123456789", ""), "a secret")
     assert.strictEqual(judged("400 Bad", "Error\n    at run (/app/dist/main.js:1:2)"), "a stack")
@@ -47,18 +47,18 @@ describe("an answer", () => {
 describe("a line of output", () => {
   const entry =
     '{"time":"t","level":"info","message":"request","id":"a-1","method":"GET","path":"/","status":200,"outcome":"","address":"","millis":1}'
-  const said = (message: string) => `{"time":"t","level":"warn","message":"${message}"}`
+  const logLine = (message: string) => `{"time":"t","level":"warn","message":"${message}"}`
 
   it("that is forged, of another kind, a defect or a secret is wrong", () => {
     const wrong = (line: string) => wrongLine(line, { secrets })
     assert.isUndefined(wrong(entry))
-    assert.isUndefined(wrong(said("Let through unchecked")))
+    assert.isUndefined(wrong(logLine("Let through unchecked")))
     assert.strictEqual(wrong(entry.replace('"millis"', '"more"')), "a line of the log was forged")
     assert.strictEqual(wrong('{"time":'), "a line of the log is no JSON")
-    assert.strictEqual(wrong(said("A request failed")), "a defect was logged")
+    assert.strictEqual(wrong(logLine("A request failed")), "a defect was logged")
     assert.strictEqual(wrong("    at run (/app/dist/main.js:1:2)"), "a defect was logged")
     assert.strictEqual(wrong("(node:1) Warning: Unhandled rejection"), "a defect was logged")
     assert.strictEqual(wrong("hello"), "a line of another kind")
-    assert.strictEqual(wrong(said("the-secret-0123456789")), "a secret was written")
+    assert.strictEqual(wrong(logLine("the-secret-0123456789")), "a secret was written")
   })
 })

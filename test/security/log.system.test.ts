@@ -10,7 +10,7 @@ describe("the platform's words in the log", () => {
   const bench = makeBench()
   afterAll(bench.dispose)
 
-  it("stand on one line of their own, whatever they hold", async () => {
+  it("are on one line of their own, whatever they contain", async () => {
     const platform = bench.own(await startPlatform())
     const gate = await bench.gate(settingsFor(platform))
     const ends = ["\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", "\u001b[2K\u001b[1A"]

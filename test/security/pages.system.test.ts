@@ -34,7 +34,7 @@ describe("a page", () => {
     `${platform}/docs`,
   ]
 
-  it("may be framed by nobody, load from its own origin alone, and is taken for nothing else", async () => {
+  it("cannot be framed, loads from its own origin only, and is not sniffed for another type", async () => {
     for (const page of pages()) {
       const { headers, status } = await ask("GET", page)
       const policy = headers["content-security-policy"] ?? ""
@@ -50,8 +50,8 @@ describe("a page", () => {
     }
   })
 
-  it("asks no other host for anything, is hindered by its own policy in nothing, and shows itself", async () => {
-    const look = async (page: string): Promise<void> => {
+  it("asks no other host for anything, violates no policy of its own, and renders", async () => {
+    const openPage = async (page: string): Promise<void> => {
       const tab = await browser.newPage()
       const complaints: Array<string> = []
       const asked: Array<string> = []
@@ -72,7 +72,7 @@ describe("a page", () => {
       )
       await tab.close()
     }
-    await Promise.all(pages().map(look))
+    await Promise.all(pages().map(openPage))
   })
 
   it("of another origin cannot show it in a frame", async () => {

@@ -65,8 +65,8 @@ describe("a business of the platform", { timeout: 60_000 }, () => {
         assert.strictEqual(restricted.status, 403, named(endpoint))
         assert.notMatch(foreign.text + restricted.text, /Shop|"c1"/, named(endpoint))
       }
-      const untouched = yield* call(keys.all, "GET", "/api/v1/business/b1/webcampaigns")
-      assert.include(untouched.text, '"name":"Web"')
+      const unchanged = yield* call(keys.all, "GET", "/api/v1/business/b1/webcampaigns")
+      assert.include(unchanged.text, '"name":"Web"')
     }),
   )
 
@@ -103,7 +103,7 @@ describe("a business of the platform", { timeout: 60_000 }, () => {
 })
 
 /** Properties that a caller may not set. */
-const wished = {
+const forbiddenFields = {
   id: "chosen",
   userId: "u2",
   user_id: "u2",
@@ -135,7 +135,7 @@ describe("an unknown field", { timeout: 60_000 }, () => {
         sql`SELECT id, name, restricted, user_management, may_start, may_read, may_manage FROM api_keys ORDER BY id`,
       ])
       const before = yield* all
-      for (const [field, value] of Object.entries(wished)) {
+      for (const [field, value] of Object.entries(forbiddenFields)) {
         for (const [method, path, body] of [
           ["POST", "/api/v1/business", { name: "New" }],
           ["PATCH", "/api/v1/business/b1", { name: "Renamed" }],

@@ -81,15 +81,15 @@ describe("a secret setting", () => {
     gate = await bench.gate(environment)
   })
 
-  it("has a sentinel, each of them", () => {
+  it("has a sentinel value, each of them", () => {
     const secret = settingRows.flatMap(({ path, secret }) => (secret ? path.replace(/^VoiceAiPlatform\./, "") : []))
     assert.deepStrictEqual(secret.sort(), Object.keys(SENTINELS).sort())
   })
 
   // side by side: most of it is waiting for what does not answer
-  it.concurrent("is in no answer and no line of the log, whatever fails and whoever repeats it", async () => {
+  it.concurrent("is in no answer and no log line, whatever fails and whichever side echoes it", async () => {
     const seen: Array<string> = []
-    const asks = async (
+    const record = async (
       method: string,
       path: string,
       headers: Readonly<Record<string, string>> = {},
@@ -111,18 +111,18 @@ describe("a secret setting", () => {
         "/console/",
         "/widget.js",
       ]) {
-        await asks("GET", path)
+        await record("GET", path)
       }
       for (const path of [
         "/console/api/view",
         "/console/api/audit-log?count=100",
         "/console/api/view?campaign=second",
       ]) {
-        await asks("GET", path, console)
-        await asks("GET", path)
+        await record("GET", path, console)
+        await record("GET", path)
       }
-      await asks("POST", "/console/api/actions", console, { action: { type: "resume" } })
-      await asks("POST", "/sessionHub/negotiate")
+      await record("POST", "/console/api/actions", console, { action: { type: "resume" } })
+      await record("POST", "/sessionHub/negotiate")
     }
 
     /** What a platform may do that repeats the key it was sent. */
@@ -139,36 +139,36 @@ describe("a secret setting", () => {
     for (const [n, echo] of echoes.entries()) {
       platform.script = ({ authorization }) => echo(authorization.replace(/^Token /, ""))
       for (const campaignId of ["default", "second"]) {
-        const answer = await asks(
+        const answer = await record(
           "POST",
           "/api/session/request",
           { "x-forwarded-for": `93.184.216.${n}` },
           { campaignId },
         )
         const ticket = field(answer, "uniqueRequestId")
-        if (ticket !== undefined) await asks("GET", `/api/session/${ticket}`)
+        if (ticket !== undefined) await record("GET", `/api/session/${ticket}`)
         // no request starts while another waits
-        if (answer.status === 202) await asks("DELETE", `/api/session/${ticket}`)
+        if (answer.status === 202) await record("DELETE", `/api/session/${ticket}`)
         const session = field(answer, "sessionId")
         const token = { "x-api-token": sentinel("Security.WebhookApiToken", n % 2) }
         if (session !== undefined)
-          await asks("POST", "/api/webhook/session-ended", token, { ConversationSessionId: session })
+          await record("POST", "/api/webhook/session-ended", token, { ConversationSessionId: session })
       }
     }
     for (const token of ["wrong", `${sentinel("Security.WebhookApiToken")}x`.slice(0, -2), ""]) {
-      await asks("POST", "/api/webhook/session-ended", { "x-api-token": token }, { ConversationSessionId: "s" })
+      await record("POST", "/api/webhook/session-ended", { "x-api-token": token }, { ConversationSessionId: "s" })
     }
     const signed = { "webhook-id": "m", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" }
-    await asks("POST", "/api/webhook/session-ended", signed, { ConversationSessionId: "s" })
-    await asks("GET", "/console/api/view", { authorization: "Bearer wrong-token-0123456789" })
+    await record("POST", "/api/webhook/session-ended", signed, { ConversationSessionId: "s" })
+    await record("GET", "/console/api/view", { authorization: "Bearer wrong-token-0123456789" })
     await everything()
 
     redis.kill("SIGKILL")
-    await eventually("the store is away", async () => (await asks("GET", "/health/ready")).status === 503)
-    await asks("POST", "/api/session/request", {}, {})
+    await eventually("the store is away", async () => (await record("GET", "/health/ready")).status === 503)
+    await record("POST", "/api/session/request", {}, {})
     await everything()
     await redis.restart()
-    await eventually("the store is back", async () => (await asks("GET", "/health/ready")).status === 200, 30_000)
+    await eventually("the store is back", async () => (await record("GET", "/health/ready")).status === 200, 30_000)
 
     for (const text of seen) assertSilent("an answer", text)
     // and one for the store that was killed, or none

@@ -53,10 +53,10 @@ describe("a ticket", { timeout: 60_000 }, () => {
         const answers = yield* Effect.forEach(guesses, (guess) =>
           call(`${url}/api/session/${guess}${rest}`, { method }),
         )
-        const told = answers.map(({ headers, status, text }) =>
+        const disclosed = answers.map(({ headers, status, text }) =>
           JSON.stringify([status, text, [...headers.keys()].sort(), headers.get("cache-control")]),
         )
-        assert.lengthOf([...new Set(told)], 1, `${method} ${rest}: ${told.join("\n")}`)
+        assert.lengthOf([...new Set(disclosed)], 1, `${method} ${rest}: ${disclosed.join("\n")}`)
         assert.deepStrictEqual(answers.map(({ status }) => status)[0], 404)
       }
       const upgrades = yield* Effect.forEach(guesses, (guess) => refusedUpgrade(port, `/api/session/${guess}/events`))
@@ -79,7 +79,7 @@ describe("a ticket", { timeout: 60_000 }, () => {
     }),
   )
 
-  servedTest("shows its bearer nothing of another's, and nobody's stands on an open page", {}, ({ url }) =>
+  servedTest("shows nothing of other tickets, and no public page shows any ticket", {}, ({ url }) =>
     Effect.gen(function* () {
       const secretive = {
         clientIdentifier: "canary-client",
@@ -88,11 +88,11 @@ describe("a ticket", { timeout: 60_000 }, () => {
       }
       const first = yield* post(url + REQUEST, secretive)
       const others = yield* Effect.forEach([1, 2], () => post(url + REQUEST, secretive))
-      const mine = yield* post(url + REQUEST)
-      const ticket = textField(mine, "uniqueRequestId")
+      const own = yield* post(url + REQUEST)
+      const ticket = textField(own, "uniqueRequestId")
       yield* Gatekeeper.use((gate) => gate.sessionEnded(["unknown"]))
       const shown = [
-        mine.text,
+        own.text,
         (yield* call(`${url}/api/session/${ticket}`)).text,
         (yield* call(`${url}/api/session/${ticket}/start`, { method: "POST" })).text,
         ...(yield* Effect.forEach(["/metrics", "/openapi.json", "/health/live", "/health/ready"], (path) =>

@@ -15,7 +15,7 @@ const rule = <A>(answer: (db: MemoryDb, key: string) => A): Rule<object, object,
 const ask: Ask<object, object> = { keys: ["h"], now: 0, context: {}, call: {} }
 
 /** Publishes, then writes. */
-const shout = rule((db, key) => {
+const publishing = rule((db, key) => {
   db.publish("c", "m")
   db.hset(key, "done", "yes")
   return 0
@@ -29,7 +29,7 @@ describe("the store in memory", () => {
       const store = yield* Store
       yield* store.set("a", "1", 10_000)
       yield* store.set("b", "1", 600_000)
-      yield* store.run(shout, ask)
+      yield* store.run(publishing, ask)
       yield* TestClock.adjust(70_000)
       assert.strictEqual(yield* store.run(size, ask), 2)
       assert.strictEqual(yield* store.get("b"), "1")
@@ -43,7 +43,7 @@ describe("the store in memory", () => {
       yield* store.subscribe("c", () => {
         seen.push(Effect.runSync(store.run(done, ask)))
       })
-      yield* store.run(shout, ask)
+      yield* store.run(publishing, ask)
       assert.deepStrictEqual(seen, ["yes"])
     }).pipe(Effect.provide(layer)),
   )

@@ -1,27 +1,12 @@
 /** The Redis store when another server becomes the primary while the old one keeps running, as in a planned failover. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, type Scope } from "effect"
+import { Effect, Logger, type Scope } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
 import { redisSentinels } from "../../scripts/harness/redis-topologies.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
-import { type Rule, Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
-
-const KEY = "vg:{written}"
-
-const add: Rule<object, { readonly member: string }, number> = {
-  name: "test.add",
-  run: () => [1],
-  lua: "-- test.add\nreturn cjson.encode({redis.call('SADD', KEYS[1], cjson.decode(ARGV[3]).member)})\n",
-  decode: Number,
-  batch: false,
-}
-const adding = (member: string) => ({ keys: [KEY], now: 0, context: NO_CONTEXT, call: { member } })
-
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
+import { answering } from "../../scripts/harness/stores.ts"
+import type { Store } from "../../src/Store.ts"
+import { add, adding, KEY, opened } from "./redis-support.ts"
 
 const replicaOf = Effect.fnUntraced(function* (primary: RedisServer) {
   const replica = yield* redisServer({ args: ["--replicaof", "127.0.0.1", String(primary.port)] })
@@ -65,8 +50,8 @@ describe.concurrent("a planned failover behind Sentinels", () => {
       const [one, two] = [yield* opened(url), yield* opened(url)]
       yield* answering(one)
       yield* answering(two)
-      const heard: Array<string> = []
-      yield* one.subscribe("vg:c", (message) => heard.push(message))
+      const received: Array<string> = []
+      yield* one.subscribe("vg:c", (message) => received.push(message))
       yield* Effect.promise(async () => {
         const writers = [startWriter(one, "a"), startWriter(two, "b")]
         try {
@@ -86,7 +71,7 @@ describe.concurrent("a planned failover behind Sentinels", () => {
             "a message from one instance to the other",
             async () => {
               await Effect.runPromise(two.publish("vg:c", "after"))
-              return heard.includes("after")
+              return received.includes("after")
             },
             2_000,
           )
@@ -96,9 +81,9 @@ describe.concurrent("a planned failover behind Sentinels", () => {
         }
         const kept = new Set((await replica.command("smembers", KEY)).split("\n"))
         const all = writers.flatMap(({ acknowledged }) => [...acknowledged])
-        const lost = all.filter(([id]) => !kept.has(id)).map(([, at]) => at)
-        const span = lost.length === 0 ? 0 : Math.max(...lost) - Math.min(...lost)
-        assert.isBelow(span, 1_000, `${lost.length} of ${all.length} acknowledged writes are lost, over ${span} ms`)
+        const lostAt = all.filter(([id]) => !kept.has(id)).map(([, at]) => at)
+        const span = lostAt.length === 0 ? 0 : Math.max(...lostAt) - Math.min(...lostAt)
+        assert.isBelow(span, 1_000, `${lostAt.length} of ${all.length} acknowledged writes are lost, over ${span} ms`)
       })
     }),
   )
@@ -152,12 +137,12 @@ describe.concurrent("a Sentinel that refuses the subscription", () => {
         await eventually("the line", () => lines.some((line) => line.includes(String(closed.port))))
         // each check is a connection of redis-cli
         const before = await connections()
-        let looks = 0
-        await eventually("it is tried again twice", async () => (await connections()) - before - ++looks >= 2)
+        let checks = 0
+        await eventually("it is tried again twice", async () => (await connections()) - before - ++checks >= 2)
       })
-      const said = lines.filter((line) => line.includes(String(closed.port)))
-      assert.lengthOf(said, 1, lines.join("\n"))
-      assert.match(said[0] ?? "", /^Cannot subscribe to the Sentinel 127\.0\.0\.1:\d+ \(.*WRONGPASS/)
+      const subscribeErrors = lines.filter((line) => line.includes(String(closed.port)))
+      assert.lengthOf(subscribeErrors, 1, lines.join("\n"))
+      assert.match(subscribeErrors[0] ?? "", /^Cannot subscribe to the Sentinel 127\.0\.0\.1:\d+ \(.*WRONGPASS/)
       assert.notMatch(lines.join("\n"), /correct-horse|battery-staple/)
     }),
   )

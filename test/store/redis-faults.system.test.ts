@@ -5,20 +5,9 @@ import { TestClock } from "effect/testing"
 import { eventually } from "../../scripts/harness/process.ts"
 import { redisServer } from "../../scripts/harness/redis.ts"
 import { answering, connectionTo } from "../../scripts/harness/stores.ts"
-import { type Rule, Store } from "../../src/Store.ts"
+import { Store } from "../../src/Store.ts"
 import { layer } from "../../src/store/redis.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
-
-const KEY = "vg:{written}"
-
-const add: Rule<object, { readonly member: string }, number> = {
-  name: "test.add",
-  run: () => [1],
-  lua: "-- test.add\nreturn cjson.encode({redis.call('SADD', KEYS[1], cjson.decode(ARGV[3]).member)})\n",
-  decode: Number,
-  batch: false,
-}
-const adding = (member: string) => ({ keys: [KEY], now: 0, context: NO_CONTEXT, call: { member } })
+import { add, adding, KEY } from "./redis-support.ts"
 
 type Command = ReadonlyArray<string>
 
@@ -64,7 +53,7 @@ const FAULTS: ReadonlyArray<Fault> = [
 
 /** Advances the test clock by a second per check until the condition holds. */
 const advanceUntil = Effect.fnUntraced(function* (what: string, condition: () => boolean) {
-  for (let looks = 0; looks < 500; looks++) {
+  for (let checks = 0; checks < 500; checks++) {
     if (condition()) return
     yield* TestClock.adjust("1 second")
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))

@@ -3,24 +3,13 @@
  * does not answer for a while. No rule may be carried out twice because of that.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Logger, type Scope } from "effect"
+import { Effect, Exit, Logger, type Scope } from "effect"
 import { startCutter } from "../../scripts/chaos/support/cutter.ts"
 import { eventually, freePort } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer, serve } from "../../scripts/harness/redis.ts"
-import { answering, connectionTo } from "../../scripts/harness/stores.ts"
+import { answering } from "../../scripts/harness/stores.ts"
 import { Chance } from "../../scripts/simulation/chance.ts"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
-
-const count: Rule<object, object, number> = {
-  name: "test.count",
-  run: (db, [key = ""]) => [db.hincrby(key, "n", 1)],
-  lua: "-- test.count\nreturn cjson.encode({redis.call('HINCRBY', KEYS[1], 'n', 1)})\n",
-  decode: Number,
-  batch: false,
-}
-const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
+import { count, on, opened } from "./redis-support.ts"
 
 const cutter = (port: number) =>
   Effect.acquireRelease(
@@ -72,9 +61,6 @@ const clusterBehindCutter = Effect.fnUntraced(function* (nodes: 1 | 2) {
   )
   return { node, proxy, url: `redis+cluster://127.0.0.1:${announced}` }
 })
-
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
 
 const counted = (server: RedisServer): Effect.Effect<string> => Effect.promise(() => server.command("hget", "k", "n"))
 

@@ -7,25 +7,15 @@ import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, redisServer } from "../../scripts/harness/redis.ts"
 import { redisCluster } from "../../scripts/harness/redis-topologies.ts"
 import { settingsWith } from "../../scripts/harness/settings.ts"
-import { answering, connectionTo, redisStore } from "../../scripts/harness/stores.ts"
+import { answering, redisStore } from "../../scripts/harness/stores.ts"
 import { FifoQueue, layer as queueLayer } from "../../src/FifoQueue.ts"
 import { readSignal } from "../../src/queue/signals.ts"
 import { layer as limiterLayer, RateLimiter } from "../../src/RateLimiter.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
-import { type Ask, type Rule, Store } from "../../src/Store.ts"
-import { layer } from "../../src/store/redis.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { StoreRefused } from "../../src/store/redis-problems.ts"
-import { NO_CONTEXT } from "../../src/store/rule.ts"
 import { MEASURE_EVERY_MILLIS } from "../../src/store/server-clock.ts"
-
-const count: Rule<object, object, number> = {
-  name: "test.count",
-  run: (db, [key = ""]) => [db.hincrby(key, "n", 1)],
-  lua: "-- test.count\nreturn cjson.encode({redis.call('HINCRBY', KEYS[1], 'n', 1)})\n",
-  decode: Number,
-  batch: false,
-}
-const on = (key: string): Ask<object, object> => ({ keys: [key], now: 0, context: NO_CONTEXT, call: {} })
+import { count, on, opened } from "./redis-support.ts"
 
 /** Rules whose Lua returns no list, no JSON, fewer answers than calls, or an answer with the wrong shape. */
 const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
@@ -44,11 +34,8 @@ const FAULTY: ReadonlyArray<Rule<object, object, number>> = [
 }))
 
 /** A store on this server, in this test's scope. */
-const opened = (url: string) =>
-  Effect.flatMap(Layer.build(layer(connectionTo(url))), (built) => Effect.provide(Store, built))
-
-const arrived = (heard: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
-  Effect.promise(() => eventually(`the message ${message}`, () => heard.includes(message)))
+const arrived = (received: ReadonlyArray<string>, message: string): Effect.Effect<void> =>
+  Effect.promise(() => eventually(`the message ${message}`, () => received.includes(message)))
 
 /** Runs all concurrently; returns the total time and each outcome. */
 const timed = Effect.fnUntraced(function* <A, E>(effects: ReadonlyArray<Effect.Effect<A, E>>) {
@@ -107,8 +94,8 @@ describe("the store on Redis", () => {
       const server = yield* redisServer({ persistent: true })
       const store = yield* opened(server.url)
       yield* answering(store)
-      const heard: Array<string> = []
-      yield* store.subscribe("c", (message) => heard.push(message))
+      const received: Array<string> = []
+      yield* store.subscribe("c", (message) => received.push(message))
       yield* store.run(count, on("k"))
 
       yield* Effect.promise(() => server.stop())
@@ -126,7 +113,7 @@ describe("the store on Redis", () => {
       yield* Effect.promise(() =>
         eventually("the subscription is renewed", async () => {
           await Effect.runPromise(store.publish("c", "again"))
-          return heard.includes("again")
+          return received.includes("again")
         }),
       )
     }),
@@ -137,8 +124,8 @@ describe("the store on Redis", () => {
       const server = yield* redisServer()
       yield* Effect.promise(() => server.stop())
       const store = yield* opened(server.url)
-      const heard: Array<string> = []
-      yield* store.subscribe("c", (message) => heard.push(message))
+      const received: Array<string> = []
+      yield* store.subscribe("c", (message) => received.push(message))
       const { exits, millis } = yield* timed(everything(store))
       assert.isTrue(exits.every(isUnavailable))
       assert.isBelow(millis, 1_000)
@@ -149,7 +136,7 @@ describe("the store on Redis", () => {
       yield* Effect.promise(() =>
         eventually("the subscription is made", async () => {
           await Effect.runPromise(store.publish("c", "hello"))
-          return heard.includes("hello")
+          return received.includes("hello")
         }),
       )
     }),
@@ -307,8 +294,8 @@ describe("the store on Redis", () => {
         const store = yield* Store
         const queue = yield* FifoQueue
         const limiter = yield* RateLimiter
-        const heard: Array<string> = []
-        yield* store.subscribe("vg:i:there", (message) => heard.push(stateIn(message)))
+        const received: Array<string> = []
+        yield* store.subscribe("vg:i:there", (message) => received.push(stateIn(message)))
         for (let n = 0; n < 12; n++) {
           const at = { campaign: `campaign ${n}`, slots: 1, instance: "here" }
           const ticket = { caller: `10.0.0.${n}`, holds: true, network: "", data: "" }
@@ -323,7 +310,7 @@ describe("the store on Redis", () => {
           const bound = yield* queue.bind(at, `a${n}`, lease, { ids: [`s${n}`], data: {} })
           assert.strictEqual(bound.result, "live")
           assert.strictEqual((yield* queue.end(at, [`s${n}`])).result, "released")
-          yield* arrived(heard, `b${n} called`)
+          yield* arrived(received, `b${n} called`)
         }
       }).pipe(
         Effect.provide(

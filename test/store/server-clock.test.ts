@@ -33,9 +33,9 @@ const makeMachine = () => {
     clock,
     Effect.suspend(() => {
       machine.asked++
-      const told = machine.server
+      const answer = machine.server
       machine.underWay()
-      return machine.fails ? Effect.fail("no answer" as const) : Effect.succeed(told)
+      return machine.fails ? Effect.fail("no answer" as const) : Effect.succeed(answer)
     }),
   )
   return Object.assign(machine, { time })

@@ -27,59 +27,67 @@ export interface Served {
   readonly connected: Effect.Effect<ReadonlyArray<string>>
 }
 
+/** A gate behind a server for as long as the scope is open, with its services. */
+export const serveGate = Effect.fnUntraced(function* (
+  given: Given,
+  options: Listeners.Options = {},
+  wiring: Wiring = {},
+) {
+  const world = makeWorld()
+  let lines = ""
+  const log = AccessLog.layer((more) => {
+    lines += more
+  })
+  const app = Listeners.layer(options).pipe(
+    Layer.provide(log),
+    Layer.provideMerge(gateLayer(world, given, { push: layerLocal, ...wiring })),
+  )
+  const context = yield* Layer.build(app)
+  const listeners = Context.get(context, Listeners.Listeners)
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() => Server.makeServer(listeners)),
+    (running) =>
+      Effect.andThen(
+        listeners.drain,
+        Effect.sync(() => {
+          running.close()
+          running.closeAllConnections()
+        }),
+      ),
+  )
+  const sockets = new Set<NetSocket>()
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
+  })
+  const port = yield* Server.listen(server, "127.0.0.1", 0)
+  const served: Served = {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    world,
+    log: () => lines,
+    unready: listeners.unready,
+    drain: listeners.drain,
+    cut: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+    connected: Context.get(context, PushChannel).tickets,
+  }
+  return { served, context }
+})
+
 /** One test against a running server, in real time. */
 export const servedTest = (
   name: string,
   given: Given,
   body: (served: Served) => Effect.Effect<void, unknown, GateServices | Scope.Scope>,
   options: Listeners.Options = {},
-  wiring: Pick<Wiring, "store"> = {},
+  wiring: Wiring = {},
 ): void => {
   it.live(name, () =>
     Effect.gen(function* () {
-      const world = makeWorld()
-      let lines = ""
-      const log = AccessLog.layer((more) => {
-        lines += more
-      })
-      const app = Listeners.layer(options).pipe(
-        Layer.provide(log),
-        Layer.provideMerge(gateLayer(world, given, { ...wiring, push: layerLocal })),
-      )
-      const context = yield* Layer.build(app)
-      const listeners = Context.get(context, Listeners.Listeners)
-      const server = yield* Effect.acquireRelease(
-        Effect.sync(() => Server.makeServer(listeners)),
-        (running) =>
-          Effect.andThen(
-            listeners.drain,
-            Effect.sync(() => {
-              running.close()
-              running.closeAllConnections()
-            }),
-          ),
-      )
-      const sockets = new Set<NetSocket>()
-      server.on("connection", (socket) => {
-        sockets.add(socket)
-        socket.once("close", () => sockets.delete(socket))
-      })
-      const port = yield* Server.listen(server, "127.0.0.1", 0)
-      yield* Effect.provideContext(
-        body({
-          url: `http://127.0.0.1:${port}`,
-          port,
-          world,
-          log: () => lines,
-          unready: listeners.unready,
-          drain: listeners.drain,
-          cut: () => {
-            for (const socket of sockets) socket.destroy()
-          },
-          connected: Context.get(context, PushChannel).tickets,
-        }),
-        context,
-      )
+      const { context, served } = yield* serveGate(given, options, wiring)
+      yield* Effect.provideContext(body(served), context)
     }).pipe(Effect.scoped),
   )
 }

@@ -118,7 +118,7 @@ export interface World {
     campaign: string,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
-  readonly looked: Array<string>
+  readonly lookedUp: Array<string>
   /** an additional effect of delivering an event */
   send: () => Effect.Effect<void>
   readonly pushed: Array<readonly [ticket: string, event: PushEvent]>
@@ -135,7 +135,7 @@ export const makeWorld = (): World => ({
   sessionIds: () => [],
   sessionsOf: () => Effect.succeed([]),
   lookup: () => Effect.succeed(noFacts),
-  looked: [],
+  lookedUp: [],
   send: () => Effect.void,
   pushed: [],
   connected: new Set(),
@@ -162,7 +162,7 @@ export const intelLayer = (world: World): Layer.Layer<IpIntel> =>
     provider: "script",
     lookup: (address) =>
       Effect.suspend(() => {
-        world.looked.push(address)
+        world.lookedUp.push(address)
         return world.lookup(address)
       }),
     probe: Effect.void,

@@ -43,7 +43,7 @@ onEachEngine("the dashboard's data", (engine) => {
       ),
     )
 
-  it.effect("finds a session until its time, its end, or its user's; and stores a digest only", () =>
+  it.effect("finds a session until it expires, is ended, or its user is disabled; and stores a digest only", () =>
     given(
       Effect.gen(function* () {
         yield* prepare()
@@ -70,7 +70,7 @@ onEachEngine("the dashboard's data", (engine) => {
     ),
   )
 
-  it.effect("knows where a session was begun and when it was used, to the minute", () =>
+  it.effect("records where a session was opened and when it was used, to the minute", () =>
     given(
       Effect.gen(function* () {
         yield* prepare()

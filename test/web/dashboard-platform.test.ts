@@ -42,6 +42,13 @@ afterAll(async () => {
 const click = (tab: Page, name: string): Promise<void> => tab.getByRole("button", { name, exact: true }).click()
 const visit = (tab: Page, name: string): Promise<void> => tab.getByRole("link", { name, exact: true }).click()
 
+/** Copies something, and reads it once the page has said that it is copied. */
+const copy = async (tab: Page, what: string): Promise<string> => {
+  await click(tab, `Copy ${what}`)
+  await tab.locator("#said").getByText(`Copied ${what}.`).waitFor({ state: "attached" })
+  return String(await tab.evaluate("navigator.clipboard.readText()"))
+}
+
 interface Answer {
   readonly status: number
   readonly code: unknown
@@ -92,24 +99,21 @@ it("makes a business, a campaign and a restricted key, which works within its bu
     await click(tab, "Add business")
     await tab.getByRole("textbox", { name: "Name" }).fill("Bakery")
     await tab.keyboard.press("Enter")
-    await click(tab, "Copy the id of Bakery")
-    const businessId = String(await tab.evaluate("navigator.clipboard.readText()"))
+    const businessId = await copy(tab, "the id of Bakery")
 
     await click(tab, "Add web campaign to Bakery")
     await tab.getByRole("textbox", { name: "Name", exact: true }).fill("Widget")
     await tab.getByRole("checkbox", { name: /Tell a server/ }).check()
     await tab.getByLabel("Address").fill(`http://127.0.0.1:${port}/hook`)
     await tab.keyboard.press("Enter")
-    await click(tab, "Copy the id of Widget")
-    const webCampaignId = String(await tab.evaluate("navigator.clipboard.readText()"))
+    const webCampaignId = await copy(tab, "the id of Widget")
 
     await visit(tab, "API Keys")
     await click(tab, "Add API key")
     await tab.getByRole("textbox", { name: "Name" }).fill("Gate")
     await tab.getByRole("checkbox", { name: "Bakery" }).check()
     await click(tab, "Make the key")
-    await click(tab, "Copy the secret")
-    const secret = String(await tab.evaluate("navigator.clipboard.readText()"))
+    const secret = await copy(tab, "the secret")
     await click(tab, "Done")
     const row = tab.getByRole("row", { name: /Gate/ })
     await row.getByText(secret.slice(-4)).waitFor()

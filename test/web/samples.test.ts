@@ -114,8 +114,8 @@ describe("JitterBuffer", () => {
   const play = (buffer: JitterBuffer, seconds: number, arrive: (time: number) => Float32Array | undefined) => {
     const played: Array<number> = []
     for (let at = 0; at < seconds * RATE; at += 128) {
-      const came = arrive(at / RATE)
-      if (came !== undefined) buffer.push(came)
+      const arrived = arrive(at / RATE)
+      if (arrived !== undefined) buffer.push(arrived)
       const output = new Float32Array(128)
       buffer.pull(output)
       played.push(...output)

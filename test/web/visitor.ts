@@ -1,5 +1,6 @@
 /** A visitor at a widget: tabs that record errors, and helpers to find and use the widget's elements. */
 import type { Browser, BrowserContext, Page } from "playwright-core"
+import { eventually } from "../../scripts/harness/process.ts"
 
 export interface Visitor {
   readonly context: BrowserContext
@@ -43,6 +44,10 @@ export const place = (tab: Page, number: number): Promise<void> =>
 
 export const announced = (tab: Page, text: string | RegExp): Promise<void> =>
   tab.getByRole("status").getByText(text).waitFor()
+
+/** Waits until the page is named so: the widget names it after it has drawn. */
+export const titled = (tab: Page, title: string): Promise<void> =>
+  eventually(`the title “${title}”`, async () => (await tab.title()) === title)
 
 /** What a meter of the call shows, 0 to 1. */
 export const level = async (tab: Page, name: string): Promise<number> =>

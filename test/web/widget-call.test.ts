@@ -1,50 +1,24 @@
 /** A call by the built widget in a real browser, on the demo's page, against the real gate and the local platform. */
-import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
 import { Resampler } from "../../src/web/widget/resample.ts"
-import { launchBrowser } from "../support/browser.ts"
 import { focusOn, tabTo } from "./focus.ts"
-import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
-import { announced, click, level, screen, see, type Visitor, visit } from "./visitor.ts"
+import { announced, click, level, screen, see } from "./visitor.ts"
+import { useWidget } from "./widget-rig.ts"
 
-let built: Built
-let browser: Browser
-let rig: Rig
-let visitor: Visitor
-
-beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-})
-
-afterAll(async () => {
-  await browser?.close()
-})
-
-afterEach(async () => {
-  await visitor.context.close()
-  await rig.stop()
-  expect(visitor.complaints).toEqual([])
-})
-
-/** A gate, a platform and a visitor of their own. */
-const begin = async (): Promise<void> => {
-  rig = await startRig(built)
-  visitor = await visit(browser)
-}
-
-const open = (): Promise<Page> => visitor.open(rig.url)
+const widget = useWidget()
 
 /** A tab in a call. */
 const talk = async (): Promise<Page> => {
-  const tab = await open()
+  const tab = await widget.open()
   await click(tab, "Start talking")
   await screen(tab, "In call")
   return tab
 }
 
 /** The traffic of the session's WebSocket, in both directions. */
-const overhear = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
+const recordFrames = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
   const sent: Array<Buffer> = []
   const received: Array<Buffer> = []
   tab.on("websocket", (socket) => {
@@ -106,10 +80,10 @@ const fromBeeps = (samples: Float32Array, before: number): ReadonlyArray<Float32
 
 describe("a call", () => {
   it("sends the microphone in frames of 20 ms, fifty a second, and plays exactly what it receives", async () => {
-    await begin()
-    await visitor.context.addInitScript(recordPlayed)
-    const tab = await open()
-    const wire = overhear(tab)
+    await widget.begin()
+    await widget.visitor.context.addInitScript(recordPlayed)
+    const tab = await widget.open()
+    const wire = recordFrames(tab)
     await click(tab, "Start talking")
     await screen(tab, "In call")
     await see(tab, "Hello. I repeat what you say.")
@@ -135,12 +109,12 @@ describe("a call", () => {
       "({ played: window.played, rate: window.played.rate })",
     )
     const loudspeaker = new Resampler(rate, 16_000).push(Float32Array.from(played.flat()))
-    const came = fromBeeps(samplesOf(wire.received), 100).filter(({ length }) => length >= 4_800)
-    const heard = fromBeeps(loudspeaker, 200)
-    expect(came.length).toBeGreaterThan(2)
-    const likenesses = came
-      .slice(0, heard.length)
-      .map((beep, n) => likeness(beep.slice(0, 4_800), heard[n] ?? new Float32Array()))
+    const receivedBeeps = fromBeeps(samplesOf(wire.received), 100).filter(({ length }) => length >= 4_800)
+    const playedBeeps = fromBeeps(loudspeaker, 200)
+    expect(receivedBeeps.length).toBeGreaterThan(2)
+    const likenesses = receivedBeeps
+      .slice(0, playedBeeps.length)
+      .map((beep, n) => likeness(beep.slice(0, 4_800), playedBeeps[n] ?? new Float32Array()))
     console.log(
       `      received and played: likeness ${likenesses.map((each) => each.toFixed(4)).join(", ")} over 0.3 s`,
     )
@@ -151,14 +125,14 @@ describe("a call", () => {
   })
 
   it("sends silence while muted, and announces it once", async () => {
-    await begin()
-    const tab = await open()
-    const wire = overhear(tab)
+    await widget.begin()
+    const tab = await widget.open()
+    const wire = recordFrames(tab)
     await click(tab, "Start talking")
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
     await click(tab, "Mute")
     await announced(tab, /^Muted$/)
-    expect(await tab.getByRole("button", { name: "Mute" }).getAttribute("aria-pressed")).toBe("true")
+    await tab.getByRole("button", { name: "Mute", pressed: true }).waitFor()
     await eventually("silence", async () => (await level(tab, "You")) === 0)
     const mutedAt = wire.sent.length
     await eventually("frames while muted", () => wire.sent.length > mutedAt + 25)
@@ -168,9 +142,9 @@ describe("a call", () => {
   })
 
   it("uses the format that the page specifies", async () => {
-    await begin()
-    const tab = await open()
-    const wire = overhear(tab)
+    await widget.begin()
+    const tab = await widget.open()
+    const wire = recordFrames(tab)
     const request = tab.waitForRequest("**/api/session/request")
     await tab.evaluate('document.querySelector("voice-agent").setAttribute("audio", "mulaw 8000")')
     await click(tab, "Start talking")
@@ -182,29 +156,29 @@ describe("a call", () => {
   })
 
   it("shows a lost connection, resumes when it is back, and allows another call if it broke", async () => {
-    await begin()
+    await widget.begin()
     const tab = await talk()
     await eventually("speech", async () => (await level(tab, "You")) > 0.3)
-    rig.callLine.set("frozen")
-    await visitor.context.setOffline(true)
+    widget.rig.callLine.set("frozen")
+    await widget.visitor.context.setOffline(true)
     await see(tab, /^Your connection is down/)
     await announced(tab, /^Your connection is down/)
-    rig.callLine.set("open")
-    await visitor.context.setOffline(false)
+    widget.rig.callLine.set("open")
+    await widget.visitor.context.setOffline(false)
     await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
     await screen(tab, "In call")
-    rig.callLine.set("cut")
+    widget.rig.callLine.set("cut")
     await screen(tab, "The call was cut off")
-    rig.callLine.set("open")
-    await eventually("the platform noticed", () => rig.webhooks.length === 1)
+    widget.rig.callLine.set("open")
+    await eventually("the platform noticed", () => widget.rig.webhooks.length === 1)
     await click(tab, "Talk again")
     await screen(tab, "In call")
   })
 
   it("can be made by keyboard alone, from the queue to hanging up", async () => {
-    await begin()
-    const hangUp = await rig.hold()
-    const tab = await open()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
+    const tab = await widget.open()
     await tabTo(tab, "Start talking")
     await tab.keyboard.press("Enter")
     await screen(tab, "Your place in the queue")

@@ -1,41 +1,15 @@
 /** The queue as the built widget shows it in a real browser, against the real gate and the local platform. */
-import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
-import { launchBrowser } from "../support/browser.ts"
-import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "./rig.ts"
-import { announced, click, level, place, screen, see, type Visitor, visit } from "./visitor.ts"
+import { announced, click, level, place, screen, see, titled } from "./visitor.ts"
+import { useWidget } from "./widget-rig.ts"
 
-let built: Built
-let browser: Browser
-let rig: Rig
-let visitor: Visitor
-
-beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-})
-
-afterAll(async () => {
-  await browser?.close()
-})
-
-afterEach(async () => {
-  await visitor.context.close()
-  await rig.stop()
-  expect(visitor.complaints).toEqual([])
-})
-
-/** A gate, a platform and a visitor of their own. */
-const begin = async (options: Options = {}): Promise<void> => {
-  rig = await startRig(built, options)
-  visitor = await visit(browser)
-}
-
-const open = (): Promise<Page> => visitor.open(rig.url)
+const widget = useWidget()
 
 /** A tab in a call, or waiting when the slots are taken. */
 const talk = async (shows: "In call" | "Your place in the queue"): Promise<Page> => {
-  const tab = await open()
+  const tab = await widget.open()
   await click(tab, "Start talking")
   await screen(tab, shows)
   return tab
@@ -43,7 +17,7 @@ const talk = async (shows: "In call" | "Your place in the queue"): Promise<Page>
 
 describe("the queue", () => {
   it("gives one slot to one of two tabs, shows the other its place, and calls it when the slot opens", async () => {
-    await begin()
+    await widget.begin()
     const first = await talk("In call")
     const second = await talk("Your place in the queue")
     await place(second, 1)
@@ -56,20 +30,20 @@ describe("the queue", () => {
 
     await click(first, "Hang up")
     await screen(second, "Your turn")
-    expect(await second.title()).toBe(`● Your turn – ${title}`)
+    await titled(second, `● Your turn – ${title}`)
     await announced(second, "It is your turn. Start the call now.")
     await see(second, /for 0:(30|2\d)\./)
     await place(third, 1)
     await click(second, "Start the call")
     await screen(second, "In call")
-    expect(await second.title()).toBe(title)
+    await titled(second, title)
     await click(second, "Hang up")
     await screen(third, "Your turn")
   })
 
   it("keeps the place over a reload, and the turn", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await second.reload()
@@ -85,8 +59,8 @@ describe("the queue", () => {
   })
 
   it("starts the call at another gate when the first one is shutting down", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const tab = await talk("Your place in the queue")
     hangUp()
     await screen(tab, "Your turn")
@@ -107,11 +81,11 @@ describe("the queue", () => {
   })
 
   it("gives a duplicated tab its own visit instead of the same place", async () => {
-    await begin()
-    await rig.hold()
+    await widget.begin()
+    await widget.rig.hold()
     const second = await talk("Your place in the queue")
     const [copy] = await Promise.all([
-      visitor.context.waitForEvent("page"),
+      widget.visitor.context.waitForEvent("page"),
       second.evaluate("void window.open(location.href)"),
     ])
     await screen(copy, "Talk to us")
@@ -119,8 +93,8 @@ describe("the queue", () => {
   })
 
   it("can be left with one tap", async () => {
-    await begin()
-    await rig.hold()
+    await widget.begin()
+    await widget.rig.hold()
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await place(third, 2)
@@ -133,24 +107,24 @@ describe("the queue", () => {
   })
 
   it("keeps the place when the network is lost, and then shows the current state", async () => {
-    await begin()
-    await rig.hold()
+    await widget.begin()
+    await widget.rig.hold()
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await see(third, "Live")
     await place(third, 2)
-    rig.gateLine.set("cut")
+    widget.rig.gateLine.set("cut")
     await see(third, /^Connection lost/)
     await announced(third, /Connection lost/)
     await second.close()
-    rig.gateLine.set("open")
+    widget.rig.gateLine.set("open")
     await see(third, "Live")
     await place(third, 2)
   })
 
   it("reconnects with growing delays while it is told to reconnect, and polls its place meanwhile", async () => {
-    await begin()
-    await visitor.context.addInitScript(`
+    await widget.begin()
+    await widget.visitor.context.addInitScript(`
       window.connected = []
       Math.random = () => 0.5
       const Real = window.WebSocket
@@ -165,7 +139,7 @@ describe("the queue", () => {
         })
         return socket
       }`)
-    await rig.hold()
+    await widget.rig.hold()
     const second = await talk("Your place in the queue")
     await place(second, 1)
     const connected = () => second.evaluate<ReadonlyArray<number>>("window.connected")
@@ -176,8 +150,8 @@ describe("the queue", () => {
   })
 
   it("says so when the turn was missed", async () => {
-    await begin({ settings: { Queue: { StartWindowSeconds: 2 } } })
-    const hangUp = await rig.hold()
+    await widget.begin({ settings: { Queue: { StartWindowSeconds: 2 } } })
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     hangUp()
     await screen(second, "Your turn")
@@ -187,12 +161,12 @@ describe("the queue", () => {
   })
 
   it("goes back to its place when the agent is busy at the start", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     hangUp()
     await screen(second, "Your turn")
-    await rig.holdPastGate()
+    await widget.rig.holdPastGate()
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
     await second.locator("voice-agent .notice").waitFor()
@@ -200,8 +174,8 @@ describe("the queue", () => {
   })
 
   it("keeps its place while the agent cannot be reached, says so instead of the time, and is called when it can", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await place(third, 2)
@@ -214,15 +188,15 @@ describe("the queue", () => {
         if (detail.name === "waiting" && detail.place.disrupted) window.notices.push(detail.notice)
         if (detail.name !== "your-turn" && detail.name !== "waiting") window.left = detail.name
       })`)
-    rig.platformLine.set("gone")
+    widget.rig.platformLine.set("gone")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
     await see(second, /^(You are next\. )?The voice agent cannot be reached at the moment\. You keep your place/)
     const trouble = "The voice agent cannot be reached at the moment. You keep your place."
     await see(third, trouble)
-    const told = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
-    expect(await third.locator("voice-agent .text").textContent()).toMatch(told)
-    await announced(third, told)
+    const expectedText = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
+    await third.locator("voice-agent .text").getByText(expectedText).waitFor()
+    await announced(third, expectedText)
     // one at a time is called to find out
     await screen(second, "Your turn")
     await click(second, "Start the call")
@@ -233,7 +207,7 @@ describe("the queue", () => {
     await third.reload()
     await see(third, trouble)
 
-    rig.platformLine.set("open")
+    widget.rig.platformLine.set("open")
     await screen(second, "Your turn")
     // it was told once where it stands, and not by a notice besides, nor was anything else shown
     const notices = await second.evaluate<ReadonlyArray<unknown>>("window.notices")
@@ -248,12 +222,12 @@ describe("the queue", () => {
   })
 
   it("goes back to its place when only its start failed, with the gate's message", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     hangUp()
     await screen(second, "Your turn")
-    rig.platformLine.set("cut")
+    widget.rig.platformLine.set("cut")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
     await see(second, "The voice agent cannot be reached at the moment. You keep your place and will be called again.")
@@ -261,8 +235,8 @@ describe("the queue", () => {
   })
 
   it("starts automatically if the page enables that", async () => {
-    await begin()
-    const hangUp = await rig.hold()
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     await second.evaluate('document.querySelector("voice-agent").setAttribute("auto-start", "")')
     await click(second, "Leave the queue")
@@ -274,8 +248,8 @@ describe("the queue", () => {
   })
 
   it("alerts a hidden tab with a notification that the caller has enabled", async () => {
-    await begin()
-    await visitor.context.addInitScript(`
+    await widget.begin()
+    await widget.visitor.context.addInitScript(`
       window.notified = []
       window.Notification = class {
         static permission = "default"
@@ -284,22 +258,22 @@ describe("the queue", () => {
         close() {}
       }
       Object.defineProperty(Document.prototype, "hidden", { get: () => true })`)
-    const hangUp = await rig.hold()
+    const hangUp = await widget.rig.hold()
     const second = await talk("Your place in the queue")
     await click(second, "Notify me")
     await see(second, /^You will get a notification/)
     hangUp()
     await screen(second, "Your turn")
-    expect(await second.evaluate("window.notified")).toEqual([
-      "Your turn: An agent is free. Come back to start the call.",
-    ])
+    const notified = () => second.evaluate<ReadonlyArray<string>>("window.notified")
+    await eventually("the notification", async () => (await notified()).length > 0)
+    expect(await notified()).toEqual(["Your turn: An agent is free. Come back to start the call."])
   })
 
   it("is announced within moments of the webhook", async () => {
-    await begin()
+    await widget.begin()
     const rounds = 12
-    const hangUp = await rig.hold()
-    const tab = await open()
+    const hangUp = await widget.rig.hold()
+    const tab = await widget.open()
     // As many widgets as rounds, one behind the other; each starts when it is called, hangs up, and so calls the next.
     await tab.evaluate(`
       document.querySelector("voice-agent").remove()
@@ -321,7 +295,9 @@ describe("the queue", () => {
     hangUp()
     const called = () => tab.evaluate<Array<number>>("window.called")
     await eventually("all were called", async () => (await called()).length === rounds)
-    const delays = (await called()).map((at, round) => at - (rig.webhooks[round] ?? Number.NaN)).sort((a, b) => a - b)
+    const delays = (await called())
+      .map((at, round) => at - (widget.rig.webhooks[round] ?? Number.NaN))
+      .sort((a, b) => a - b)
     const [median = Number.NaN, worst = Number.NaN] = [delays[rounds / 2], delays.at(-1)]
     console.log(
       `      webhook to “your turn”: median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${rounds}`,

@@ -1,35 +1,17 @@
 /** The widget when there is no call to be had: refusals of the real gate, no microphone, no network, no permission. */
-import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
-import { launchBrowser } from "../support/browser.ts"
-import { type Built, type Options, type Rig, startRig, whenWebBuilt } from "./rig.ts"
-import { click, screen, see, type Visitor, visit } from "./visitor.ts"
+import type { Options } from "./rig.ts"
+import { click, screen, see } from "./visitor.ts"
+import { type Browsing, useWidget } from "./widget-rig.ts"
 
-let built: Built
-let browser: Browser
-let rig: Rig
-let visitor: Visitor
-
-beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-})
-
-afterAll(async () => {
-  await browser?.close()
-})
-
-afterEach(async () => {
-  await visitor.context.close()
-  await rig.stop()
-  expect(visitor.complaints).toEqual([])
-})
+const widget = useWidget()
 
 /** A page of a visitor at a gate of its own. */
-const begin = async (options: Options = {}, browsing: Parameters<typeof visit>[1] = {}): Promise<Page> => {
-  rig = await startRig(built, options)
-  visitor = await visit(browser, browsing)
-  return visitor.open(rig.url)
+const begin = async (options: Options = {}, browsing: Browsing = {}): Promise<Page> => {
+  await widget.begin(options, browsing)
+  return widget.open()
 }
 
 /** Requests for sessions that the page makes from now on. */
@@ -58,7 +40,7 @@ describe("the widget", () => {
     await click(tab, "Talk again")
     await screen(tab, "Too many calls for now")
     await see(tab, /^You can try again in (59:\d\d|60 minutes|1:00:00|1 hour)\.$/)
-    expect(await tab.getByRole("button", { name: "Try again" }).getAttribute("aria-disabled")).toBe("true")
+    await tab.getByRole("button", { name: "Try again" }).and(tab.locator("[aria-disabled=true]")).waitFor()
   })
 
   it("lets a caller try again at that time", async () => {
@@ -92,26 +74,26 @@ describe("the widget", () => {
 
   it("says that the queue is full", async () => {
     const tab = await begin({ settings: { Queue: { MaxLength: 1 } } })
-    await rig.hold()
+    await widget.rig.hold()
     await click(tab, "Start talking")
     await screen(tab, "Your place in the queue")
-    const other = await visitor.open(rig.url)
+    const other = await widget.visitor.open(widget.rig.url)
     await click(other, "Start talking")
     await screen(other, "The queue is full")
   })
 
   it("retries automatically while the gate does not answer, and at once on a tap", async () => {
     const tab = await begin()
-    rig.gateLine.set("cut")
+    widget.rig.gateLine.set("cut")
     await click(tab, "Start talking")
     await screen(tab, "No connection")
-    rig.gateLine.set("open")
+    widget.rig.gateLine.set("open")
     await screen(tab, "In call")
     await click(tab, "Hang up")
-    rig.gateLine.set("cut")
+    widget.rig.gateLine.set("cut")
     await click(tab, "Talk again")
     await screen(tab, "No connection")
-    rig.gateLine.set("open")
+    widget.rig.gateLine.set("open")
     await click(tab, "Try now")
     await screen(tab, "In call")
   })
@@ -141,7 +123,7 @@ describe("the widget", () => {
 
   it("takes no slot when the browser itself refuses the microphone", async () => {
     const tab = await begin()
-    await tab.route(rig.url, async (route) => {
+    await tab.route(widget.rig.url, async (route) => {
       const response = await route.fetch()
       await route.fulfill({ response, headers: { ...response.headers(), "permissions-policy": "microphone=()" } })
     })
@@ -151,7 +133,7 @@ describe("the widget", () => {
     await screen(tab, "The microphone is blocked")
     expect(requests.count).toBe(0)
     // Chromium reports the violated policy
-    visitor.complaints.splice(0)
+    widget.visitor.complaints.splice(0)
   })
 
   it("takes no slot while the browser asks for the microphone", async () => {
@@ -184,19 +166,19 @@ describe("the widget", () => {
     })
     await click(tab, "Start talking")
     await screen(tab, "Talk to us")
-    await eventually("the slot is free again", () => rig.webhooks.length === 1)
-    const hangUp = await rig.hold()
+    await eventually("the slot is free again", () => widget.rig.webhooks.length === 1)
+    const hangUp = await widget.rig.hold()
     hangUp()
   })
 
   it("releases its place and the microphone when it is removed from the page", async () => {
     const tab = await begin()
-    await rig.hold()
+    await widget.rig.hold()
     await click(tab, "Start talking")
     await screen(tab, "Your place in the queue")
-    const gone = tab.waitForResponse((response) => response.request().method() === "DELETE")
+    const deletion = tab.waitForResponse((response) => response.request().method() === "DELETE")
     await tab.evaluate('document.querySelector("voice-agent").remove()')
-    expect((await gone).status()).toBe(204)
+    expect((await deletion).status()).toBe(204)
   })
 
   it("says that there is no microphone, and calls with a tone instead where the page offers one", async () => {
@@ -209,7 +191,7 @@ describe("the widget", () => {
     await tab.getByLabel("Use a test tone instead of the microphone").check()
     await click(tab, "Try again")
     await screen(tab, "In call")
-    const heard = tab.getByRole("meter", { name: "Agent" })
-    await eventually("the tone's echo", async () => Number(await heard.getAttribute("aria-valuenow")) > 0.3)
+    const agentMeter = tab.getByRole("meter", { name: "Agent" })
+    await eventually("the tone's echo", async () => Number(await agentMeter.getAttribute("aria-valuenow")) > 0.3)
   })
 })

@@ -1,5 +1,6 @@
 /** Signing in to the console, and out of it. */
 import { describe, expect, it } from "vitest"
+import { eventually } from "../../../scripts/harness/process.ts"
 import { focusOn } from "../focus.ts"
 import { TOKEN } from "./support.ts"
 import { button, heading, prepareVisits, visiting } from "./visit.ts"
@@ -18,7 +19,8 @@ describe.concurrent("signing in to the console", () => {
       await button(tab, "Sign in").click()
       await heading(tab, "Taking calls")
       await focusOn(tab, "Taking calls")
-      expect(await tab.title()).toBe("Taking calls, 0 waiting: voicegate console")
+      const title = "Taking calls, 0 waiting: voicegate console"
+      await eventually("the title", async () => (await tab.title()) === title)
     }),
   )
 

@@ -1,0 +1,55 @@
+/** Faults in what a caller is charged and gets back. */
+import type { Settlement, StepAnswer } from "../../../src/rules/step.ts"
+import { everywhere, failedAs, queue, replaced, tampered } from "../tampering.ts"
+import type { Planted } from "../world.ts"
+
+/** Changes the settlements of an answer. */
+const settledAs = <A>(
+  { settlements, ...rest }: StepAnswer<A>,
+  change: (settlement: Settlement) => Settlement,
+): StepAnswer<A> => (settlements === undefined ? rest : { ...rest, settlements: settlements.map(change) })
+
+export const settlementFaults: ReadonlyArray<Planted> = [
+  {
+    name: "quota is not given back",
+    rule: replaced("limits.giveBack", (real) => (asked) => (asked.call.kind === "refund" ? 0 : real(asked))),
+  },
+  {
+    name: "a missed turn costs only what a call does",
+    rule: replaced(
+      "limits.giveBack",
+      (real) => (asked) =>
+        real(asked.call.kind === "missed" ? { ...asked, call: { ...asked.call, kind: "release" } } : asked),
+    ),
+  },
+  {
+    name: "a called ticket that leaves gets quota back",
+    rule: queue("leave", (_s, _call, real) => settledAs(real(), (each) => ({ ...each, kind: "refund" }))),
+  },
+  {
+    name: "a called ticket that leaves late pays only for a call",
+    rule: queue("leave", (_s, _call, real) =>
+      settledAs(real(), (each) => (each.kind === "missed" ? { ...each, kind: "release" } : each)),
+    ),
+  },
+  {
+    name: "a concurrent unit is not given back",
+    rule: replaced("limits.giveBack", () => () => 0),
+  },
+  {
+    name: "the queue forgets a settlement",
+    rule: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        zadd: (key, score, member) => (key === s.keys.settlements ? undefined : db.zadd(key, score, member)),
+      })),
+    ),
+  },
+  {
+    name: "a start refused for what the caller sent is refunded",
+    rule: failedAs("refused", "failed"),
+  },
+  {
+    name: "a start refused because of the platform key is not refunded",
+    rule: failedAs("failed", "refused"),
+  },
+]

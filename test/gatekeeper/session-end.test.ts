@@ -1,0 +1,127 @@
+/** Sessions end by a webhook, or by an audit that asks the platform. */
+import { describe, expect } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  ask,
+  begin,
+  caller,
+  enqueue,
+  eventsOf,
+  figures,
+  gateTest,
+  hangUp,
+  platformIsAway,
+  remaining,
+  session,
+  start,
+  stateOf,
+} from "../support/gate.ts"
+
+describe("a session-ended webhook", () => {
+  gateTest("frees the slot under either id, and a repeat frees nothing", {}, () =>
+    Effect.gen(function* () {
+      yield* begin()
+      const first = yield* enqueue(caller(1))
+      const second = yield* enqueue(caller(2))
+      expect(yield* hangUp("conversation-1")).toBe(true)
+      expect(yield* hangUp("web-1")).toBe(false)
+      expect(yield* hangUp("web-1", "conversation-1")).toBe(false)
+      expect(yield* stateOf(first)).toBe("called")
+      expect(yield* stateOf(second)).toBe("waiting")
+      expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
+    }),
+  )
+
+  gateTest("of an unknown session frees nothing", {}, () =>
+    Effect.gen(function* () {
+      yield* begin()
+      expect(yield* hangUp("somebody-else")).toBe(false)
+      expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
+    }),
+  )
+
+  gateTest("that comes before its session is bound ends it at the bind, with the quota back", {}, (world) =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<void>()
+      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
+      const asked = yield* Effect.forkChild(ask())
+      yield* Effect.yieldNow
+      expect(yield* hangUp("conversation-1")).toBe(false)
+      yield* Deferred.succeed(answer, undefined)
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
+      expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      expect(yield* remaining()).toBe(20)
+    }),
+  )
+
+  gateTest(
+    "that comes after the slot was reclaimed touches no newer lease",
+    { Queue: { MaxCallMinutes: 1 } },
+    (world) =>
+      Effect.gen(function* () {
+        const old = yield* begin()
+        yield* TestClock.adjust("62 seconds")
+        expect(yield* stateOf(old.uniqueRequestId)).toBe("reclaimed")
+        expect(eventsOf(world, old.uniqueRequestId)).toMatchObject([{ type: "ended", reason: "reclaimed" }])
+        const next = yield* begin(caller(1))
+        expect(yield* hangUp("web-1")).toBe(false)
+        expect(yield* stateOf(next.uniqueRequestId)).toBe("live")
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
+      }),
+  )
+})
+
+describe("the audit of old sessions", () => {
+  gateTest("frees the slot of one that has ended at the platform", {}, (world) =>
+    Effect.gen(function* () {
+      const { uniqueRequestId } = yield* begin()
+      const asked: Array<string> = []
+      world.sessionStatus = (id) =>
+        Effect.sync(() => {
+          asked.push(id)
+          return "over" as const
+        })
+      yield* TestClock.adjust("2 minutes")
+      expect(asked).toEqual([])
+      yield* TestClock.adjust("2 minutes")
+      expect(asked).toEqual(["web-1"])
+      expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+      expect(yield* figures()).toMatchObject({ leases: 0, live: 0 })
+      expect(yield* hangUp("conversation-1")).toBe(false)
+    }),
+  )
+
+  for (const [what, answer] of [
+    ["calls running", Effect.succeed("running" as const)],
+    ["does not know", Effect.succeed("unknown" as const)],
+    ["does not answer for", Effect.fail(platformIsAway)],
+  ] as const) {
+    gateTest(`leaves one alone that the platform ${what}`, {}, (world) =>
+      Effect.gen(function* () {
+        const { uniqueRequestId } = yield* begin()
+        world.sessionStatus = () => answer
+        yield* TestClock.adjust("5 minutes")
+        expect(yield* stateOf(uniqueRequestId)).toBe("live")
+      }),
+    )
+  }
+})
+
+gateTest("one slot serves three callers in turn: each is queued, called, started and ended", {}, (world) =>
+  Effect.gen(function* () {
+    yield* begin(caller(1))
+    const tickets = [yield* enqueue(caller(2)), yield* enqueue(caller(3))]
+    for (const ticket of tickets) world.connected.add(ticket)
+    for (const [n, ticket] of tickets.entries()) {
+      yield* TestClock.adjust("60 seconds")
+      expect(yield* hangUp(`web-${n + 1}`)).toBe(true)
+      expect(eventsOf(world, ticket).at(-1)).toMatchObject({ type: "start_call" })
+      expect(yield* start(ticket)).toMatchObject({ _tag: "Started", sessionId: `web-${n + 2}` })
+      world.connected.delete(ticket)
+    }
+    yield* hangUp("conversation-3")
+    expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    expect(yield* Effect.forEach(tickets, stateOf)).toEqual(["ended", "ended"])
+  }),
+)

@@ -1,0 +1,7 @@
+/** Paths, settings and headers that the tests of the routes share. */
+
+export const REQUEST = "/api/session/request"
+export const WEBHOOK = "/api/webhook/session-ended"
+
+export const shop = { Security: { AllowedOrigins: ["https://shop.example"], WebhookApiToken: "the-webhook-token" } }
+export const token = { "x-api-token": "the-webhook-token" }

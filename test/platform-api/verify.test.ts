@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Scripted } from "../platform/support.ts"
+import { against, json, no, ok } from "./support.ts"
+
+describe("reading", () => {
+  describe("verifies a campaign's settings", () => {
+    const business = ok({ name: "Shop" })
+    const campaign = ok({ name: "Front", sessionEnded: { url: "https://gate.example/hook?secret=s" } })
+    const regions = ok([{ id: "eu" }, { id: "us" }])
+    const verify = (answers: ReadonlyArray<Scripted>) => {
+      let n = 0
+      return against(
+        () => answers[Math.min(n++, answers.length - 1)] ?? json(500, {}),
+        (api, received) =>
+          Effect.map(api.verify("default"), (findings) => ({
+            findings,
+            states: findings.map(({ state }) => state),
+            says: findings.map(({ detail }) => detail).join("\n"),
+            paths: received.map(({ method, url }) => `${method} ${url}`),
+          })),
+      )
+    }
+
+    it.effect("by business, web campaign and region, each with its own harmless read", () =>
+      Effect.gen(function* () {
+        const { paths, says, states } = yield* verify([business, campaign, regions])
+        assert.deepStrictEqual(states, ["ok", "ok", "ok"])
+        assert.deepStrictEqual(paths, [
+          "GET /api/v1/business/b1",
+          "GET /api/v1/business/b1/webcampaigns/c1",
+          "GET /api/v1/regions",
+        ])
+        assert.include(says, "business b1 (Shop)")
+        assert.include(says, "https://gate.example/hook")
+        assert.notInclude(says, "secret")
+      }),
+    )
+
+    it.effect.each<[string, ReadonlyArray<Scripted>, RegExp]>([
+      [
+        "a wrong campaign",
+        [business, no("W:WEB_CAMPAIGN_NOT_FOUND", "no such web campaign", 404)],
+        /\.WebCampaignId: no such/,
+      ],
+      [
+        "a wrong region",
+        [business, campaign, ok([{ id: "mars" }])],
+        /\.DefaultRegionId: the platform has no region eu; it has mars/,
+      ],
+      ["a wrong business", [no("B:BUSINESS_NOT_FOUND", "no such business", 404)], /\.BusinessId: no such business/],
+      ["a wrong key", [json(401, { detail: "Invalid token." })], /\.ApiSecretToken: Invalid token\./],
+      [
+        "a wrong business, or a key that is restricted to other businesses",
+        [no("B:RESTRICTED_API_KEY", "this key is restricted to other businesses", 403)],
+        /VoiceAiPlatform\.BusinessId or VoiceAiPlatform\.ApiSecretToken: this key is restricted to other businesses/,
+      ],
+      ["an address without an API", [{ status: 404, body: "" }], /\.BaseUrl: there is no platform API/],
+      ["another API", [json(404, { detail: "Not Found" })], /\.BaseUrl: there is no platform API/],
+      ["a page", [{ status: 200, body: "<!doctype html>" }], /\.BaseUrl: .*envelope/],
+    ])("and names the setting of %s", ([, answers, words]) =>
+      Effect.gen(function* () {
+        const { says, states } = yield* verify(answers)
+        assert.strictEqual(states.filter((state) => state === "failed").length, 1, says)
+        assert.match(says, words)
+      }),
+    )
+
+    it.effect("and reports what the platform does not reveal", () =>
+      Effect.gen(function* () {
+        const may = no("R:PERMISSION_MISSING", "this key needs the permission", 403)
+        for (const silent of [{ status: 404, body: "" }, no("ROUTE_NOT_FOUND", "no endpoint", 404), may]) {
+          const { findings } = yield* verify([business, silent, silent])
+          assert.deepStrictEqual(
+            findings.map(({ state }) => state),
+            ["ok", "not_checked", "not_checked"],
+          )
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,36 @@
+/** The smallest settings that are valid, and what becomes of settings: their tree, or their problems. */
+import { Redacted, Result } from "effect"
+import type { SettingProblem } from "../../src/settings/problems.ts"
+import { type LoadedSettings, resolveSettings } from "../../src/settings/resolve.ts"
+
+export const KEY = "key-of-the-platform-5f2c"
+export const TOKEN = "token-of-the-webhook-91"
+export const SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+export const platform = {
+  ApiSecretToken: KEY,
+  BaseUrl: "https://platform.example/api/v1",
+  BusinessId: "business-1",
+  WebCampaignId: "campaign-1",
+  DefaultRegionId: "eu",
+}
+export const minimal = { VoiceAiPlatform: platform, Security: { WebhookApiToken: TOKEN } }
+
+export type Json = Readonly<Record<string, unknown>>
+type Env = Readonly<Record<string, string>>
+
+export const valid = (json: Json, env: Env = {}): LoadedSettings => {
+  const result = resolveSettings(json, env)
+  if (Result.isFailure(result)) throw result.failure
+  return result.success
+}
+export const treeOf = (json: Json, env: Env = {}) => valid(json, env).tree
+export const problemsOf = (json: Json, env: Env = {}): ReadonlyArray<SettingProblem> => {
+  const result = resolveSettings(json, env)
+  return Result.isFailure(result) ? result.failure.problems : []
+}
+export const pathsOf = (json: Json, env: Env = {}) => problemsOf(json, env).map(({ path }) => path)
+
+export const withSecurity = (more: Json): Json => ({ ...minimal, Security: { WebhookApiToken: TOKEN, ...more } })
+export const values = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
+  secrets.map((secret) => Redacted.value(secret))

@@ -1,0 +1,89 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted, Result } from "effect"
+import { settingsFrom } from "../../src/settings/load.ts"
+import {
+  type Json,
+  minimal,
+  pathsOf,
+  platform,
+  problemsOf,
+  SIGNING,
+  TOKEN,
+  treeOf,
+  valid,
+  values,
+  withSecurity,
+} from "./support.ts"
+
+describe("the webhook's credentials", () => {
+  it("are required unless only loopback is served", () => {
+    const without = (Host: string) => ({ VoiceAiPlatform: platform, Server: { Host } })
+    for (const host of ["0.0.0.0", "::", "10.0.0.1", "gate.example"]) {
+      assert.deepStrictEqual(pathsOf(without(host)), ["Security.WebhookApiToken"], host)
+    }
+    for (const host of ["127.0.0.1", "127.8.8.8", "::1", "localhost", "::ffff:127.0.0.1"]) {
+      assert.isTrue(
+        valid(without(host)).warnings.some((warning) => warning.includes("no Security.WebhookApiToken")),
+        host,
+      )
+    }
+  })
+
+  it("are required on loopback too with a trusted proxy, since other machines then reach the gate", () => {
+    const behindProxy = (Security: Json) => ({
+      VoiceAiPlatform: platform,
+      Server: { Host: "127.0.0.1" },
+      Security: { TrustedProxies: ["loopback"], ...Security },
+    })
+    const [problem, ...others] = problemsOf(behindProxy({}))
+    assert.deepStrictEqual(others, [])
+    assert.strictEqual(problem?.path, "Security.WebhookApiToken")
+    assert.include(problem?.expected, "Security.TrustedProxies")
+    assert.deepStrictEqual(problemsOf(behindProxy({ WebhookApiToken: TOKEN })), [])
+    assert.deepStrictEqual(problemsOf(behindProxy({ WebhookSigningSecret: SIGNING })), [])
+    // an invalid entry is one problem, and does not hide the other
+    assert.sameMembers(
+      [...pathsOf(behindProxy({ TrustedProxies: ["nobody"] }))],
+      ["Security.TrustedProxies.0", "Security.WebhookApiToken"],
+    )
+  })
+
+  it("are required for a gate inside a host, whose server may listen anywhere", () => {
+    const inside = { VoiceAiPlatform: platform, Server: { Host: "127.0.0.1" } }
+    const result = settingsFrom(inside, { embedded: true })
+    assert.isTrue(Result.isFailure(result))
+    if (Result.isFailure(result)) {
+      assert.deepStrictEqual(
+        result.failure.problems.map(({ path }) => path),
+        ["Security.WebhookApiToken"],
+      )
+    }
+    assert.isTrue(Result.isSuccess(settingsFrom(minimal, { embedded: true })))
+  })
+
+  it("may be one text or a list, for rotation", () => {
+    const tree = treeOf(withSecurity({ WebhookApiToken: [TOKEN, `${TOKEN}-new`], WebhookSigningSecret: SIGNING }))
+    assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [TOKEN, `${TOKEN}-new`])
+    assert.deepStrictEqual(values(tree.Security.WebhookSigningSecret), [SIGNING])
+  })
+
+  it("may already be redacted when a host passes them", () => {
+    const result = settingsFrom({ ...minimal, Security: { WebhookApiToken: Redacted.make(TOKEN) } })
+    assert.isTrue(Result.isSuccess(result))
+    if (Result.isSuccess(result)) assert.deepStrictEqual(values(result.success.tree.Security.WebhookApiToken), [TOKEN])
+  })
+
+  it.each(["short", "fifteen-charact", "a token with spaces in it"])("refuse the token %s", (token) => {
+    assert.deepStrictEqual(pathsOf(withSecurity({ WebhookApiToken: token })), ["Security.WebhookApiToken"])
+  })
+
+  it.each([
+    SIGNING.replace("whsec_", ""),
+    "whsec_c2hvcnQ=",
+    `${SIGNING}!`,
+    `whsec_${Buffer.alloc(65).toString("base64")}`,
+    SIGNING.slice(0, -3),
+  ])("refuse the signing secret %s", (secret) => {
+    assert.deepStrictEqual(pathsOf(withSecurity({ WebhookSigningSecret: secret })), ["Security.WebhookSigningSecret"])
+  })
+})

@@ -1,0 +1,147 @@
+/** The console by itself: what is counted is counted for the process, and time is measured, so one test follows the other. */
+import { describe, expect, it } from "vitest"
+import { eventually } from "../../../scripts/harness/process.ts"
+import { unavailable } from "../../../src/platform-api/errors.ts"
+import { violations } from "./axe.ts"
+import { button, confirm, hash, heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
+
+prepareVisits()
+
+describe("the console by itself", () => {
+  it(
+    "shows an empty gate as empty",
+    visiting(3, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await shows(tab, "slots", "0 of 3")
+      await tab.getByText("No slot is held.").waitFor()
+      await tab.getByText("Nobody waits.").waitFor()
+      await tab.getByText("No requests in the last hour").waitFor()
+      await tab.getByText("No actions yet.").waitFor()
+      await eventually(
+        "health",
+        async () => (await tab.getByRole("list", { name: "Health" }).getByText("Works").count()) === 4,
+      )
+    }),
+  )
+
+  it(
+    "shows callers as they come, without a reload, and no ticket's id",
+    visiting(2, 0, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      const tickets = [await gate.ticket(), await gate.ticket(), await gate.ticket()]
+      await shows(tab, "slots", "2 of 2")
+      await shows(tab, "waiting", "1")
+      await shows(tab, "waiting-more", "1 present")
+      await tab.getByRole("row", { name: new RegExp(`^1 ${hash(tickets[2] ?? "")}`) }).waitFor()
+      expect(await tab.getByRole("row").getByText("In call").count()).toBe(2)
+      const legend = tab.getByRole("list", { name: "Admissions in the last hour" })
+      await eventually("the counts", async () => /at once2Queued1/.test((await legend.textContent()) ?? ""))
+      for (const ticket of tickets) expect(await tab.content()).not.toContain(ticket)
+    }),
+  )
+
+  it(
+    "says that the platform cannot be reached, in words that pass axe, and shows a start in doubt with its ticket",
+    visiting(2, 0, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      gate.setStarts(unavailable("timeout", true, "no answer within 15 s"))
+      const doubted = await gate.ticket()
+      await shows(tab, "slots-more", "0 in call, 0 called or starting, 1 not confirmed")
+      const name = `${hash(doubted)} Start not confirmed`
+      await tab.getByRole("row", { name: new RegExp(name) }).waitFor()
+      await tab.getByRole("row", { name: new RegExp(`^1 ${hash(doubted)}`) }).waitFor()
+
+      gate.setStarts(unavailable("unreachable", false, "refused"))
+      const called = await gate.ticket()
+      await eventually("it is called", async () => (await gate.state(called)) === "called")
+      await gate.start(called).catch(() => {})
+      await heading(tab, "Platform unreachable")
+      await tab
+        .getByText(
+          /^Everybody keeps their place\. One caller at a time is called to test the platform(, the next in \d s)?\.$/,
+        )
+        .waitFor()
+      await eventually("the title", async () => /^Platform unreachable, [12] waiting: /.test(await tab.title()))
+      for (const colorScheme of ["light", "dark"] as const) {
+        await tab.emulateMedia({ colorScheme })
+        expect(await violations(tab)).toEqual([])
+        if (process.env.SHOTS !== undefined)
+          await tab.screenshot({ path: `${process.env.SHOTS}/console-disrupted-${colorScheme}.png`, fullPage: true })
+      }
+      await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+      await tab.getByText("Newcomers queue, and nobody is called. The platform cannot be reached.").waitFor()
+      await confirm(tab, "Resume calls", "Resume calls?", "Resume")
+
+      await tab
+        .getByRole("row", { name: new RegExp(name) })
+        .getByRole("button")
+        .click()
+      await tab.getByText(/The caller keeps the place\.$/).waitFor()
+      await button(tab, "End lease").click()
+      await tab
+        .getByRole("row", { name: new RegExp(`Ended lease of ${hash(doubted)} Freed, start not confirmed`) })
+        .waitFor()
+      gate.setStarts(undefined)
+      const start = async () =>
+        gate.start(doubted).then(
+          () => true,
+          () => false,
+        )
+      await eventually("the first is started", start, 20_000)
+      await heading(tab, "Taking calls")
+    }),
+  )
+
+  it(
+    "counts refusals by reason",
+    visiting(1, 0, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await confirm(tab, "Drain", "Drain the queue?", "Drain")
+      await heading(tab, "Draining")
+      await gate.call(3)
+      const legend = tab.getByRole("list", { name: "Refusals in the last hour" })
+      await eventually("the refusals", async () => (await legend.textContent()) === "Draining3")
+      await shows(tab, "refused", "3")
+    }),
+  )
+
+  it(
+    "stays fast with 10,000 who wait: a page of 25, any place by its number, answers of a few kilobytes",
+    visiting(50, 10_050, async ({ signIn }) => {
+      const tab = await signIn()
+      await shows(tab, "waiting", "10,000")
+      await shows(tab, "slots", "50 of 50")
+      expect(await rows(tab, "Queue").count()).toBe(25)
+      expect(await rows(tab, "Slots").count()).toBe(25)
+      expect(await tab.locator("*").count()).toBeLessThan(1_200)
+
+      const began = performance.now()
+      await tab.getByLabel("Go to place of queue").fill("9999")
+      await tab.keyboard.press("Enter")
+      await tab.getByRole("row", { name: /^9,999 / }).waitFor()
+      expect(performance.now() - began).toBeLessThan(1_000)
+      await tab.getByText("9,976 to 10,000 of 10,000").waitFor()
+      await tab.getByRole("button", { name: "Previous queue" }).click()
+      await tab.getByRole("row", { name: /^9,951 / }).waitFor()
+
+      const response = await tab.waitForResponse(/api\/view/)
+      expect((await response.body()).length).toBeLessThan(12_000)
+      // no redraw may hold the page for longer than a frame or two
+      const longest: number = await tab.evaluate(`new Promise((resolve) => {
+      let longest = 0, last = performance.now(), end = last + 3000
+      const frame = (now) => {
+        longest = Math.max(longest, now - last)
+        last = now
+        if (now < end) requestAnimationFrame(frame)
+        else resolve(longest)
+      }
+      requestAnimationFrame(frame)
+    })`)
+      expect(longest).toBeLessThan(250)
+    }),
+  )
+})
