@@ -82,20 +82,23 @@ describe("a request that was answered 503 because the store is unavailable", () 
     ),
   )
 
-  it.effect("is remembered up to a limit of each caller and network", () =>
-    withFaults(
-      (_world, faults) =>
-        Effect.gen(function* () {
-          faults.away = true
-          for (let n = 0; n < 2 * MAX_PER_CALLER; n++) yield* ask(caller(1))
-          for (let n = 0; n < MAX_REMEMBERED; n++) yield* ask(`198.20.0.${n & 255}`)
-          faults.away = false
-          yield* unanswered(faults, 3)
-          yield* TestClock.adjust("10 seconds")
-          expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
-        }),
-      "answer lost",
-      true,
-    ),
+  it.effect(
+    "is remembered up to a limit of each caller and network",
+    () =>
+      withFaults(
+        (_world, faults) =>
+          Effect.gen(function* () {
+            faults.away = true
+            for (let n = 0; n < 2 * MAX_PER_CALLER; n++) yield* ask(caller(1))
+            for (let n = 0; n < MAX_REMEMBERED; n++) yield* ask(`198.20.0.${n & 255}`)
+            faults.away = false
+            yield* unanswered(faults, 3)
+            yield* TestClock.adjust("10 seconds")
+            expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+          }),
+        "answer lost",
+        true,
+      ),
+    60_000,
   )
 })
