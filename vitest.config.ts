@@ -15,8 +15,7 @@ const system = [
 export default defineConfig({
   test: {
     pool: "threads",
-    // more at a time are faster on a quiet machine, and starve each other's deadlines on a busy one
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     projects: [

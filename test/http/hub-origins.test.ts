@@ -63,7 +63,7 @@ const cookieFrom = (answer: {
   readonly headers: { readonly "set-cookie"?: ReadonlyArray<string> | undefined }
 }): string => answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? ""
 
-describe("what the hub stores about a browser", { timeout: 30_000 }, () => {
+describe.concurrent("what the hub stores about a browser", { timeout: 30_000 }, () => {
   servedTest(
     "is only for pages of the origin that registered: another allowed page with its cookie gets nothing",
     { Security: { AllowedOrigins: [SHOP, OTHER] } },
@@ -140,7 +140,7 @@ const withoutCookies = (url: string) =>
     (connection) => Effect.promise(() => connection.stop()),
   )
 
-describe("the stock client without cookies", { timeout: 30_000 }, () => {
+describe.concurrent("the stock client without cookies", { timeout: 30_000 }, () => {
   servedTest(
     "is known after a reconnect by the token of its first negotiation, and is called",
     { Security: { WebhookApiToken: "the-webhook-token" } },

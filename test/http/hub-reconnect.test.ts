@@ -24,7 +24,7 @@ const isStarting = Effect.fnUntraced(function* (ticket: string) {
   )
 })
 
-describe("the SignalR hub, by the stock client", () => {
+describe.concurrent("the SignalR hub, by the stock client", () => {
   servedTest(
     "a widget that reconnects without registering is identified by its browser's cookie",
     {},

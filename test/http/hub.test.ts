@@ -14,7 +14,7 @@ const shared = { push: PushChannel.layerShared }
 /** The event of the n-th session. */
 const ready = (n: number) => ["SessionReady", { webSocketUrl: session(n).webSocketUrl }] as const
 
-describe("the SignalR hub, by the stock client", () => {
+describe.concurrent("the SignalR hub, by the stock client", () => {
   for (const [what, failure] of [
     ["away", unavailable("unreachable", false, "refused")],
     ["failing", unavailable("server_error", false, "HTTP 503")],

@@ -23,7 +23,7 @@ const unread = (port: number, bytes: string): Effect.Effect<Socket> =>
     return socket
   })
 
-describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30_000 }, () => {
+describe.concurrent("1,500 requests in one piece whose answers nobody reads", { timeout: 30_000 }, () => {
   for (const [path, one] of [
     ["/docs", get("/docs")],
     ["/openapi.json", get("/openapi.json")],
@@ -76,7 +76,7 @@ describe("1,500 requests in one piece whose answers nobody reads", { timeout: 30
   )
 })
 
-describe("a document", { timeout: 30_000 }, () => {
+describe.concurrent("a document", { timeout: 30_000 }, () => {
   for (const [path, type] of [
     ["/docs", "text/html; charset=utf-8"],
     ["/openapi.json", "application/json; charset=utf-8"],

@@ -18,7 +18,7 @@ import { call, post, rawCall, refusedUpgrade, servedTest } from "../support/gate
 const REQUEST = "/api/session/request"
 const NOBODY = "n".repeat(22)
 
-describe("Host", () => {
+describe.concurrent("Host", () => {
   const loopback = { Server: { AllowedHosts: undefined }, Security: { AllowedOrigins: ["https://shop.example:8443"] } }
   servedTest(
     "of a gate on loopback is a name of this machine or of an allowed page, else 421",
@@ -122,7 +122,7 @@ const running = (server: Readonly<Record<string, unknown>>, security: Readonly<R
     return { ...Context.get(context, Server.GateServer), log: () => lines }
   })
 
-describe("open connections of one address", () => {
+describe.concurrent("open connections of one address", () => {
   it.live("are limited: one too many is closed at once, counted and logged, and a closed one makes room", () =>
     Effect.gen(function* () {
       const { log, port, url } = yield* running({ MaxConnectionsPerAddress: 3 })
@@ -162,7 +162,7 @@ describe("open connections of one address", () => {
   )
 })
 
-describe("an answer that the client does not read", () => {
+describe.concurrent("an answer that the client does not read", () => {
   it.live("is given up after a while, with its connection", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(
@@ -186,7 +186,7 @@ describe("an answer that the client does not read", () => {
   )
 })
 
-describe("a private document", () => {
+describe.concurrent("a private document", () => {
   it.live("is served on the private port alone, under the names of this machine", () =>
     Effect.gen(function* () {
       const { privateUrl = "", url } = yield* running({ Docs: "private", Metrics: "private", PrivatePort: 0 })
@@ -211,7 +211,7 @@ describe("a private document", () => {
   )
 })
 
-describe("the access log", () => {
+describe.concurrent("the access log", () => {
   const given = { Security: { ConsoleToken: "the-console-token", WebhookApiToken: "the-webhook-token" } }
   const logged = (log: () => string, what: Readonly<Record<string, unknown>>) =>
     Effect.promise(() =>

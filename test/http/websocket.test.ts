@@ -12,7 +12,7 @@ import { eventsOf, has, START, waiting } from "./push-support.ts"
 
 const LEAVE = JSON.stringify({ type: "leave" })
 
-describe("a WebSocket", () => {
+describe.concurrent("a WebSocket", () => {
   servedTest("sends the current state, starts on its turn, and closes after the call", {}, ({ url, world }) =>
     Effect.gen(function* () {
       const ticket = yield* waiting

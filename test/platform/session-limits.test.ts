@@ -65,7 +65,7 @@ const running = Effect.fnUntraced(function* (options: Platform.Options = {}) {
 
 const ended = { until: ({ endedAt }: { readonly endedAt: string | null }) => endedAt !== null }
 
-describe("a session's WebSocket", { timeout: 20_000 }, () => {
+describe.concurrent("a session's WebSocket", { timeout: 20_000 }, () => {
   it.live("is closed when its client sends and does not read", () =>
     Effect.gen(function* () {
       const { open } = yield* running()

@@ -7,7 +7,7 @@ import type { RedisServer } from "../../../scripts/harness/redis.ts"
 import { OWN_CHANNEL } from "../../../src/store/redis-listener.ts"
 
 /** Commands of background tasks: the sweep, connection checks and the clock. */
-const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.beat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
+const BACKGROUND = /^(?:(?:EVAL )?(?:queue\.(?:sweep|audit)|gates\.heartbeat)|TIME|INFO|PING|PROBE|MONITOR|ECHO)$/
 
 const LINE = /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "((?:[^"\\]|\\.)*)")?/
 
