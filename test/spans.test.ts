@@ -48,7 +48,10 @@ const attributesOf = (spans: Spans, name: string) => Object.fromEntries(spanOf(s
 const errorOf = (spans: Spans, name: string): string | undefined => {
   const { status } = spanOf(spans, name)
   assert(status._tag === "Ended", name)
-  return Exit.isSuccess(status.exit) ? undefined : Reflect.get(Object(Cause.squash(status.exit.cause)), "_tag")
+  if (Exit.isSuccess(status.exit)) return undefined
+  const error = Cause.squash(status.exit.cause)
+  assert.instanceOf(error, Error)
+  return error.name
 }
 
 const WEBHOOK = { "x-api-token": "a-token-of-webhooks" }

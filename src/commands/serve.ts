@@ -1,13 +1,12 @@
 /** Serves the gate until the process is stopped, and makes sure that it exits within ten seconds. */
 import { Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
-import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
 import * as Server from "../http/server.ts"
 import { formatFor, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
+import { tracer } from "./traces.ts"
 
 /** The gate behind its own server, with an access log on standard output. */
 export const server = (options: Listeners.Options = {}) =>
@@ -39,11 +38,6 @@ const announce = Layer.effectDiscard(
     const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
     yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}`)
   }),
-)
-
-/** With `OTEL_TRACES_EXPORTER=otlp`, sends spans to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise there is no tracer. */
-const tracer = OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
-  Layer.provide([OtlpSerialization.layerJson, FetchHttpClient.layer]),
 )
 
 export const serve = Layer.launch(announce.pipe(Layer.provide(server()), Layer.provide(tracer)))

@@ -84,13 +84,13 @@ export const identifierOf = (ticket: string, config: Pick<SessionConfig, "client
 export const makeStartSession = (
   { step }: Steps,
   ids: SessionIds,
-  { beforeDeadline: inTime, isPastDeadline: isLate }: Shutdown,
+  { beforeDeadline, isPastDeadline }: Shutdown,
 ): Effect.Effect<StartSession, never, FifoQueue | PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
-    const bindRetry = { ...BIND_RETRY, while: () => !isLate() }
+    const bindRetry = { ...BIND_RETRY, while: () => !isPastDeadline() }
 
     /** If the store stays unavailable, binding goes on in the background, so that the slot is not given to another caller. */
     const bindWithRetry = (
@@ -207,7 +207,7 @@ export const makeStartSession = (
 
     return (at, ticket, lease, { from = "", ...config }, unplaced) => {
       const start = platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from)
-      return Effect.matchEffect(inTime(start), {
+      return Effect.matchEffect(beforeDeadline(start), {
         onSuccess: (session) => Effect.map(bindStarted(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),
       })

@@ -16,7 +16,8 @@ const histogram = Metric.histogram("voicegate_store_command_seconds", {
 })
 
 class Series {
-  private readonly counts = new Uint32Array(BOUNDARIES.length + 1)
+  /** exact to 2^53 */
+  private readonly counts = new Float64Array(BOUNDARIES.length + 1)
   private sum = 0
   private min = Number.MAX_VALUE
   private max = -Number.MAX_VALUE

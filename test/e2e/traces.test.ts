@@ -3,18 +3,27 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { makeBench, PLATFORM_KEY, PROVIDER_KEY, settingsFor, WEBHOOK_TOKEN } from "../../scripts/harness/gate.ts"
+import {
+  makeBench,
+  PLATFORM_KEY,
+  PROVIDER_KEY,
+  runProgram,
+  settingsFor,
+  WEBHOOK_TOKEN,
+} from "../../scripts/harness/gate.ts"
 import { field } from "../../scripts/harness/http.ts"
 import { eventually } from "../../scripts/harness/process.ts"
 import { startRedis } from "../../scripts/harness/redis.ts"
 import { startPlatform, startProvider } from "../../scripts/harness/servers.ts"
 
-/** A collector that keeps what it is sent. */
-const startCollector = async () => {
+/** A collector that keeps what it is sent; one that hangs answers nothing. */
+const startCollector = async ({ hangs = false } = {}) => {
   let received = ""
+  let requests = 0
   const server = createServer(async (request, response) => {
+    requests++
     received += await text(request)
-    response.setHeader("content-type", "application/json").end("{}")
+    if (!hangs) response.setHeader("content-type", "application/json").end("{}")
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
   const address = server.address()
@@ -22,12 +31,21 @@ const startCollector = async () => {
   return {
     url: `http://127.0.0.1:${address.port}`,
     received: () => received,
+    requests: () => requests,
     dispose: async () => {
       server.closeAllConnections()
       server.close()
     },
   }
 }
+
+const tracedTo = (url: string) => ({
+  OTEL_TRACES_EXPORTER: "otlp",
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_BSP_SCHEDULE_DELAY: "100",
+})
+
+const QUOTED = "wss://platform.test/session/1?token=quoted-secret"
 
 describe("a gate with a collector of traces", () => {
   const bench = makeBench()
@@ -40,9 +58,7 @@ describe("a gate with a collector of traces", () => {
     const provider = bench.own(await startProvider())
     const gate = await bench.gate(
       settingsFor(platform, {
-        OTEL_TRACES_EXPORTER: "otlp",
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_BSP_SCHEDULE_DELAY: "100",
+        ...tracedTo(collector.url),
         StoreConnectionString: redis.url,
         Security__TrustedProxies__0: "loopback",
         IpIntel__BaseUrl: provider.origin,
@@ -78,6 +94,55 @@ describe("a gate with a collector of traces", () => {
     ]) {
       assert(secret !== undefined)
       assert.notInclude(sent, secret)
+    }
+  })
+
+  it("sends no message of an error: a platform's may quote anything", async () => {
+    const collector = bench.own(await startCollector())
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(settingsFor(platform, tracedTo(collector.url)))
+    platform.script = () => ({
+      status: 400,
+      body: { success: false, code: "X:REFUSED", message: `no: ${QUOTED}`, data: null },
+    })
+    assert.notStrictEqual((await gate.call()).status, 200)
+    await eventually("the span of the start is sent", () =>
+      collector.received().includes('"name":"PlatformApi.initiate"'),
+    )
+    assert.include(collector.received(), "PlatformUnavailable")
+    assert.notInclude(collector.received(), QUOTED)
+  })
+
+  it("is not held by a collector that hangs, and keeps few requests to it open", async () => {
+    const collector = bench.own(await startCollector({ hangs: true }))
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(
+      settingsFor(platform, {
+        ...tracedTo(collector.url),
+        OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "5",
+        OTEL_EXPORTER_OTLP_TIMEOUT: "10000",
+      }),
+    )
+    for (let n = 0; n < 200; n++) assert.strictEqual((await gate.ask("GET", `/nothing/${n}`)).status, 404)
+    assert.isAtLeast(collector.requests(), 1)
+    assert.isAtMost(collector.requests(), 4)
+    gate.kill("SIGTERM")
+    assert.deepStrictEqual(await gate.exit, { code: 0, signal: null })
+  })
+
+  it("does not start with an address of a collector that cannot be one, and names the variable", async () => {
+    const platform = bench.own(await startPlatform())
+    for (const [name, value] of [
+      ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+      ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"],
+    ] as const) {
+      const { code, output } = await runProgram(
+        [],
+        settingsFor(platform, { ...tracedTo("http://127.0.0.1:1"), [name]: value }),
+      )
+      assert.strictEqual(code, 1)
+      assert.include(output, "OTEL_")
+      assert.match(output, /http:\/\/ or https:\/\/|gzip/)
     }
   })
 })

@@ -61,7 +61,13 @@ export const createClient = (token: string): Client => {
     new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString()
 
   return {
-    view: ({ rows, ...request }) => send(`api/view?${query({ ...request, slots: rows, places: rows })}`),
+    view: async ({ rows, ...request }) => {
+      const view = await send<View>(`api/view?${query({ ...request, slots: rows, places: rows })}`)
+      // behind a load balancer, while instances are replaced
+      if (view.queue !== null && !("waitingPage" in view.queue))
+        throw new RequestFailed(0, "An instance of another version answered. Reload the page.")
+      return view
+    },
     auditLog: (campaign, first, count) => send(`api/audit-log?${query({ campaign, first, count })}`),
     act: (campaign, action) =>
       send("api/actions", {

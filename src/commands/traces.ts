@@ -1,0 +1,86 @@
+/**
+ * Sends spans of a gate that runs alone to an OpenTelemetry collector, as the `OTEL_…` variables say. What a collector may cost is
+ * bounded, because every caller's request makes spans: a collector that fails, is slow, or is behind costs the spans of a minute.
+ */
+import { Cause, Config, ConfigProvider, Effect, Layer } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import { OtlpSerialization, OtlpTracer } from "effect/observability"
+import { SettingsInvalid } from "../settings/problems.ts"
+
+/** How long the collector has for one request (ms), and how many requests may be open at once. */
+const EXPORT_MILLIS = 2_000
+const MAX_EXPORTS = 4
+/** How long the last spans may take at the end of the process (ms). The process has ten seconds in total. */
+const FLUSH_MILLIS = "1000"
+
+/**
+ * Fails with a defect: the exporter repeats errors, and while it does, it opens further requests. After a defect it drops its spans and
+ * pauses for 60 s.
+ */
+const givenUp = (why: string) => Effect.die(new Error(`The collector of traces ${why}.`))
+
+const boundedClient = Layer.effect(
+  HttpClient.HttpClient,
+  Effect.map(HttpClient.HttpClient, (client) => {
+    let open = 0
+    return HttpClient.transform(client, (response) =>
+      Effect.suspend(() => {
+        if (open >= MAX_EXPORTS) return givenUp(`has not answered ${open} requests`)
+        open++
+        return response.pipe(
+          // the time is that of the whole answer
+          Effect.tap(({ arrayBuffer }) => arrayBuffer),
+          Effect.catch(({ message }) => givenUp(`cannot be reached: ${message}`)),
+          Effect.filterOrElse(
+            ({ status }) => status < 400,
+            ({ status }) => givenUp(`answered ${status}`),
+          ),
+          Effect.timeoutOrElse({
+            duration: EXPORT_MILLIS,
+            orElse: () => givenUp(`did not answer within ${EXPORT_MILLIS / 1000} s`),
+          }),
+          Effect.ensuring(Effect.sync(() => open--)),
+        )
+      }),
+    )
+  }),
+).pipe(Layer.provide(FetchHttpClient.layer))
+
+/** The exporter takes these times for that of its last flush. OpenTelemetry's default, 10 s, would be too long for it. */
+const times = ConfigProvider.layerAdd(
+  ConfigProvider.fromUnknown({
+    OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: FLUSH_MILLIS,
+    OTEL_EXPORTER_OTLP_TIMEOUT: FLUSH_MILLIS,
+    OTEL_BSP_EXPORT_TIMEOUT: FLUSH_MILLIS,
+  }),
+  { asPrimary: true },
+)
+
+const invalid = (path: string, expected: string) => new SettingsInvalid({ problems: [{ path, expected }] })
+
+const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/** The exporter takes any URL, and answers a wrong one by sending nothing. */
+const checkEndpoints = Effect.gen(function* () {
+  for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
+    const url = yield* Config.String(name).pipe(Config.withDefault(""))
+    if (url !== "" && !isHttpUrl(url))
+      return yield* invalid(name, "Expected a URL that begins with http:// or https://")
+  }
+}).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
+
+/** With `OTEL_TRACES_EXPORTER=otlp`, a tracer that sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise no tracer. */
+export const tracer = Layer.unwrap(
+  Effect.as(
+    checkEndpoints,
+    OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
+      // the exporter dies of a variable that it cannot read
+      Layer.catchCause((cause) => {
+        const error = Cause.squash(cause)
+        const expected = error instanceof Config.ConfigError ? error.message : String(error)
+        return Layer.effectDiscard(invalid("OTEL_…", expected))
+      }),
+      Layer.provide([OtlpSerialization.layerJson, boundedClient, times]),
+    ),
+  ),
+)
