@@ -5,7 +5,9 @@
 
 const PREFIX = "voicegate.ticket."
 /** How long to wait for the page before a reload to release the lock, in milliseconds. */
-const HANDOVER = 1_000
+export const HANDOVER = 1_000
+/** How long a busy browser may take to lock a new ticket, which no other tab can have, in milliseconds. */
+export const FIRST_LOCK = 5_000
 
 /** `gate` identifies the gate and the campaign. */
 export const remember = (gate: string, ticket: string): void => {
@@ -33,16 +35,14 @@ export const recall = (gate: string): string | undefined => {
   }
 }
 
-/** Locks the ticket for this tab until `signal` aborts or the tab closes; false if another tab has it. */
-export const claim = async (ticket: string, signal: AbortSignal): Promise<boolean> => {
+/** Locks the ticket for this tab until `signal` aborts or the tab closes; false if it was not locked within `millis`. */
+export const claim = async (ticket: string, signal: AbortSignal, millis: number): Promise<boolean> => {
   if (!("locks" in navigator)) return true
   return new Promise((resolve) => {
     const held = (): Promise<void> => {
       resolve(true)
       return new Promise((release) => signal.addEventListener("abort", () => release(), { once: true }))
     }
-    navigator.locks
-      .request(PREFIX + ticket, { signal: AbortSignal.timeout(HANDOVER) }, held)
-      .catch(() => resolve(false))
+    navigator.locks.request(PREFIX + ticket, { signal: AbortSignal.timeout(millis) }, held).catch(() => resolve(false))
   })
 }

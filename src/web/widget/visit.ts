@@ -79,7 +79,7 @@ export class Visit {
 
   /** Resumes a ticket after a reload; false if another tab has it. */
   async resume(ticket: string): Promise<boolean> {
-    if (!(await tickets.claim(ticket, this.visit.signal))) return false
+    if (!(await tickets.claim(ticket, this.visit.signal, tickets.HANDOVER))) return false
     // The place matters first; if the microphone fails, it is opened again when it is this visitor's turn.
     this.equipment.open().catch(() => {})
     await this.retrying(() => this.request(ticket))
@@ -125,11 +125,12 @@ export class Visit {
   private async wait(ticket: string, place: Place, resumed: string | undefined): Promise<void> {
     this.ticket = ticket
     this.place = place
+    // before it is stored: a tab that is duplicated now must find it locked
+    if (resumed !== ticket) await tickets.claim(ticket, this.visit.signal, tickets.FIRST_LOCK)
+    if (this.isOver) return
     tickets.remember(this.storageKey, ticket)
     const lost = resumed !== undefined && resumed !== ticket
     this.showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
-    if (resumed !== ticket) await tickets.claim(ticket, this.visit.signal)
-    if (this.isOver) return
     this.refresh = follow(
       this.gate,
       ticket,
