@@ -1,5 +1,5 @@
 /**
- * Watches a history. After every step it checks the invariants of the queue's tests (`queue-invariants.ts`), what the
+ * Watches a history. After every step it checks the invariants of the queue's tests (`test/model/invariants.ts`), what the
  * rule was allowed to do (`causes.ts`), what was recorded beside the store (`ledger.ts`), and what has been due since
  * (`promises.ts`).
  */
