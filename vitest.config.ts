@@ -15,7 +15,8 @@ const system = [
 export default defineConfig({
   test: {
     pool: "threads",
-    maxWorkers: 3,
+    maxWorkers: 4,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],
     projects: [
@@ -27,8 +28,9 @@ export default defineConfig({
           exclude: system,
           // loading the modules again for each file took half of the time
           isolate: false,
-          testTimeout: 10_000,
-          hookTimeout: 10_000,
+          // only a test that hangs takes so long, also on a busy machine
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {

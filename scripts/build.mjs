@@ -8,6 +8,7 @@ import { createHash } from "node:crypto"
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, extname, join, relative, sep } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { deepenImports } from "./deep-imports.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, "src")
@@ -29,6 +30,7 @@ const fingerprint = () => {
     "tsconfig.json",
     "scripts/tsconfig.build.json",
     "scripts/build.mjs",
+    "scripts/deep-imports.mjs",
     "scripts/render-docs.ts",
     "scripts/cli.vite.config.ts",
   ]
@@ -61,6 +63,8 @@ if (process.argv.includes("--if-needed") && existsSync(stamp) && readFileSync(st
 console.log("Building …")
 rmSync(output, { recursive: true, force: true })
 run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
+
+deepenImports(output, join(root, "node_modules/effect"), ["web"])
 
 for (const file of files) {
   const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep)

@@ -1,5 +1,5 @@
 /**
- * Runs what needs no test, side by side: formats and lint, the rules' Lua, types, Effect's diagnostics, the build. What each writes is
+ * Runs what needs no test, side by side: formats and lint, the rules' Lua, types with Effect's diagnostics, the build. What each writes is
  * printed when it has ended; the exit code is 1 when one of them has failed.
  */
 import { spawn } from "node:child_process"
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** The longest first. */
-const CHECKS = ["check:effect", "build", "types", "lint", "rules -- --check"]
+const CHECKS = ["types", "build", "lint", "rules -- --check"]
 
 const run = (check) =>
   new Promise((resolve) => {

@@ -13,6 +13,7 @@ const LONG = [
   "e2e/outages.test.ts",
   "simulation/redis.test.ts",
   "web/widget-queue.test.ts",
+  "web/widget-call.test.ts",
   "e2e/deadlines.test.ts",
   "contract/queue.test.ts",
   "web/dashboard-pages.test.ts",
@@ -27,7 +28,6 @@ const LONG = [
   "platform/users.system.test.ts",
   "web/widget-refusals.test.ts",
   "store/redis-failover.system.test.ts",
-  "web/widget-call.test.ts",
   "e2e/stranded.test.ts",
 ]
 

@@ -1,10 +1,11 @@
 /**
  * Sets up a clone: installs the packages of the lock file when they are missing or differ from it, makes sure that the pinned Node is
- * installed, and with `--system` the servers that the tests start. Silent when there is nothing to do.
+ * installed, and with `--system` the servers that the tests start, at the same time. Silent when there is nothing to do.
  *
  * Plain JavaScript without dependencies, because it runs on any Node that npm runs on.
  */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -52,6 +53,13 @@ const newEnough = () => {
   return major > 22 || (major === 22 && minor >= 19)
 }
 
+/** Resolves to whether the servers are installed. */
+const systemReady = async () => {
+  const [code] = await once(spawn("sh", [join(root, "scripts/setup-system.sh")], { stdio: "inherit" }), "exit")
+  return code === 0
+}
+const system = process.argv.includes("--system") ? systemReady() : Promise.resolve(true)
+
 if (!installed()) {
   console.log("Installing the packages (npm ci) …")
   if (!npm("ci")) fail("npm ci failed: see above. Is the package registry reachable?")
@@ -65,7 +73,4 @@ if (!pinnedNode()) {
   }
 }
 
-if (process.argv.includes("--system")) {
-  const { status } = spawnSync("sh", [join(root, "scripts/setup-system.sh")], { stdio: "inherit" })
-  if (status !== 0) process.exit(1)
-}
+if (!(await system)) process.exit(1)

@@ -5,14 +5,8 @@
  * their layers. If the queue fails, the caller of `admit` gives back what the rate limiter took.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import {
-  type Admitted,
-  admissionPortOf,
-  type CampaignContext,
-  FifoQueue,
-  type Newcomer,
-  type StepResult,
-} from "./FifoQueue.ts"
+import { type Admitted, type CampaignContext, FifoQueue, type Newcomer, type StepResult } from "./FifoQueue.ts"
+import { admissionPortOf } from "./queue/admission-port.ts"
 import { rules } from "./queue/rules.ts"
 import { stepResultOf } from "./queue/step.ts"
 import { RateLimiter, takeRequestsOf } from "./RateLimiter.ts"

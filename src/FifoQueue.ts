@@ -1,5 +1,5 @@
 /**
- * Slots and waiting tickets of a campaign, over the store.
+ * Slots and waiting tickets of a campaign: the service. `queue/layer.ts` is its layer over the store.
  *
  * Guarantees, on every store and with any number of instances:
  * - Leases never exceed the slots.
@@ -11,26 +11,19 @@
  *
  * Every operation is one atomic step of the store.
  */
-import { Context, Effect, Layer } from "effect"
-import { keysOf } from "./queue/keys.ts"
-import { makeOperatorQueue, type OperatorQueue } from "./queue/operator.ts"
-import { makeOutageReporting } from "./queue/reach.ts"
-import { rules } from "./queue/rules.ts"
-import { type CampaignContext, type StepResult, stepResultOf, type Withdrawals } from "./queue/step.ts"
+import { Context, type Effect } from "effect"
+import type { OperatorQueue } from "./queue/operator.ts"
+import type { CampaignContext, StepResult, Withdrawals } from "./queue/step.ts"
 import type { Place, Waiting } from "./rules/line.ts"
-import type { Newcomer as Admission, Admitted } from "./rules/queue/admit.ts"
+import type { Admitted } from "./rules/queue/admit.ts"
 import type { TicketSnapshot } from "./rules/queue/attach.ts"
 import type { Cleared as RuleCleared } from "./rules/queue/clear.ts"
 import type { Doubt } from "./rules/queue/doubts.ts"
-import type { Failed, FailedStart } from "./rules/queue/fail.ts"
-import type { TicketHeartbeat } from "./rules/queue/heartbeat.ts"
+import type { Failed } from "./rules/queue/fail.ts"
 import type { Start } from "./rules/queue/start.ts"
 import type { Swept as RuleSwept } from "./rules/queue/sweep.ts"
-import { MAX_WITHDRAWN_PER_STEP } from "./rules/queue/withdraw.ts"
-import type { QueueContext, Settlement, SettlementKind, Signal, SignalKind, StepAnswer } from "./rules/step.ts"
+import type { Settlement, SettlementKind, Signal, SignalKind } from "./rules/step.ts"
 import type { StoreUnavailable, TicketState } from "./Session.ts"
-import { Settings } from "./Settings.ts"
-import { type Ask, type Rule, Store } from "./Store.ts"
 
 export type {
   Admitted,
@@ -188,219 +181,7 @@ export class FifoQueue extends Context.Service<
   }
 >()("voicegate/FifoQueue") {}
 
-/** The queue's part of a store step that also does something else (`Admission.ts`). */
-export interface AdmissionPort {
-  readonly keys: (at: CampaignContext) => ReadonlyArray<string>
-  /** The same object while nothing changes. */
-  readonly context: (at: CampaignContext) => QueueContext
-  readonly newcomer: (newcomer: Newcomer) => Admission
-  /**
-   * Runs a step of the campaign. An outage of this gate is reported to the store first, and a failure of the step is recorded as an
-   * outage. The step gets the store's time.
-   */
-  readonly reportFirst: <A, E extends { readonly _tag: string }>(
-    at: CampaignContext,
-    step: (now: number) => Effect.Effect<StepResult<A>, E>,
-  ) => Effect.Effect<StepResult<A>, E | StoreUnavailable>
-}
-
-const admissionPorts = new WeakMap<FifoQueue["Service"], AdmissionPort & { readonly store: Store["Service"] }>()
-
-/** The queue's part for this store; undefined for a queue that is not this package's, or is over another store. */
-export const admissionPortOf = (queue: FifoQueue["Service"], store: Store["Service"]): AdmissionPort | undefined => {
-  const found = admissionPorts.get(queue)
-  return found?.store === store ? found : undefined
-}
-
 /** How often an instance sends the heartbeat of its tickets. */
 export const TICK_MILLIS = 2_000
 /** Prefix of the channel of an instance, followed by its id. */
 export const INSTANCE_CHANNEL = "vg:i:"
-
-const identity = <A>(result: A): A => result
-
-const heartbeatEntryOf = (
-  ticket: string,
-  { lease = "", position = 0, startBefore = 0, state }: TicketHeartbeat,
-): HeartbeatEntry => ({
-  ticket,
-  // a start in doubt is not a ticket that a caller can hold
-  state: state === "doubt" ? undefined : state,
-  position,
-  startBefore,
-  lease,
-})
-
-const failureOf = (id: string, lease: string, why: StartFailure): FailedStart =>
-  "millis" in why && why.millis !== undefined && Number.isFinite(why.millis)
-    ? { id, lease, reason: why._tag, millis: Math.max(0, Math.round(why.millis)) }
-    : { id, lease, reason: why._tag }
-
-/** The queue over any store; reads `Queue.*`. */
-export const layer: Layer.Layer<FifoQueue, never, Store | Settings> = Layer.effect(
-  FifoQueue,
-  Effect.gen(function* () {
-    const store = yield* Store
-    const settings = (yield* Settings).Queue
-    const graceMillis = settings.DisconnectGraceSeconds * 1000
-
-    /** the input of every step of a campaign; replaced when its slots change */
-    const known = new Map<string, { readonly keys: ReadonlyArray<string>; readonly context: QueueContext }>()
-    const stepInput = ({ campaign, instance, slots: requestedSlots }: CampaignContext) => {
-      // JSON has no infinity
-      const slots = requestedSlots > 0 ? Math.min(requestedSlots, Number.MAX_SAFE_INTEGER) : 0
-      const last = known.get(campaign)
-      if (last?.context.slots === slots && last.context.instance === instance) return last
-      const context: QueueContext = {
-        slots,
-        share: settings.NetworkShare,
-        maxLength: settings.MaxLength,
-        instance,
-        channel: INSTANCE_CHANNEL,
-        windowMillis: settings.StartWindowSeconds * 1000,
-        graceMillis,
-        // the next heartbeat shows a connected ticket again, and only after that can it become absent
-        seenMillis: graceMillis + TICK_MILLIS,
-        callMillis: settings.MaxCallMinutes * 60_000,
-      }
-      const created = { keys: last?.keys ?? keysOf(campaign), context }
-      known.set(campaign, created)
-      return created
-    }
-
-    const run = <Call extends object, R, A>(
-      rule: Rule<QueueContext, Call, StepAnswer<R>>,
-      at: CampaignContext,
-      now: number,
-      call: Call,
-      read: (result: R) => A,
-    ): Step<A> => {
-      const { context, keys } = stepInput(at)
-      const ask: Ask<QueueContext, Call> = { keys, now, context, call }
-      return Effect.map(store.run(rule, ask), (answer) => {
-        const { result, ...left } = stepResultOf(answer)
-        return { result: read(result), ...left }
-      })
-    }
-
-    /**
-     * Reports an outage with the tickets to withdraw: in several steps where there are many, newest tickets first. All are sent at once, so
-     * that the hold of the first outlasts them. The connection keeps their order.
-     */
-    const report = Effect.fnUntraced(function* (at: CampaignContext, since: number) {
-      const ids = at.withdrawals?.ids() ?? []
-      const now = yield* store.now
-      const ends = [ids.length]
-      for (let end = ids.length - MAX_WITHDRAWN_PER_STEP; end > 0; end -= MAX_WITHDRAWN_PER_STEP) ends.push(end)
-      const reported = yield* Effect.forEach(
-        ends,
-        (end) => {
-          const batch = ids.slice(Math.max(0, end - MAX_WITHDRAWN_PER_STEP), end)
-          const call = {
-            since,
-            ...(batch.length === 0 ? {} : { ids: batch }),
-            ...(end > MAX_WITHDRAWN_PER_STEP ? { more: true as const } : {}),
-          }
-          return Effect.tap(run(rules.reportOutage, at, now, call, identity), ({ result }) =>
-            at.withdrawals === undefined || batch.length === 0 ? Effect.void : at.withdrawals.done(batch, result),
-          )
-        },
-        { concurrency: "unbounded" },
-      )
-      return {
-        signals: reported.flatMap(({ signals }) => signals),
-        settlements: reported.flatMap(({ settlements }) => settlements),
-      }
-    })
-
-    const outages = yield* makeOutageReporting(store.now)
-    const reportFirst: AdmissionPort["reportFirst"] = (at, step) =>
-      outages.reportFirst(at.campaign, (since) => report(at, since), step)
-
-    const step = <Call extends object, R, A>(
-      rule: Rule<QueueContext, Call, StepAnswer<R>>,
-      at: CampaignContext,
-      call: Call,
-      read: (result: R) => A,
-    ): Step<A> => reportFirst(at, (now) => run(rule, at, now, call, read))
-
-    const newcomerOf = ({ caller, data, holds, id, network }: Newcomer): Admission => ({
-      id,
-      data,
-      ...(caller === "" ? {} : { caller }),
-      ...(caller !== "" && holds ? { holds } : {}),
-      ...(network === "" ? {} : { network }),
-    })
-
-    const queue = FifoQueue.of({
-      admit: (at, newcomer) => step(rules.admit, at, newcomerOf(newcomer), identity),
-      start: (at, id) => step(rules.start, at, { id }, identity),
-      bind: (at, id, lease, { data, ids }) =>
-        step(rules.bind, at, { id, lease, data: JSON.stringify({ ...data, s: ids }), sessions: ids }, identity),
-      alias: (at, known, further) => step(rules.alias, at, { known, further }, identity),
-      fail: (at, id, lease, why) => step(rules.fail, at, failureOf(id, lease, why), identity),
-      doubts: (at, ageMillis, claimMillis) =>
-        Effect.map(
-          step(rules.doubts, at, { ageMillis, claimMillis }, ({ doubts = [] }) => doubts),
-          ({ result }) => result,
-        ),
-      resolve: (at, id, candidates) =>
-        step(rules.resolve, at, candidates.length === 0 ? { id } : { id, candidates }, identity),
-      end: (at, sessions) => step(rules.end, at, { sessions }, identity),
-      leave: (at, id) => step(rules.leave, at, { id }, identity),
-      withdraw: (at, ids) => step(rules.withdraw, at, { ids }, identity),
-      attach: (at, id, connected) => step(rules.attach, at, { id, connected }, identity),
-      heartbeat: (at, ids) =>
-        step(rules.heartbeat, at, { ids }, ({ averageMillis, disrupted, length, tickets = [] }) => ({
-          length,
-          averageMillis,
-          disrupted,
-          tickets: ids.map((id, i) => heartbeatEntryOf(id, tickets[i] ?? {})),
-        })),
-      sweep: (at, heartbeatAt) =>
-        reportFirst(at, (now) =>
-          Effect.tap(
-            run(
-              rules.sweep,
-              at,
-              now,
-              heartbeatAt === undefined ? {} : { heartbeatAt },
-              ({ junk, owed = [], quarantined, ...swept }) => ({
-                ...swept,
-                owed,
-                quarantined: { count: quarantined, at: junk?.at ?? 0, key: junk?.key ?? "" },
-              }),
-            ),
-            () => Effect.sync(() => outages.swept(at.campaign, now)),
-          ),
-        ),
-      unregister: (at) => step(rules.gateGone, at, {}, () => undefined),
-      // this gate does not serve the campaign, so its own outages are not reported there
-      clear: (at, unservedMillis) =>
-        Effect.flatMap(store.now, (now) =>
-          run(
-            rules.clear,
-            at,
-            now,
-            { unservedMillis },
-            (cleared): Cleared => (cleared._tag === "served" ? cleared : { ...cleared, owed: cleared.owed ?? [] }),
-          ),
-        ),
-      acknowledge: (at, settlements) => Effect.asVoid(step(rules.acknowledge, at, { settlements }, identity)),
-      audit: (at, ageMillis, claimMillis) =>
-        Effect.map(
-          step(rules.audit, at, { ageMillis, claimMillis }, ({ sessions = [] }) => sessions),
-          ({ result }) => result,
-        ),
-      operator: makeOperatorQueue(step),
-    })
-    const port: AdmissionPort = {
-      keys: (at) => stepInput(at).keys,
-      context: (at) => stepInput(at).context,
-      newcomer: newcomerOf,
-      reportFirst,
-    }
-    admissionPorts.set(queue, { ...port, store })
-    return queue
-  }),
-)

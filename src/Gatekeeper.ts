@@ -18,6 +18,7 @@ import { makeCampaigns } from "./gatekeeper/campaigns.ts"
 import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
+import { makeEndLeft } from "./gatekeeper/end-left.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
@@ -26,7 +27,7 @@ import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
-import { withSpans } from "./gatekeeper/spans.ts"
+import { traceChecks } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
@@ -76,7 +77,7 @@ export class Gatekeeper extends Context.Service<
       Started,
       TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
     >
-    /** Gives up a place or a reserved slot. Idempotent. Does not end a running call. */
+    /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
     readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
     /**
      * Withdraws a ticket that `request` has just returned, because its answer could not be delivered. Runs in the background.
@@ -120,6 +121,7 @@ export const layer: Layer.Layer<
 > = Layer.effect(
   Gatekeeper,
   Effect.gen(function* () {
+    yield* metrics.registered
     const settings = yield* Settings
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
@@ -132,11 +134,11 @@ export const layer: Layer.Layer<
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
-    const tickets = yield* makeTickets(campaigns, steps, startSession, gates.removed)
+    const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
     const names = yield* CallerNames
     const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession)
     const traced = yield* tracing
-    const checks = withSpans(traced, {
+    const checks = traceChecks(traced, {
       validate: (body) => Effect.fromResult(validate(campaigns, settings.Queue, body)),
       checkAddress: yield* makeCheckAddress(names),
       admission,

@@ -14,6 +14,7 @@ import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
 import { makeRecentSessions, PAGE_LIMIT } from "./platform-api/recent-sessions.ts"
 import { type Call, exchange } from "./platform-api/transport.ts"
+import { closeUnopened } from "./platform-api/unopened.ts"
 import { type Finding, verifyWith } from "./platform-api/verify.ts"
 import {
   FeaturesData,
@@ -89,6 +90,11 @@ export class PlatformApi extends Context.Service<
       since: number,
     ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
     /**
+     * Ends a session whose caller has left, or one that nobody has opened. True if it is over now; false if the platform cannot end it.
+     * Idempotent. A platform without it reports the ends of its sessions alone.
+     */
+    readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+    /**
      * Checks the campaign's settings with harmless reads, for `check`, the start and the console. What the platform does not
      * reveal is reported as not checked.
      */
@@ -159,8 +165,15 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
     const sessionStatus = Effect.fnUntraced(function* (name: string, sessionId: string) {
       const campaign = yield* campaignOf(name)
       const business = encodeURIComponent(campaign.BusinessId)
-      const path = `business/${business}/websession/history/${encodeURIComponent(sessionId)}`
-      return yield* call(campaign, HistoryData, { kind: "read", method: "POST", path, body: {} }).pipe(
+      const history = `business/${business}/websession/history`
+      const read: Call = {
+        kind: "read",
+        method: "POST",
+        path: `${history}/${encodeURIComponent(sessionId)}`,
+        shownPath: `${history}/:id`,
+        body: {},
+      }
+      return yield* call(campaign, HistoryData, read).pipe(
         Effect.map((data): SessionState => ({ status: statusOf(data), sessionIds: historyIdsOf(data) })),
         Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),
       )
@@ -179,6 +192,18 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
     })
 
+    const end = Effect.fnUntraced(function* (name: string, { sessionIds, webSocketUrl }: WebSession) {
+      const campaign = yield* campaignOf(name)
+      const business = encodeURIComponent(campaign.BusinessId)
+      const path = `business/${business}/websession/${encodeURIComponent(sessionIds[0] ?? "")}/end`
+      // Repeated like a read, because a session can be ended again.
+      const known = yield* call(campaign, Schema.Unknown, { kind: "read", method: "POST", path, body: {} }).pipe(
+        Effect.as(true),
+        Effect.catchIf(cannotBeAsked, () => Effect.succeed(false)),
+      )
+      return known || (yield* closeUnopened(webSocketUrl))
+    })
+
     const verify = (name: string) =>
       Effect.matchEffect(campaignOf(name), {
         onFailure: ({ message }) =>
@@ -186,7 +211,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         onSuccess: (campaign) => verifyWith(call, campaign),
       })
 
-    return PlatformApi.of({ initiate, concurrency, sessionStatus, sessionsOf, verify })
+    return PlatformApi.of({ initiate, concurrency, sessionStatus, sessionsOf, end, verify })
   }),
 ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 

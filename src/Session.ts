@@ -49,14 +49,20 @@ const EncodingType = Schema.Literals([1, 2, 3, 4, 5, 6, 7, 8])
 const SampleRate = Schema.Int.check(Schema.isBetween({ minimum: 8000, maximum: 96000 }))
 const BitsPerSample = Schema.Literals([8, 16, 24, 32])
 
+/** A field that may be absent or null. */
+const optionalField = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(Schema.NullOr(schema).annotate({ description }))
+
+const ENCODINGS = "1 PCM, 2 WAV, 3 MULAW, 4 ALAW, 5 G722, 6 G729, 7 OPUS, 8 MPEG; PCM by default."
+
 /** The caller's audio format. Defaults for absent or null fields: PCM, 16 kHz, 16 bit. */
 export const AudioConfiguration = Schema.Struct({
-  inputEncodingType: Schema.optionalKey(Schema.NullOr(EncodingType)),
-  inputSampleRate: Schema.optionalKey(Schema.NullOr(SampleRate)),
-  inputBitsPerSample: Schema.optionalKey(Schema.NullOr(BitsPerSample)),
-  outputEncodingType: Schema.optionalKey(Schema.NullOr(EncodingType)),
-  outputSampleRate: Schema.optionalKey(Schema.NullOr(SampleRate)),
-  outputBitsPerSample: Schema.optionalKey(Schema.NullOr(BitsPerSample)),
+  inputEncodingType: optionalField(EncodingType, `Encoding of the audio from the caller: ${ENCODINGS}`),
+  inputSampleRate: optionalField(SampleRate, "Sample rate of the audio from the caller, in Hz; 16000 by default."),
+  inputBitsPerSample: optionalField(BitsPerSample, "Bits per sample of the audio from the caller; 16 by default."),
+  outputEncodingType: optionalField(EncodingType, `Encoding of the audio to the caller: ${ENCODINGS}`),
+  outputSampleRate: optionalField(SampleRate, "Sample rate of the audio to the caller, in Hz; 16000 by default."),
+  outputBitsPerSample: optionalField(BitsPerSample, "Bits per sample of the audio to the caller; 16 by default."),
 })
 export type AudioConfiguration = typeof AudioConfiguration.Type
 
@@ -65,24 +71,24 @@ export const TicketId = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{22,
 
 /** The body of a session request, as the browser sends it. Unknown fields are ignored. */
 export const SessionRequest = Schema.Struct({
-  campaignId: Schema.optionalKey(Schema.NullOr(PlainId(256))),
-  regionId: Schema.optionalKey(Schema.NullOr(PlainId(256))),
-  /** 0 WebSocket, 1 WebRTC */
-  transportType: Schema.optionalKey(Schema.NullOr(Schema.Literals([0, 1]))),
-  clientIdentifier: Schema.optionalKey(
-    Schema.NullOr(
-      Schema.String.check(
-        Schema.isBetweenLength(1, 256),
-        Schema.isPattern(/^[^/\\]*$/, { expected: "a string without slash or backslash" }),
-        plainText,
-      ),
+  campaignId: optionalField(PlainId(256), "A configured campaign; the default campaign when absent."),
+  regionId: optionalField(PlainId(256), "One of the campaign's allowed regions; its default region when absent."),
+  transportType: optionalField(Schema.Literals([0, 1]), "0 WebSocket (default), 1 WebRTC."),
+  clientIdentifier: optionalField(
+    Schema.String.check(
+      Schema.isBetweenLength(1, 256),
+      Schema.isPattern(/^[^/\\]*$/, { expected: "a string without slash or backslash" }),
+      plainText,
     ),
+    "The caller's name for the platform. It proves nothing, and the gate makes one when it is absent.",
   ),
-  dynamicVariables: Schema.optionalKey(Schema.NullOr(Variables)),
-  metadata: Schema.optionalKey(Schema.NullOr(Variables)),
-  audioConfiguration: Schema.optionalKey(Schema.NullOr(AudioConfiguration)),
-  /** If this ticket is not over, it is answered again, so a request is idempotent. */
-  uniqueRequestId: Schema.optionalKey(Schema.NullOr(PlainId(64))),
+  dynamicVariables: optionalField(Variables, "Variables of the agent for this session."),
+  metadata: optionalField(Variables, "Data that the platform keeps with the session."),
+  audioConfiguration: optionalField(AudioConfiguration, "The caller's audio format; PCM, 16 kHz, 16 bit when absent."),
+  uniqueRequestId: optionalField(
+    PlainId(64),
+    "A ticket from before. If it is not over, it is answered again, so a request is idempotent.",
+  ),
 })
 export type SessionRequest = typeof SessionRequest.Type
 
@@ -109,7 +115,7 @@ export const Started = Schema.Struct({
   webSocketUrl: Schema.String.annotate({
     description: "Opens one WebSocket of the session; good for about five minutes.",
   }),
-  sessionId: Schema.String,
+  sessionId: Schema.String.annotate({ description: "The platform's id of the session." }),
 })
 export type Started = typeof Started.Type
 
@@ -126,6 +132,7 @@ export const TicketState = Schema.Literals([
   "failed",
   "reclaimed",
   "removed",
+  "stopped",
 ])
 export type TicketState = typeof TicketState.Type
 
@@ -137,45 +144,75 @@ export const isTerminal = (state: TicketState): boolean =>
 const Place = {
   queuePosition: Schema.Int.annotate({ description: "1 is next; 0 when the ticket is called already." }),
   queueLength: Schema.Int.annotate({ description: "How many wait." }),
-  estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({ description: "null while no call has been measured." }),
+  estimatedWaitSeconds: Schema.NullOr(Schema.Int).annotate({
+    description: "null while no call has been measured, and while the queue is paused.",
+  }),
   disrupted: Schema.Literal(true).annotate({
     description: "The voice agent cannot be reached at the moment; callers keep their places.",
+  }),
+  paused: Schema.Literal(true).annotate({
+    description: "An operator has paused the queue: nobody is called, and callers keep their places.",
   }),
 }
 
 /** A ticket as its holder sees it. The place is present only while it waits, the session only while it is live. */
 export const TicketStatus = Schema.Struct({
   uniqueRequestId: Started.fields.uniqueRequestId,
-  state: TicketState,
+  state: TicketState.annotate({ description: "Where the ticket is in its life; final from `ended` on." }),
   queuePosition: Schema.optionalKey(Place.queuePosition),
   queueLength: Schema.optionalKey(Place.queueLength),
   estimatedWaitSeconds: Schema.optionalKey(Place.estimatedWaitSeconds),
   disrupted: Schema.optionalKey(Place.disrupted),
-  startBefore: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601; only while called." })),
+  paused: Schema.optionalKey(Place.paused),
+  startBefore: Schema.optionalKey(
+    Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601; only while called." }),
+  ),
   webSocketUrl: Schema.optionalKey(Started.fields.webSocketUrl),
   sessionId: Schema.optionalKey(Started.fields.sessionId),
 })
 export type TicketStatus = typeof TicketStatus.Type
 
+const startBefore = Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601." })
+const eventType = <const Name extends string>(name: Name, description: string) =>
+  Schema.Literal(name).annotate({ description })
+const forPeople = Schema.String.annotate({ description: "For the caller, in English." })
+
 /** An event that is pushed to a ticket's connection. */
 export const PushEvent = Schema.Union([
   Schema.Struct({
-    type: Schema.Literal("position"),
+    type: eventType("position", "The ticket waits."),
     position: Place.queuePosition,
     queueLength: Place.queueLength,
     estimatedWaitSeconds: Place.estimatedWaitSeconds,
     disrupted: Schema.optionalKey(Place.disrupted),
+    paused: Schema.optionalKey(Place.paused),
   }),
-  Schema.Struct({ type: Schema.Literal("start_call"), startBefore: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("session"), webSocketUrl: Schema.String, sessionId: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("ended"), reason: Schema.String, message: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("error"), code: Schema.String, message: Schema.String }),
-  Schema.Struct({ type: Schema.Literal("reconnect"), message: Schema.String }),
+  Schema.Struct({ type: eventType("start_call", "It is the caller's turn."), startBefore }),
+  Schema.Struct({
+    type: eventType("session", "The session has started."),
+    webSocketUrl: Started.fields.webSocketUrl,
+    sessionId: Started.fields.sessionId,
+  }),
+  Schema.Struct({
+    type: eventType("ended", "The ticket is over."),
+    reason: Schema.String.annotate({ description: "The final state of the ticket." }),
+    message: forPeople,
+  }),
+  Schema.Struct({
+    type: eventType("error", "A command was refused; the ticket goes on."),
+    code: Schema.String.annotate({ description: "Stable; for programs." }),
+    message: forPeople,
+  }),
+  Schema.Struct({ type: eventType("reconnect", "This instance stops: connect again."), message: forPeople }),
 ])
 export type PushEvent = typeof PushEvent.Type
 
 /** A command that a ticket's holder sends over its connection. */
-export const PushCommand = Schema.Struct({ type: Schema.Literals(["start", "leave"]) })
+export const PushCommand = Schema.Struct({
+  type: Schema.Literals(["start", "leave"]).annotate({
+    description: "`start` starts the call of a called ticket, `leave` gives the place up.",
+  }),
+})
 
 /**
  * The ticket waits. It is in the error channel so that the type of a request lists all outcomes. It is not an `Error`, because
@@ -188,6 +225,8 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   estimatedWaitSeconds: Place.estimatedWaitSeconds,
   /** the voice agent cannot be reached at the moment; callers keep their places */
   disrupted: Schema.Boolean,
+  /** an operator has paused the queue: nobody is called, and callers keep their places */
+  paused: Schema.Boolean,
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
 }) {}
@@ -198,12 +237,12 @@ export class TicketUnknown extends Schema.TaggedError<TicketUnknown>()("TicketUn
 /** The ticket is not called: it waits, or its start is in progress. */
 export class NotYourTurn extends Schema.TaggedError<NotYourTurn>()("NotYourTurn", {
   code: Schema.Literals(["not_your_turn", "start_in_progress", "agent_busy", "agent_unavailable"]),
-  queuePosition: Schema.optionalKey(Schema.Int),
+  queuePosition: Schema.optionalKey(Schema.Int.annotate({ description: "1 is next." })),
   message: Schema.String,
 }) {}
 
 /** The ticket is over; `state` is its terminal state. */
 export class TicketOver extends Schema.TaggedError<TicketOver>()("TicketOver", {
-  state: TicketState,
+  state: TicketState.annotate({ description: "The ticket's final state." }),
   message: Schema.String,
 }) {}

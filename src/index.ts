@@ -8,6 +8,8 @@
  * Without Effect: `createGate(settings)` returns promises, plain objects, and listeners for a node server.
  */
 
+import "./node-version.ts"
+
 // Without Effect
 
 export { type Client, createGate, type Gate, type GateOptions, type LogEntry } from "./embedded/createGate.ts"
@@ -116,7 +118,7 @@ export {
 export {
   /** The shared store on Redis; takes a connection from `parseConnectionString`. */
   layer as layerStoreRedis,
-} from "./store/redis.ts"
+} from "./store/redis-lazy.ts"
 export { StoreRefused } from "./store/redis-problems.ts"
 
 // Limits and queue
@@ -134,8 +136,6 @@ export {
   type Cleared,
   FifoQueue,
   type HeartbeatEntry as Touched,
-  /** Slots and queue over the `Store`. */
-  layer as layerFifoQueue,
   type Place,
   type Settlement,
   type Signal,
@@ -144,6 +144,10 @@ export {
   type Swept,
   type TicketSnapshot,
 } from "./FifoQueue.ts"
+export {
+  /** Slots and queue over the `Store`. */
+  layer as layerFifoQueue,
+} from "./queue/layer.ts"
 export {
   /** The callers' budgets over the `Store`. */
   layer as layerRateLimiter,

@@ -5,35 +5,37 @@
 import type { TicketState } from "./Session.ts"
 
 export const askedTooOften = (seconds: number): string =>
-  `Too many requests from this address. Try again in ${seconds} s.`
+  `Too many requests from this address. Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.`
 export const tooManyConnections = "Too many open connections from this address."
 
-export const reconnect = "This server cannot serve you now. Reconnect."
-export const storeUnavailable = "The service is not available right now. Try again."
+export const reconnect = "This server is unavailable. Reconnect to reach another."
+export const storeUnavailable = "The service is unavailable right now. Try again."
 
-export const ticketUnknown = "No request has this id, or it ended long ago."
-export const startInProgress = "The call is already being started."
-export const notYourTurn = (position: number): string => `It is not your turn yet: you are number ${position}.`
-export const agentBusy = "The agent has become busy. You keep your place and will be called again."
+export const ticketUnknown = "This request doesn't exist or has expired."
+export const startInProgress = "The call is already starting."
+export const notYourTurn = (position: number): string =>
+  `It's not your turn yet. You're number ${position} in the queue.`
+export const agentBusy = "The agent is busy again. You keep your place and will be called again."
 export const agentUnavailable =
-  "The voice agent cannot be reached at the moment. You keep your place and will be called again."
+  "The voice agent is unavailable right now. You keep your place and will be called again."
 
 export const startTooSlow = "The call took too long to start. Try again."
-export const startFailed = "The call could not be started. Try again in a moment."
-export const startElsewhere = "The call cannot be started. Try again."
-export const endedBeforeItBegan = "The call ended before it could begin. Try again."
-export const platformRejected = "The voice agent cannot be reached because of its configuration."
-export const requestRefused = "The voice agent does not accept the content of this request."
+export const startFailed = "The call couldn't be started. Try again in a moment."
+export const startElsewhere = "The call couldn't be started. Try again."
+export const endedBeforeItBegan = "The call ended before it started. Try again."
+export const platformRejected = "The voice agent is unavailable because of a configuration problem."
+export const requestRefused = "The voice agent didn't accept this request."
 
 const ends: Readonly<Partial<Record<TicketState, string>>> = {
   ended: "The call has ended.",
-  left: "You have left the queue.",
-  abandoned: "You were away too long, so your place was given up.",
-  missed: "Your turn has passed because the call was not started in time.",
-  failed: "The call could not be started.",
-  reclaimed: "The call has reached the maximum length.",
-  removed: "This service has ended your request. You may try again.",
+  left: "You left the queue.",
+  abandoned: "You lost your place because you were away too long.",
+  missed: "You missed your turn because the call wasn't started in time.",
+  failed: "The call couldn't be started.",
+  reclaimed: "The call reached its time limit.",
+  removed: "You were removed from the queue.",
+  stopped: "The operator ended the call.",
 }
 /** Why a ticket is over. */
-export const ended = (state: TicketState): string => ends[state] ?? "This request is over."
-export const placeLost = "Your place in the queue was lost. Please try again."
+export const ended = (state: TicketState): string => ends[state] ?? "This request has ended."
+export const placeLost = "You lost your place in the queue. Try again."

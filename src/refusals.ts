@@ -19,7 +19,10 @@ export const stackless = <A>(make: () => A): A => {
 }
 
 /** One invalid field of a request, and what was expected. */
-export const FieldIssue = Schema.Struct({ field: Schema.String, message: Schema.String })
+export const FieldIssue = Schema.Struct({
+  field: Schema.String.annotate({ description: "The path of the field, with dots." }),
+  message: Schema.String.annotate({ description: "What was expected." }),
+})
 export type FieldIssue = typeof FieldIssue.Type
 
 /** The request is invalid; `issues` names every invalid field and what was expected. */
@@ -31,16 +34,18 @@ export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()("Invali
 
 /** The address is blocked: `reason` is the deciding fact, or `ip_check_failed` with `IpIntel.OnError: block`. */
 export class Blocked extends Schema.TaggedError<Blocked>()("Blocked", {
-  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]),
+  reason: Schema.Literals(["vpn", "proxy", "tor", "datacenter", "ip_check_failed"]).annotate({
+    description: "Why the address is blocked.",
+  }),
   message: Schema.String,
 }) {}
 
 const blockedMessages: Readonly<Record<Blocked["reason"], string>> = {
-  tor: "Calls through the Tor network are not accepted here.",
-  vpn: "Calls through a VPN are not accepted here. Turn it off and try again.",
-  proxy: "Calls through a proxy are not accepted here. Turn it off and try again.",
-  datacenter: "Calls from a data centre's address are not accepted here.",
-  ip_check_failed: "Your address could not be checked. Try again in a minute.",
+  tor: "Calls aren't available over the Tor network.",
+  vpn: "Calls aren't available over a VPN. Turn it off and try again.",
+  proxy: "Calls aren't available through a proxy. Turn it off and try again.",
+  datacenter: "Calls aren't available on data center networks.",
+  ip_check_failed: "We couldn't check your network. Try again in a minute.",
 }
 
 export const blocked = (reason: Blocked["reason"]): Blocked =>
@@ -58,7 +63,7 @@ export type LimitState = typeof LimitState.Type
 
 /** A rate limit of the caller is exhausted; `retryAfterSeconds` is never before it resets. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
-  limit: Schema.Literals(["hour", "day", "concurrent"]),
+  limit: Schema.Literals(["hour", "day", "concurrent"]).annotate({ description: "The limit that is exhausted." }),
   retryAfterSeconds: Schema.Int,
   limits: Schema.Array(LimitState),
   message: Schema.String,
@@ -66,8 +71,8 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
 
 const rateLimitedMessage = (limit: LimitState["name"]): string =>
   limit === "concurrent"
-    ? "You have reached the limit of simultaneous calls, including waiting ones."
-    : `You have used all your calls for this ${limit}.`
+    ? "You've reached the limit of simultaneous calls, including those waiting."
+    : `You've reached your call limit for this ${limit}.`
 
 export const rateLimited = (
   limit: LimitState["name"],
@@ -104,8 +109,7 @@ export class Draining extends Schema.TaggedError<Draining>()("Draining", {
 /** By an operator, who decides when draining ends; the retry delay is a guess. */
 export const draining = (): Draining =>
   stackless(
-    () =>
-      new Draining({ retryAfterSeconds: 60, message: "New calls are not accepted at the moment. Try again later." }),
+    () => new Draining({ retryAfterSeconds: 60, message: "We're not taking new calls right now. Try again later." }),
   )
 
 /** By a shutdown; the retry delay is short, because another instance may answer at once. */

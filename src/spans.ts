@@ -50,7 +50,9 @@ const reasonOf = (error: unknown): Attributes => {
   return { "voicegate.reason": typeof reason === "string" && NAME.test(reason) ? reason : tagOf(reason) }
 }
 
-const withoutMessage = (tag: string): Error => Object.assign(new Error("See the log."), { name: tag })
+/** An error with the tag of this one, for a span. */
+export const withoutMessage = (error: unknown): Error =>
+  Object.assign(new Error("See the log."), { name: tagOf(error) })
 
 /** The end of a span: its exit without the result and without any message, and the attributes of the outcome. */
 const endOf = <A, E>(
@@ -63,7 +65,7 @@ const endOf = <A, E>(
   if (failure !== undefined) {
     const tag = tagOf(failure.error)
     const attributes = { "voicegate.outcome": tag, ...reasonOf(failure.error) }
-    return [REFUSALS.has(tag) ? Exit.void : Exit.fail(withoutMessage(tag)), attributes]
+    return [REFUSALS.has(tag) ? Exit.void : Exit.fail(withoutMessage(failure.error)), attributes]
   }
   const defect = cause.reasons.find(Cause.isDieReason)?.defect
   if (defect === undefined) return [Exit.interrupt(), { "voicegate.outcome": "interrupted" }]

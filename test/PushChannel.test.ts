@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { settingsWith } from "../scripts/harness/settings.ts"
-import { FifoQueue, INSTANCE_CHANNEL, layer as queueLayer } from "../src/FifoQueue.ts"
+import { FifoQueue, INSTANCE_CHANNEL } from "../src/FifoQueue.ts"
 import {
   BACKLOG_BYTES,
   type CloseReason,
@@ -15,6 +15,7 @@ import {
   layerShared,
   PushChannel,
 } from "../src/PushChannel.ts"
+import { layer as queueLayer } from "../src/queue/layer.ts"
 import type { PushEvent } from "../src/Session.ts"
 import { Store } from "../src/Store.ts"
 import * as memory from "../src/store/memory.ts"

@@ -48,7 +48,7 @@ describe("RateLimiter", () => {
     Effect.gen(function* () {
       yield* take("s3cret-token")
       const refused = yield* Effect.flip(take("s3cret-token-2"))
-      assert.strictEqual(refused.message, "You have used all your calls for this hour.")
+      assert.strictEqual(refused.message, "You've reached your call limit for this hour.")
       assert.notInclude(JSON.stringify(refused), "s3cret")
     }).pipe(Effect.provide(limiter(memoryStore, [1, 100, 0]))),
   )

@@ -9,6 +9,7 @@ import { withSettingsTables } from "../scripts/settings-table.ts"
 import { Documented } from "../src/http/Api.ts"
 import { resolveSettings } from "../src/settings/resolve.ts"
 import { settingRows } from "../src/settings/table.ts"
+import { NO_VARIABLES } from "../src/settings/variables.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -152,7 +153,7 @@ describe("the README", () => {
 
   it("shows a settings file that is accepted", () => {
     const [, written = ""] = /```json\n([\s\S]*?)```/.exec(readme) ?? []
-    const resolved = resolveSettings(JSON.parse(written), {})
+    const resolved = resolveSettings(JSON.parse(written), NO_VARIABLES)
     assert.isTrue(Result.isSuccess(resolved), String(resolved))
   })
 })

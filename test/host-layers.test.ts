@@ -3,10 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Admission from "../src/Admission.ts"
-import * as FifoQueue from "../src/FifoQueue.ts"
+import { FifoQueue } from "../src/FifoQueue.ts"
 import { type Gatekeeper, layer as gatekeeper } from "../src/Gatekeeper.ts"
 import { noFacts } from "../src/IpIntel.ts"
 import type { PushChannel } from "../src/PushChannel.ts"
+import { layer as queueLayer } from "../src/queue/layer.ts"
 import * as RateLimiter from "../src/RateLimiter.ts"
 import { RateLimited, StoreUnavailable } from "../src/Session.ts"
 import type { Settings } from "../src/Settings.ts"
@@ -27,7 +28,7 @@ import {
 
 interface Own {
   readonly limiter?: Layer.Layer<RateLimiter.RateLimiter, never, Store | Settings>
-  readonly queue?: Layer.Layer<FifoQueue.FifoQueue, never, Store | Settings>
+  readonly queue?: Layer.Layer<FifoQueue, never, Store | Settings>
   readonly admission?: typeof Admission.layerAtomic
   readonly store?: Layer.Layer<Store>
 }
@@ -38,7 +39,7 @@ const gate = (
   {
     admission = Admission.layerAtomic,
     limiter = RateLimiter.layer,
-    queue = FifoQueue.layer,
+    queue = queueLayer,
     store = memory.layer,
   }: Own = {},
 ) =>
@@ -75,9 +76,9 @@ const refusing = Layer.effect(
 ).pipe(Layer.provide(RateLimiter.layer))
 
 const full = Layer.effect(
-  FifoQueue.FifoQueue,
-  Effect.map(FifoQueue.FifoQueue, (queue) =>
-    FifoQueue.FifoQueue.of({
+  FifoQueue,
+  Effect.map(FifoQueue, (queue) =>
+    FifoQueue.of({
       ...queue,
       admit: () =>
         Effect.succeed({
@@ -87,7 +88,7 @@ const full = Layer.effect(
         }),
     }),
   ),
-).pipe(Layer.provide(FifoQueue.layer))
+).pipe(Layer.provide(queueLayer))
 
 describe("a host's own", () => {
   for (const [name, admission] of [

@@ -83,7 +83,7 @@ export const planted: ReadonlyArray<Planted> = [
     // a machine that was suspended keeps the clock difference to Redis that it measured on connecting
     name: "time-measured-once",
     scenario: "gate-suspended",
-    file: "src/store/redis.ts",
+    file: "src/store/redis-connection.ts",
     from: "Effect.suspend(() => (verified ? time.measure : Effect.void))",
     to: "Effect.suspend(() => (verified && !isUsable() ? time.measure : Effect.void))",
     says: /heard of its turn \d+ ms after the end of it/,

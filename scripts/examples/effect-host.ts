@@ -5,7 +5,7 @@
  *     npm run build && node scripts/examples/effect-host.ts
  */
 import { randomUUID } from "node:crypto"
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Context, Effect, Layer } from "effect"
 import {
   AtCapacity,

@@ -9,7 +9,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import express from "express"
 import { createGate } from "voicegate"
-import { startLocalPlatform } from "./local-platform.ts"
+import { startLocalPlatform } from "voicegate/platform"
 import { selfCheck } from "./self-check.ts"
 
 const isOnce = process.argv.includes("--once")
@@ -21,9 +21,9 @@ const address = server.address()
 const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`
 
 const webhookToken = randomUUID()
-const platform = await startLocalPlatform(1, {
-  url: `${origin}/voice/api/webhook/session-ended`,
-  token: webhookToken,
+const platform = await startLocalPlatform({
+  slots: 1,
+  webhook: { url: `${origin}/voice/api/webhook/session-ended`, token: webhookToken },
 })
 
 const gate = await createGate(

@@ -62,7 +62,7 @@ const events: Open = (url, ticket, headers, onEvent) =>
     request.on("error", reject)
   })
 
-const TERMINAL = new Set(["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"])
+const TERMINAL = new Set(["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"])
 
 /** The event that corresponds to a polled state. */
 const eventFor = (status: number, body: Readonly<Record<string, unknown>>): GateEvent | undefined => {

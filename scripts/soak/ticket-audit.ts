@@ -28,6 +28,7 @@ const ENDED: { readonly [S in EndState]: true } = {
   failed: true,
   reclaimed: true,
   removed: true,
+  stopped: true,
 }
 const isEnd = (state: State): state is EndState => state in ENDED
 

@@ -137,14 +137,16 @@ const checkIp = ({ IpIntel: { Provider } }: SettingsTree): Effect.Effect<Finding
 
 const webhookFinding = ({ Security }: SettingsTree): Finding => {
   const proofs = [
-    ...(Security.WebhookApiToken.length > 0 ? ["X-Api-Token"] : []),
-    ...(Security.WebhookSigningSecret.length > 0 ? ["a Standard Webhooks signature"] : []),
+    ...(Security.WebhookApiToken.length > 0 ? ["the header X-Api-Token with a token of Security.WebhookApiToken"] : []),
+    ...(Security.WebhookSigningSecret.length > 0
+      ? ["a Standard Webhooks signature by a secret of Security.WebhookSigningSecret"]
+      : []),
   ]
-  const accepted = proofs.length === 0 ? "from this machine only, without a token" : `with ${proofs.join(" or ")}`
+  const accepted = proofs.length === 0 ? "is accepted from this machine only" : `needs ${proofs.join(", or ")}`
   return {
     name: "webhook",
     status: "not_checked",
-    message: `whether the platform's webhook arrives here; the gate accepts it ${accepted}`,
+    message: `whether the platform's webhook arrives here; it ${accepted}`,
   }
 }
 

@@ -3,13 +3,17 @@
  * they run, so that serving starts fast.
  */
 import "effect/schema/SchemaJITCompiler/enable"
+import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Effect, Layer, Option, Runtime } from "effect"
-import { Command, Flag } from "effect/cli"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Console, Effect, Layer, Option, Runtime, Schema } from "effect"
+import { CliError, Command, Flag } from "effect/cli"
 import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
-import { loadSettings, type SettingsSource } from "../settings/load.ts"
+import { listingText } from "../settings/listing.ts"
+import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
+import { origin } from "../settings/network-values.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
 import { serve } from "./serve.ts"
@@ -28,16 +32,39 @@ const config = Flag.File("config").pipe(
   Flag.optional,
 )
 
-const sourceOf = (file: Option.Option<string>): SettingsSource => ({
-  file: Option.getOrUndefined(file),
-  env: process.env,
+const envFile = Flag.File("env-file").pipe(
+  Flag.withDescription("file of environment variables, one NAME=value a line; those of the process win"),
+  Flag.optional,
+)
+
+/** Where the settings are read from, as the flags say. */
+interface Sources {
+  readonly config: Option.Option<string>
+  readonly envFile: Option.Option<string>
+}
+
+const sourceOf = ({ config, envFile }: Sources): SettingsSource => ({
+  file: Option.getOrUndefined(config),
+  envFile: Option.getOrUndefined(envFile),
+  env: environment,
   cwd: process.cwd(),
 })
+
+/** The environment that the process was started with. */
+const environment = { ...process.env }
+/** Sets the file's variables for this process and its workers, which read more of them than the settings, such as `OTEL_…`. */
+const applyEnvFile = ({ envFile }: Sources): Effect.Effect<void> =>
+  Effect.sync(() => {
+    // a file that cannot be read is reported with the settings
+    if (Option.isSome(envFile) && existsSync(envFile.value)) process.loadEnvFile(envFile.value)
+  })
 
 const exitWith = (code: number): Effect.Effect<void> =>
   Effect.sync(() => {
     process.exitCode = code
   })
+
+const originsOf = Schema.decodeUnknownOption(origin)
 
 const processes = Flag.Int("processes").pipe(
   Flag.withDescription("how many processes share the port, to use several cores; more than one requires Redis"),
@@ -48,9 +75,42 @@ const processes = Flag.Int("processes").pipe(
   ),
 )
 
+const printConfig = Flag.Boolean("print-config").pipe(
+  Flag.withDescription("print every setting in force with where it is from, secrets masked, instead of serving"),
+  Flag.withDefault(false),
+)
+
+/** The command without its subcommands, which also take `--config` and `--env-file`, before or after their names. */
+const root = Command.make("voicegate", { processes, printConfig }).pipe(Command.withSharedFlags({ config, envFile }))
+
+/** Refuses `--config` and `--env-file` for a command that reads no settings, where they would be ignored. */
+const withoutSettings = Effect.flatMap(root, ({ config, envFile }) =>
+  Option.isNone(config) && Option.isNone(envFile)
+    ? Effect.void
+    : Effect.fail(
+        new CliError.UserError({
+          cause: `${Option.isSome(config) ? "--config" : "--env-file"}: This command reads no settings of the gate.`,
+        }),
+      ),
+)
+
+interface ServeInput extends Sources {
+  readonly processes: number
+  readonly printConfig: boolean
+}
+
+/** Prints the settings in force, and then their problems, if any. */
+const printing = Effect.fnUntraced(function* (source: SettingsSource) {
+  yield* Console.log(listingText(yield* listLoaded(source)))
+  yield* loadSettings(source)
+})
+
 const serving = Effect.fnUntraced(
-  function* (input: { readonly config: Option.Option<string>; readonly processes: number }) {
-    const { tree, warnings } = yield* loadSettings(sourceOf(input.config))
+  function* (input: ServeInput) {
+    const source = sourceOf(input)
+    if (input.printConfig) return yield* printing(source)
+    yield* applyEnvFile(input)
+    const { tree, warnings } = yield* loadSettings(source)
     const alone = Effect.provide(serve, Layer.succeed(Settings, tree))
     if (isWorker()) return yield* asWorker(alone)
     yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
@@ -68,27 +128,44 @@ const serving = Effect.fnUntraced(
   ),
 )
 
-const voicegate = Command.make("voicegate", { config, processes }, serving).pipe(
+const voicegate = root.pipe(
+  Command.withHandler(serving),
   Command.withDescription(
     "The gatekeeper between a website's voice widget and its voice agent. Without a command: serve.",
   ),
   Command.withSubcommands([
-    Command.make("serve", { config, processes }, serving).pipe(Command.withDescription("Serve the gate")),
+    Command.make("serve", { processes, printConfig }, (input) =>
+      Effect.flatMap(root, ({ config, envFile }) => serving({ ...input, config, envFile })),
+    ).pipe(Command.withDescription("Serve the gate")),
     Command.make(
       "demo",
-      { port: Flag.Int("port").pipe(Flag.withDescription("the preferred port of the page"), Flag.withDefault(8080)) },
-      ({ port }) =>
+      {
+        port: Flag.Int("port").pipe(Flag.withDescription("the preferred port of the page"), Flag.withDefault(8080)),
+        allowOrigin: Flag.String("allow-origin").pipe(
+          Flag.withDescription(
+            "the origin of another page that may call, such as http://localhost:3000; may be repeated",
+          ),
+          Flag.filter(
+            (text) => Option.isSome(originsOf(text)),
+            () => "Expected an origin such as http://localhost:3000, without a path",
+          ),
+          Flag.atLeast(0),
+        ),
+      },
+      ({ allowOrigin, port }) =>
         Effect.flatMap(
           Effect.promise(() => import("./demo.ts")),
-          ({ demo }) => demo(port),
+          ({ demo }) => demo(port, allowOrigin),
+        ).pipe(
+          Effect.catchTag("SettingsInvalid", ({ message }) => Effect.andThen(Effect.logFatal(message), exitWith(1))),
         ),
     ).pipe(
+      Command.provideEffectDiscard(withoutSettings),
       Command.withDescription("Run the gate, a local platform and a page to call from, offline and without settings"),
     ),
     Command.make(
       "check",
       {
-        config,
         json: Flag.Boolean("json").pipe(
           Flag.withDescription("one JSON document: ok, checks (name, campaign, status, message), warnings"),
           Flag.withDefault(false),
@@ -97,7 +174,9 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
       (input) =>
         Effect.gen(function* () {
           const { check } = yield* Effect.promise(() => import("./check.ts"))
-          const ok = yield* check(sourceOf(input.config), { json: input.json })
+          const sources = yield* root
+          yield* applyEnvFile(sources)
+          const ok = yield* check(sourceOf(sources), { json: input.json })
           yield* exitWith(ok ? 0 : 1)
         }),
     ).pipe(
@@ -105,8 +184,8 @@ const voicegate = Command.make("voicegate", { config, processes }, serving).pipe
         "Check settings, store, platform, campaign, region, slots and IP provider; exit code 1 when a check fails",
       ),
     ),
-    settings,
-    platform,
+    settings.pipe(Command.provideEffectDiscard(withoutSettings)),
+    platform.pipe(Command.provideEffectDiscard(withoutSettings)),
   ]),
 )
 

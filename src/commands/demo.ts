@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
 import * as Server from "../http/server.ts"
@@ -84,8 +84,12 @@ const announce = (password: Redacted.Redacted<string>, consoleToken: string) =>
     }),
   )
 
-/** Runs the demo until it is stopped. @param wanted the preferred port of its page */
-export const demo = (wanted: number) =>
+/**
+ * Runs the demo until it is stopped.
+ * @param wanted the preferred port of its page
+ * @param allowedOrigins origins of other pages that may call
+ */
+export const demo = (wanted: number, allowedOrigins: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const port = yield* freePort(wanted)
     const password = Redacted.make(randomBytes(9).toString("base64url"))
@@ -94,7 +98,7 @@ export const demo = (wanted: number) =>
     const platform = Platform.layer({ privateWebhooks: true })
     const settings = Layer.unwrap(
       Effect.gen(function* () {
-        const { baseUrl } = yield* Platform.Platform
+        const { baseUrl, origin } = yield* Platform.Platform
         const account = yield* makeStarterAccount({
           name: "Demo",
           regionId: REGION,
@@ -118,6 +122,12 @@ export const demo = (wanted: number) =>
           Security: {
             WebhookApiToken: Redacted.value(webhookToken),
             ConsoleToken: consoleToken,
+            // the platform's dashboard previews the widget
+            AllowedOrigins: [origin, ...allowedOrigins],
+            // no provider is asked offline
+            BlockVpn: false,
+            BlockProxy: false,
+            BlockTor: false,
             RateLimitHourly: 500,
             RateLimitDaily: 1000,
             // all tabs share one address

@@ -6,6 +6,7 @@ import cluster from "node:cluster"
 import { Data, Effect, Redacted, Result } from "effect"
 import type { SettingsTree } from "../Settings.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
+import { answerMetrics } from "./metrics-of-processes.ts"
 
 /** The processes cannot be started, or one ended before it served. */
 export class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
@@ -62,9 +63,12 @@ const isShared = ({ StoreConnectionString }: SettingsTree): boolean => {
 /** Keeps `count` processes running until it is interrupted. They need a shared store. */
 export const serveWithProcesses = (count: number, settings: SettingsTree): Effect.Effect<void, ProcessesFailed> =>
   isShared(settings)
-    ? Effect.all(
-        Array.from({ length: count }, () => keepRunning),
-        { concurrency: "unbounded", discard: true },
+    ? Effect.andThen(
+        answerMetrics,
+        Effect.all(
+          Array.from({ length: count }, () => keepRunning),
+          { concurrency: "unbounded", discard: true },
+        ),
       )
     : Effect.fail(
         new ProcessesFailed({

@@ -3,16 +3,23 @@ import { Effect, Layer } from "effect"
 import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
 import * as Listeners from "../http/listeners.ts"
+import { CurrentMetricsSource } from "../http/metrics.ts"
 import * as Server from "../http/server.ts"
 import { formatFor, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
+import { sumOfProcesses } from "./metrics-of-processes.ts"
+import * as ProcessMetrics from "./process-metrics.ts"
+import { isWorker } from "./processes.ts"
+import { notifyReady } from "./systemd.ts"
 import { tracer } from "./traces.ts"
 
 /** The gate behind its own server, with an access log on standard output. */
 export const server = (options: Listeners.Options = {}) =>
   Server.layer.pipe(
     Layer.provide(Listeners.layer(options)),
+    Layer.provideMerge(ProcessMetrics.layer),
     Layer.provide(Gate.layer),
+    Layer.provide(isWorker() ? Layer.succeed(CurrentMetricsSource, sumOfProcesses) : Layer.empty),
     Layer.provide(AccessLog.layer(toStandardOutput, formatFor(process.stdout))),
   )
 
@@ -32,11 +39,13 @@ const announce = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* forceExit
     const { privateUrl, url } = yield* Server.GateServer
-    const { Campaigns, IpIntel } = yield* Settings
+    const { Campaigns, IpIntel, Server: server } = yield* Settings
     if (privateUrl !== undefined) yield* Effect.logInfo(`Private endpoints are served at ${privateUrl}`)
     const names = Campaigns.map(({ name }) => name).join(", ")
     const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
-    yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}`)
+    const docs = server.Docs === "public" ? `; documentation: ${url}/docs` : ""
+    yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}${docs}`)
+    yield* notifyReady
   }),
 )
 

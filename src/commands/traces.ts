@@ -6,6 +6,7 @@ import { Cause, Config, ConfigProvider, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import { SettingsInvalid } from "../settings/problems.ts"
+import { sampler } from "./sampling.ts"
 
 /** How long the collector has for one request (ms), and how many requests may be open at once. */
 const EXPORT_MILLIS = 2_000
@@ -64,13 +65,12 @@ const isHttpUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.t
 const checkEndpoints = Effect.gen(function* () {
   for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
     const url = yield* Config.String(name).pipe(Config.withDefault(""))
-    if (url !== "" && !isHttpUrl(url))
-      return yield* invalid(name, "Expected a URL that begins with http:// or https://")
+    if (url !== "" && !isHttpUrl(url)) return yield* invalid(name, "a URL that begins with http:// or https://")
   }
 }).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
 
 /** With `OTEL_TRACES_EXPORTER=otlp`, a tracer that sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`; otherwise no tracer. */
-export const tracer = Layer.unwrap(
+const exporter = Layer.unwrap(
   Effect.as(
     checkEndpoints,
     OtlpTracer.layerFromConfig({ resource: { serviceName: "voicegate" } }).pipe(
@@ -84,3 +84,6 @@ export const tracer = Layer.unwrap(
     ),
   ),
 )
+
+/** The tracer of a gate that runs alone, with its sampler (`sampling.ts`). */
+export const tracer = Layer.provideMerge(sampler, exporter)

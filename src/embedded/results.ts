@@ -35,10 +35,12 @@ export interface QueuedResult {
   /** 1 is next; 0 when the ticket has already been called */
   readonly queuePosition: number
   readonly queueLength: number
-  /** null while no call has been measured */
+  /** null while no call has been measured, and while the queue is paused */
   readonly estimatedWaitSeconds: number | null
   /** the voice agent is unreachable at the moment; callers keep their places */
   readonly disrupted: boolean
+  /** an operator has paused the queue: nobody is called, and callers keep their places */
+  readonly paused: boolean
   /** the ticket has already been called and may start at once (when the request contained its ticket) */
   readonly called: boolean
   /** the path of the ticket's events, with the gate's mount path */
@@ -117,6 +119,7 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   queueLength: ticket.queueLength,
   estimatedWaitSeconds: ticket.estimatedWaitSeconds,
   disrupted: ticket.disrupted,
+  paused: ticket.paused,
   called: ticket.called,
   eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
 })

@@ -3,7 +3,14 @@
  * present and pushes their position, and the audit of sessions whose webhook was lost.
  */
 import { Effect, Exit, Metric, type Scope } from "effect"
-import { type CampaignContext, FifoQueue, type HeartbeatEntry, type Swept, TICK_MILLIS } from "../FifoQueue.ts"
+import {
+  type CampaignContext,
+  FifoQueue,
+  type HeartbeatEntry,
+  type Place,
+  type Swept,
+  TICK_MILLIS,
+} from "../FifoQueue.ts"
 import { PlatformApi, type SessionState } from "../PlatformApi.ts"
 import { endedEvent, lostEvent, PushChannel, startCallEvent } from "../PushChannel.ts"
 import { isTerminal, type PushEvent, type StoreUnavailable } from "../Session.ts"
@@ -14,7 +21,7 @@ import type { Campaigns } from "./campaigns.ts"
 import { type Capacity, POLL_MILLIS } from "./capacity.ts"
 import { DOUBT_CHECK_MILLIS, type Doubts } from "./doubts.ts"
 import * as metrics from "./metrics.ts"
-import { disruption, estimateSeconds } from "./outcomes.ts"
+import { estimateSeconds, hindrances } from "./outcomes.ts"
 import { makeQuarantined } from "./quarantined.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
 import type { SessionIds } from "./session-ids.ts"
@@ -114,20 +121,14 @@ export const background = (
       })
     }
 
-    const eventOf = (
-      slots: number,
-      ticket: HeartbeatEntry,
-      queueLength: number,
-      averageMillis: number,
-      disrupted: boolean,
-    ): PushEvent | undefined => {
+    const eventOf = (slots: number, ticket: HeartbeatEntry, queue: Omit<Place, "position">): PushEvent | undefined => {
       if (ticket.state === "waiting") {
         return {
           type: "position",
           position: ticket.position,
-          queueLength,
-          estimatedWaitSeconds: estimateSeconds({ position: ticket.position, averageMillis }, slots),
-          ...disruption({ disrupted }),
+          queueLength: queue.length,
+          estimatedWaitSeconds: estimateSeconds({ ...queue, position: ticket.position }, slots),
+          ...hindrances(queue),
         }
       }
       if (ticket.state === "called") return startCallEvent(ticket.startBefore)
@@ -141,9 +142,8 @@ export const background = (
             at,
             queue.heartbeat(at, tickets.slice(from, from + MAX_TICKETS_PER_HEARTBEAT)),
           )
-          const { averageMillis, disrupted, length } = answer
           for (const ticket of answer.tickets) {
-            const event = eventOf(at.slots, ticket, length, averageMillis, disrupted)
+            const event = eventOf(at.slots, ticket, answer)
             if (event !== undefined) yield* push.send(ticket.ticket, event)
           }
         }

@@ -21,7 +21,7 @@ const readRule = ruleOf(
     problem: Schema.String,
   }),
 )
-const publishRule = ruleOf("capacity.save", runPlain(saveCapacity), Schema.Literal(true))
+const saveRule = ruleOf("capacity.save", runPlain(saveCapacity), Schema.Literal(true))
 
 /** The key of a campaign's figures, under its hash tag. */
 const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}}:capacity`
@@ -30,12 +30,12 @@ const keyOf = (campaign: string): string => `vg:{${encodeURIComponent(campaign)}
 export interface CapacityShared {
   /** The shared figures of a campaign, and whether this instance should ask the platform. `now` is the store's time. */
   readonly read: (campaign: string, now: number, how: CapacityLook) => Effect.Effect<CapacityKnown, StoreUnavailable>
-  /** Shares what the platform answered at `askedAt`. */
-  readonly publish: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
+  /** Stores what the platform answered at `askedAt`. The other instances read it; nothing is published to them. */
+  readonly save: (campaign: string, askedAt: number, found: CapacityFound) => Effect.Effect<void, StoreUnavailable>
 }
 
 export const makeCapacityShared = (store: Store["Service"]): CapacityShared => ({
   read: (campaign, now, call) => store.run(readRule, { keys: [keyOf(campaign)], now, context: NO_CONTEXT, call }),
-  publish: (campaign, askedAt, call) =>
-    Effect.asVoid(store.run(publishRule, { keys: [keyOf(campaign)], now: askedAt, context: NO_CONTEXT, call })),
+  save: (campaign, askedAt, call) =>
+    Effect.asVoid(store.run(saveRule, { keys: [keyOf(campaign)], now: askedAt, context: NO_CONTEXT, call })),
 })

@@ -59,9 +59,9 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
       figures.set(campaign.name, slots)
       problems.delete(campaign.name)
     }
-    /** If sharing fails, the other instances keep their figures. */
-    const share = (campaign: Campaign, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
-      Effect.ignore(shared.publish(key(campaign), at, { slots, problem }))
+    /** If saving fails, the other instances keep their figures. */
+    const save = (campaign: Campaign, at: number, slots: number | undefined, problem: string): Effect.Effect<void> =>
+      Effect.ignore(shared.save(key(campaign), at, { slots, problem }))
 
     const ask = (
       campaign: Campaign,
@@ -75,7 +75,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
           if (live === undefined && old !== undefined) return Effect.sync(() => known(campaign, old))
           const slots = Math.max(0, limit - Math.max(0, inUse - (live ?? 0)))
           known(campaign, slots)
-          return share(campaign, at, slots, "")
+          return save(campaign, at, slots, "")
         },
         onFailure: (error) => {
           const problem = reasonOf(error)
@@ -96,7 +96,7 @@ export const makeCapacity = ({ all, key }: Campaigns): Effect.Effect<Capacity, n
                       ? "the last known figure stays in use. Trying again."
                       : "no caller is called until then. Trying again."),
                 ),
-                share(campaign, at, undefined, problem),
+                save(campaign, at, undefined, problem),
               )
         },
       })

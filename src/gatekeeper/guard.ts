@@ -7,7 +7,13 @@
  */
 import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { IpIntel, IpIntelFailed } from "../IpIntel.ts"
-import { PlatformApi, type PlatformError, READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "../PlatformApi.ts"
+import {
+  PlatformApi,
+  type PlatformError,
+  READ_TIMEOUT_MILLIS,
+  START_TIMEOUT_MILLIS,
+  type WebSession,
+} from "../PlatformApi.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { unavailable } from "../platform-api/errors.ts"
 import { Settings } from "../Settings.ts"
@@ -71,6 +77,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
+    const { end } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -95,6 +102,22 @@ const platform = Layer.effect(
         read("sessionStatus", campaign, () => api.sessionStatus(campaign, sessionId)),
       sessionsOf: (campaign, clientIdentifier, since) =>
         read("sessionsOf", campaign, () => api.sessionsOf(campaign, clientIdentifier, since)),
+      ...(end === undefined
+        ? {}
+        : {
+            end: (campaign: string, session: WebSession) =>
+              inSpan(
+                "PlatformApi.end",
+                ofCampaign(campaign),
+              )(
+                withTimeLimit(
+                  "PlatformApi.end",
+                  2 * READS_MILLIS,
+                  () => end(campaign, session),
+                  platformFailure(false),
+                ),
+              ),
+          }),
       verify: (campaign) =>
         inSpan(
           "PlatformApi.verify",

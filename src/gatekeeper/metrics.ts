@@ -1,8 +1,9 @@
 /** The gate's metrics, with their Prometheus names. */
-import { Metric, Record } from "effect"
+import { Effect, Metric, Record } from "effect"
+import { addressLookup, platformRequests } from "../durations.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
 import { refusalOutcomes } from "../refusals.ts"
-import type { Blocked } from "../Session.ts"
+import { type Blocked, isTerminal, TicketState } from "../Session.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
   description: "Session requests by outcome",
@@ -77,6 +78,9 @@ export const called = Metric.counter("voicegate_called_total", {
   incremental: true,
 })
 
+/** Webhooks by what they did: freed a slot, named an ended call, or named no call of this gate. */
+export const WEBHOOK_RESULTS = ["released", "repeat", "unknown"] as const
+
 /** Tickets ended by steps of this instance, by terminal state. */
 export const over = (state: string): Metric.Counter<number> =>
   Metric.withAttributes(
@@ -87,7 +91,7 @@ export const over = (state: string): Metric.Counter<number> =>
     { state },
   )
 
-export const webhooks = (result: string): Metric.Counter<number> =>
+export const webhooks = (result: (typeof WEBHOOK_RESULTS)[number]): Metric.Counter<number> =>
   Metric.withAttributes(
     Metric.counter("voicegate_webhooks_total", { description: "session-ended webhooks by result", incremental: true }),
     { result },
@@ -107,3 +111,31 @@ export const leases = gauge("voicegate_leases", "Slots held")
 export const doubts = gauge("voicegate_starts_in_doubt", "Slots held for starts that may have happened")
 export const quarantined = gauge("voicegate_quarantined_records", "Invalid records found in the store, in total")
 export const slots = gauge("voicegate_slots", "Slots of the campaign")
+
+const TERMINAL_STATES = TicketState.literals.filter(isTerminal)
+
+/** Every series whose labels are known in advance, so that `/metrics` shows its zero from the first scrape. */
+export const registered: Effect.Effect<void> = Effect.forEach(
+  [
+    ...Object.values(requests),
+    ...Object.values(blocked),
+    ...Object.values(unchecked).flatMap((by) => Object.values(by)),
+    called,
+    ...TERMINAL_STATES.map(over),
+    ...WEBHOOK_RESULTS.map(webhooks),
+    connectionsRefused,
+  ],
+  // reading a series registers it
+  (counter) => Metric.value(counter),
+  { discard: true },
+).pipe(
+  Effect.andThen(
+    Effect.forEach(
+      [waited, pickedUp, addressLookup, ...Object.values(platformRequests)],
+      (each) => Metric.value(each),
+      {
+        discard: true,
+      },
+    ),
+  ),
+)

@@ -1,6 +1,7 @@
 /** Creates the outcomes for a ticket, with their messages. Those for a request are in `../refusals.ts`. None carries a stack trace. */
 import type { Place } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
+import type { WebSession } from "../PlatformApi.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
   NotYourTurn,
@@ -13,14 +14,23 @@ import {
 } from "../Session.ts"
 
 /**
- * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured.
+ * The expected wait in seconds: position times average call length, divided by the slots; null before any call was measured, and while
+ * the queue is paused.
  */
-export const estimateSeconds = (place: Pick<Place, "position" | "averageMillis">, slots: number): number | null =>
-  place.averageMillis === 0 ? null : Math.ceil((place.position * place.averageMillis) / Math.max(1, slots) / 1000)
+export const estimateSeconds = (
+  { averageMillis, paused, position }: Pick<Place, "position" | "averageMillis" | "paused">,
+  slots: number,
+): number | null =>
+  averageMillis === 0 || paused === true ? null : Math.ceil((position * averageMillis) / Math.max(1, slots) / 1000)
 
-/** The `disrupted` field of an answer, only if the platform cannot be reached. */
-export const disruption = ({ disrupted }: Pick<Place, "disrupted">): { readonly disrupted?: true } =>
-  disrupted ? { disrupted } : {}
+/** The fields of an answer that say why nobody is called; absent where they do not apply. */
+export const hindrances = ({
+  disrupted,
+  paused,
+}: Pick<Place, "disrupted" | "paused">): { readonly disrupted?: true; readonly paused?: true } => ({
+  ...(disrupted ? { disrupted } : {}),
+  ...(paused === true ? { paused } : {}),
+})
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
   new Queued({
@@ -29,6 +39,7 @@ export const queued = (ticket: string, place: Place, slots: number, called = fal
     queueLength: place.length,
     estimatedWaitSeconds: estimateSeconds(place, slots),
     disrupted: place.disrupted,
+    paused: place.paused === true,
     called,
   })
 
@@ -72,7 +83,12 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
   )
 
 /** Parses the session data that was bound to a live ticket. */
-export const startedOf = (uniqueRequestId: string, data: string): Started => {
+export const boundSessionOf = (data: string): WebSession => {
   const session: { readonly url: string; readonly s: ReadonlyArray<string> } = JSON.parse(data)
-  return { uniqueRequestId, webSocketUrl: session.url, sessionId: session.s[0] ?? "" }
+  return { webSocketUrl: session.url, sessionIds: session.s }
+}
+
+export const startedOf = (uniqueRequestId: string, data: string): Started => {
+  const { sessionIds, webSocketUrl } = boundSessionOf(data)
+  return { uniqueRequestId, webSocketUrl, sessionId: sessionIds[0] ?? "" }
 }

@@ -5,7 +5,7 @@ import type { AdmissionSteps, NewTicket } from "./admit.ts"
 import type { Validated } from "./validate.ts"
 
 /** The checks in their order, each in its span. */
-export const withSpans = <E, F>(
+export const traceChecks = <E, F>(
   traced: Traced,
   {
     admission,

@@ -17,6 +17,7 @@ import type {
 } from "../Session.ts"
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
+import type { EndLeft } from "./end-left.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
@@ -46,7 +47,7 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushE
         position: standing.position,
         queueLength: standing.length,
         estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
-        ...outcomes.disruption(standing),
+        ...outcomes.hindrances(standing),
       }
     case "called":
       return startCallEvent(standing.startBefore)
@@ -74,7 +75,7 @@ const statusOf = (
         queuePosition: standing.position,
         queueLength: standing.length,
         estimatedWaitSeconds: outcomes.estimateSeconds(standing, slots),
-        ...outcomes.disruption(standing),
+        ...outcomes.hindrances(standing),
       }
     case "called":
       return {
@@ -103,8 +104,6 @@ const startCallTimes = (
 }
 
 /** Results of a session's end in one campaign. The first that occurs in any campaign is the overall result. */
-const END_RESULTS = ["released", "repeat"] as const
-
 /** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
 const BACKOFF_MILLIS = 1
 
@@ -112,6 +111,7 @@ export const makeTickets = (
   campaigns: Campaigns,
   { at, step }: Steps,
   startSession: StartSession,
+  endLeft: EndLeft,
   removed: RemovedCampaigns,
 ): Effect.Effect<Tickets, never, FifoQueue | Store> =>
   Effect.gen(function* () {
@@ -207,9 +207,16 @@ export const makeTickets = (
       start: (ticket) => Effect.uninterruptible(startTicket(ticket)),
       leave: (ticket) =>
         queueOf(ticket).pipe(
-          Effect.flatMap((where) => step(where, queue.leave(where, ticket))),
-          Effect.flatMap((result) => (result === "left" ? Metric.update(metrics.over("left"), 1) : Effect.void)),
+          Effect.flatMap((where) =>
+            Effect.flatMap(step(where, queue.leave(where, ticket)), (result) => {
+              const campaign = campaigns.ofTicket(ticket)
+              if (result === "left") return Metric.update(metrics.over("left"), 1)
+              return result === "busy" && campaign !== undefined ? endLeft(where, campaign.name, ticket) : Effect.void
+            }),
+          ),
           Effect.catchTag("TicketUnknown", () => Effect.void),
+          // a page that goes does not wait for the answer
+          Effect.uninterruptible,
         ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
@@ -220,7 +227,7 @@ export const makeTickets = (
           const results = own.includes("released")
             ? own
             : [...own, ...(yield* endIn(yield* removed.queues, sessionIds))]
-          const result = END_RESULTS.find((each) => results.includes(each)) ?? "unknown"
+          const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           yield* noteEnd(result)
           return result === "released"

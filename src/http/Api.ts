@@ -46,13 +46,16 @@ const Events = HttpApiGroup.make("Push").add(
         EventRecord.annotate({ description: "Server-Sent Events; the schema describes one record." }).pipe(
           HttpApiSchema.asJson({ contentType: "text/event-stream" }),
         ),
-        { "x-accel-buffering": Schema.Literal("no") },
+        { "x-accel-buffering": Schema.Literal("no").annotate({ description: "Asks proxies not to buffer." }) },
       ),
       HttpApiSchema.WithHeaders(
         HttpApiSchema.Empty(101).annotate({
           description: "The WebSocket is open: it sends `PushEvent` and accepts `PushCommand`, as JSON.",
         }),
-        { upgrade: Schema.Literal("websocket"), "sec-websocket-accept": Schema.String },
+        {
+          upgrade: Schema.Literal("websocket").annotate({ description: "The protocol that is spoken from now on." }),
+          "sec-websocket-accept": Schema.String.annotate({ description: "The handshake's answer (RFC 6455)." }),
+        },
       ),
     ],
     error: refusals(
@@ -64,6 +67,14 @@ const Events = HttpApiGroup.make("Push").add(
       ...failures.StoreUnavailable.problems,
     ),
   }).annotate(OpenApi.Description, "A WebSocket when upgraded, else Server-Sent Events."),
+)
+
+/** Both ways to leave are refused for the same reasons. */
+const leaveRefusals = refusals(
+  problems.originNotAllowed,
+  problems.askedTooOften,
+  problems.internalError,
+  ...failures.StoreUnavailable.problems,
 )
 
 export const Tickets = HttpApiGroup.make("Tickets").add(
@@ -96,13 +107,19 @@ export const Tickets = HttpApiGroup.make("Tickets").add(
   HttpApiEndpoint.delete("leave", "/api/session/:id", {
     params: id,
     success: succeeds(204, Schema.Void),
-    error: refusals(
-      problems.originNotAllowed,
-      problems.askedTooOften,
-      problems.internalError,
-      ...failures.StoreUnavailable.problems,
-    ),
-  }).annotate(OpenApi.Description, "Gives up a place or a reserved slot; idempotent."),
+    error: leaveRefusals,
+  }).annotate(
+    OpenApi.Description,
+    "Gives up a place or a reserved slot, or ends a call where the platform can end it; idempotent.",
+  ),
+  HttpApiEndpoint.post("leaveWithPage", "/api/session/:id/leave", {
+    params: id,
+    success: succeeds(204, Schema.Void),
+    error: leaveRefusals,
+  }).annotate(
+    OpenApi.Description,
+    "The same as `DELETE`, for `navigator.sendBeacon` while a page goes. A body is ignored.",
+  ),
 )
 
 const webhookHeader = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
@@ -116,8 +133,12 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
       "webhook-signature": webhookHeader("One or more, `v1,<base64>`."),
     },
     payload: Schema.Struct({
-      ConversationSessionId: Schema.optionalKey(Schema.String),
-      WebSessionId: Schema.optionalKey(Schema.String),
+      ConversationSessionId: Schema.optionalKey(
+        Schema.String.annotate({ description: "The conversation that has ended. One of the two is required." }),
+      ),
+      WebSessionId: Schema.optionalKey(
+        Schema.String.annotate({ description: "The web session that has ended. One of the two is required." }),
+      ),
     }),
     success: succeeds(200, successes.SessionEndedAnswer),
     error: refusals(
@@ -136,11 +157,14 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
 )
 
 export const Operations = HttpApiGroup.make("Operations").add(
-  HttpApiEndpoint.get("live", "/health/live", { success: succeeds(200, successes.LiveAnswer), error: refusals() }),
+  HttpApiEndpoint.get("live", "/health/live", {
+    success: succeeds(200, successes.LiveAnswer),
+    error: refusals(),
+  }).annotate(OpenApi.Description, "Whether the process answers. A failure means: restart it."),
   HttpApiEndpoint.get("ready", "/health/ready", {
     success: succeeds(200, successes.ReadyAnswer),
     error: refusals(problems.internalError, problems.notReady),
-  }),
+  }).annotate(OpenApi.Description, "Whether this instance accepts callers. A failure means: send them elsewhere."),
 )
 
 /** The part of the API that the router serves. */

@@ -100,6 +100,7 @@ const queued = (ticket: Queued, basePath: string): Answer => ({
       queuePosition: ticket.queuePosition,
       estimatedWaitSeconds: ticket.estimatedWaitSeconds,
       ...(ticket.disrupted ? { disrupted: true } : {}),
+      ...(ticket.paused ? { paused: true } : {}),
       eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
     },
     "queued",

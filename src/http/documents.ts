@@ -1,19 +1,16 @@
 /**
  * Serves `/docs` with the pages below it, `/openapi.json` and `/metrics`, on the port that `Server.Docs` and `Server.Metrics` name.
- * Documents are rendered once, on the first request. Metrics are rendered at most once a second and cached in between.
+ * Documents are rendered once, on the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
-import { PrometheusMetrics } from "effect/observability"
 import { Settings } from "../Settings.ts"
 import { renderApiPage } from "../serving/api-page.ts"
 import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
 import { docPages } from "./doc-pages.ts"
-
-/** How long rendered metrics are cached (ms). */
-export const METRICS_MILLIS = 1_000
+import { makeMetrics } from "./metrics.ts"
 
 /** Answers a request if it is for one of these documents, and returns whether it was. */
 export type ServeDocument = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
@@ -24,28 +21,6 @@ const openApi = (): Promise<Document> =>
     "cache-control": "no-cache",
     "x-content-type-options": "nosniff",
   })
-
-/** Answers with the process's metrics, cached for a second. */
-const makeMetrics = Effect.gen(function* () {
-  const clock = yield* Clock.Clock
-  const context = yield* Effect.context<never>()
-  let body = Buffer.alloc(0)
-  let writtenAt = Number.NEGATIVE_INFINITY
-  return (request: IncomingMessage, response: ServerResponse): void => {
-    const now = clock.currentTimeMillisUnsafe()
-    if (now - writtenAt >= METRICS_MILLIS) {
-      body = Buffer.from(PrometheusMetrics.formatUnsafe(context))
-      writtenAt = now
-    }
-    response.writeHead(200, {
-      "content-type": "text/plain; version=0.0.4; charset=utf-8",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "content-length": body.length,
-    })
-    response.end(request.method === "HEAD" ? undefined : body)
-  }
-})
 
 /** The documents of the public and of the private port. `failed` answers if a document could not be rendered. */
 export const makeDocuments = (
@@ -73,7 +48,10 @@ export const makeDocuments = (
       ["/openapi.json", description],
       ...pages.map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
     ] as const
-    const metrics = yield* makeMetrics
+    const serveMetrics = yield* makeMetrics
+    const metrics = (request: IncomingMessage, response: ServerResponse): void => {
+      serveMetrics(request, response).catch((error) => onError(response, error))
+    }
     const at = (place: "public" | "private"): ServeDocument => {
       const served = new Map(Server.Docs === place ? documentation : [])
       if (Server.Metrics === place) served.set("/metrics", metrics)

@@ -10,8 +10,12 @@ const commonHeaders = {
   "x-request-id": Schema.optionalKey(
     Schema.String.annotate({ description: "The request's own id if it is valid, else a generated one." }),
   ),
-  "cache-control": Schema.optionalKey(Schema.Literal("no-store")),
-  "x-content-type-options": Schema.optionalKey(Schema.Literal("nosniff")),
+  "cache-control": Schema.optionalKey(
+    Schema.Literal("no-store").annotate({ description: "The answer is not cached." }),
+  ),
+  "x-content-type-options": Schema.optionalKey(
+    Schema.Literal("nosniff").annotate({ description: "The type is as given." }),
+  ),
 }
 
 /** A success with this status. */

@@ -10,10 +10,13 @@
 export type OriginVerdict = "none" | "same" | "cross" | "anyone" | "foreign"
 
 /** Judges an `Origin` header against the request's `Host`. */
-export const makeOriginCheck = (allowed: ReadonlyArray<string>) => {
+export type OriginCheck = (origin: string | undefined, host: string | undefined) => OriginVerdict
+
+/** @param allowed `Security.AllowedOrigins` */
+export const makeOriginCheck = (allowed: ReadonlyArray<string>): OriginCheck => {
   const any = allowed.includes("*")
   const exact = new Set(allowed.map((origin) => origin.toLowerCase()))
-  return (origin: string | undefined, host: string | undefined): OriginVerdict => {
+  return (origin, host) => {
     if (origin === undefined) return "none"
     const given = origin.toLowerCase()
     if (host !== undefined && (given === `http://${host.toLowerCase()}` || given === `https://${host.toLowerCase()}`)) {
@@ -44,15 +47,24 @@ export const corsHeaders = (origin: string, verdict: OriginVerdict): Readonly<Re
   vary: "Origin",
 })
 
-/** @param negotiates whether the preflight is for the hub's negotiation, where a client without cookies sends a token */
-export const preflightHeaders = (
-  origin: string,
-  verdict: OriginVerdict,
-  negotiates: boolean,
-): Readonly<Record<string, string>> => ({
-  ...allowOrigin(origin, verdict),
-  "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
-  "access-control-allow-headers": `content-type, x-request-id, x-requested-with, x-signalr-user-agent${negotiates ? ", authorization" : ""}`,
-  "access-control-max-age": PREFLIGHT_SECONDS,
-  vary: "Origin",
-})
+/** The request headers that every client of the gate may send. */
+const OWN_HEADERS = ["content-type", "x-request-id", "x-requested-with", "x-signalr-user-agent"]
+
+/** What a preflight is for. A client of the hub without cookies sends a token with its negotiation. */
+export type PreflightFor = "session" | "negotiation" | "other"
+
+/** The headers of a preflight's answer. */
+export type Preflight = (origin: string, verdict: OriginVerdict, of: PreflightFor) => Readonly<Record<string, string>>
+
+/** @param more `Security.AllowedHeaders`, for session requests and the hub only */
+export const makePreflight = (more: ReadonlyArray<string>): Preflight => {
+  const namesOf = (names: ReadonlyArray<string>): string => [...new Set([...OWN_HEADERS, ...names])].join(", ")
+  const allowed = { session: namesOf(more), negotiation: namesOf(["authorization", ...more]), other: namesOf([]) }
+  return (origin, verdict, of) => ({
+    ...allowOrigin(origin, verdict),
+    "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
+    "access-control-allow-headers": allowed[of],
+    "access-control-max-age": PREFLIGHT_SECONDS,
+    vary: "Origin",
+  })
+}

@@ -33,10 +33,12 @@ const bodyOf = <const Code extends string, Members extends Fields>(
   members: Members,
 ) =>
   Schema.Struct({
-    type: Schema.Literals(codes.map((code) => `urn:voicegate:problem:${code}`)),
-    title: Schema.String,
-    status: Schema.Literal(status),
-    detail: Schema.String,
+    type: Schema.Literals(codes.map((code) => `urn:voicegate:problem:${code}`)).annotate({
+      description: "The kind of problem, as a URI (RFC 9457).",
+    }),
+    title: Schema.String.annotate({ description: "The kind of problem, for people." }),
+    status: Schema.Literal(status).annotate({ description: "The HTTP status." }),
+    detail: Schema.String.annotate({ description: "What happened, for people." }),
     code: Schema.Literals(codes).annotate({ description: "Stable; for programs." }),
     message: Schema.String.annotate({ description: "The same as detail." }),
     ...members,
@@ -98,7 +100,7 @@ export const problems = {
   notFound: plain("NotFound", 404, "not_found"),
   methodNotAllowed: problem("MethodNotAllowed", 405, ["method_not_allowed"], {
     members: {},
-    headers: { allow: Schema.String },
+    headers: { allow: Schema.String.annotate({ description: "The methods that the path accepts." }) },
   }),
   bodyTooLarge: plain("BodyTooLarge", 413, "body_too_large"),
   unsupportedMediaType: plain("UnsupportedMediaType", 415, "unsupported_media_type"),

@@ -1,6 +1,6 @@
 /** Tickets, webhooks and health on Effect's router. The session request and documents bypass it. */
 import { IncomingMessage } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder } from "effect/http-api"
@@ -44,7 +44,8 @@ const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
     handlers
       .handleRaw("status", ({ params }) => respond(routes.status(params.id)))
       .handleRaw("start", ({ params }) => respond(routes.start(params.id)))
-      .handleRaw("leave", ({ params }) => respond(routes.leave(params.id))),
+      .handleRaw("leave", ({ params }) => respond(routes.leave(params.id)))
+      .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id))),
   ),
 )
 

@@ -10,6 +10,7 @@ import * as answers from "./answer.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
+import { makeRefusedWebhooks } from "./refused-webhooks.ts"
 import { sessionIdsOf, verifyWebhook } from "./webhook.ts"
 
 export class Routes extends Context.Service<
@@ -49,6 +50,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
       const store = yield* Store
       const clock = yield* Clock.Clock
       const rejoinLimit = yield* localRateLimit(Security.StatusPerMinute)
+      const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
       const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
         Effect.match(store.ping, { onFailure: () => false, onSuccess: () => true }),
@@ -115,7 +117,10 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               },
               yield* store.now,
             )
-            if (refusal !== undefined) return answers.refused(problems.webhookUnauthorized.make(refusal))
+            if (refusal !== undefined) {
+              yield* warnOfRefusedWebhook(refusal)
+              return answers.refused(problems.webhookUnauthorized.make(refusal))
+            }
             const body = yield* Effect.fromResult(parseJson(rawBody))
             const ids = sessionIdsOf(body)
             if (ids === undefined) {

@@ -3,17 +3,21 @@ import { Schema } from "effect"
 import { Queued, Started, TicketStatus } from "../Session.ts"
 
 /** 200: the session has started. */
-export const StartedAnswer = Schema.Struct({ status: Schema.Literal("started"), ...Started.fields }).annotate({
+export const StartedAnswer = Schema.Struct({
+  status: Schema.Literal("started").annotate({ description: "The session has started." }),
+  ...Started.fields,
+}).annotate({
   identifier: "Started",
 })
 
 /** 202: the ticket waits. */
 export const QueuedAnswer = Schema.Struct({
-  status: Schema.Literal("queued"),
+  status: Schema.Literal("queued").annotate({ description: "The ticket waits." }),
   uniqueRequestId: Queued.fields.uniqueRequestId,
   queuePosition: Queued.fields.queuePosition,
   estimatedWaitSeconds: Queued.fields.estimatedWaitSeconds,
   disrupted: TicketStatus.fields.disrupted,
+  paused: TicketStatus.fields.paused,
   eventsUrl: Schema.String.annotate({
     description: "Where the ticket's events are pushed, by WebSocket or Server-Sent Events.",
   }),
@@ -25,8 +29,12 @@ export const SessionEndedAnswer = Schema.Struct({
   released: Schema.Boolean.annotate({ description: "false for repeats and unknown sessions" }),
 })
 
-export const LiveAnswer = Schema.Struct({ status: Schema.Literal("ok") })
-export const ReadyAnswer = Schema.Struct({ status: Schema.Literal("ready") })
+export const LiveAnswer = Schema.Struct({
+  status: Schema.Literal("ok").annotate({ description: "The process answers." }),
+})
+export const ReadyAnswer = Schema.Struct({
+  status: Schema.Literal("ready").annotate({ description: "The gate accepts callers." }),
+})
 
 /** The path of a ticket's events, including the gate's base path. */
 export const eventsUrl = (basePath: string, ticket: string): string => `${basePath}/api/session/${ticket}/events`

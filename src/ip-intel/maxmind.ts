@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from "node:fs/promises"
 import { Clock, Effect, Schedule, type Scope } from "effect"
-import { type AnonymousIPResponse, Reader } from "maxmind"
+import type { AnonymousIPResponse, Reader } from "maxmind"
 import { parseAddress } from "./address.ts"
 import { failing, IpIntelSetupError, noFacts, type Provider } from "./facts.ts"
 
@@ -33,7 +33,11 @@ const modifiedMillis = (path: string): Effect.Effect<number, IpIntelSetupError> 
 const open = Effect.fnUntraced(function* (path: string): Effect.fn.Return<Database, IpIntelSetupError> {
   const modified = yield* modifiedMillis(path)
   const reader = yield* Effect.tryPromise({
-    try: async () => new Reader<AnonymousIPResponse>(await readFile(path)),
+    // loaded here, because few gates use it
+    try: async () => {
+      const { Reader } = await import("maxmind")
+      return new Reader<AnonymousIPResponse>(await readFile(path))
+    },
     catch: (cause) => problem(path, `not a MaxMind database (${detail(cause)})`),
   })
   // a database of another type contains none of these facts, so every caller would seem clean

@@ -15,10 +15,12 @@ import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Attributes, inSpan } from "../spans.ts"
+import { findIn, MAX_FOUND } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { makeRegistry } from "./registry.ts"
-import type { Action, ActionOutcome, AuditLog, Health, View } from "./shapes.ts"
+import type { Action, ActionOutcome, AuditLog, Campaigns, Found, FoundTicket, Health, View } from "./shapes.ts"
+import { VIEW_VERSION } from "./view-version.ts"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
 export class Operator extends Context.Service<
@@ -38,6 +40,10 @@ export class Operator extends Context.Service<
       first: number,
       count: number,
     ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
+    /** The figures of all campaigns. */
+    readonly campaigns: Effect.Effect<Campaigns>
+    /** The tickets of all campaigns whose hash begins with this one, in lower case. */
+    readonly find: (hash: string) => Effect.Effect<Found, StoreUnavailable>
   }
 >()("voicegate/Operator") {}
 
@@ -50,11 +56,13 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
 
 const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
 
+const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
+
 const storeHealth = (available: boolean, listens: boolean, took: number, at: number): Health => {
-  const detail = `answers in ${took} ms${listens ? "" : ", but messages from other instances do not arrive here"}`
+  const detail = `responds in ${took} ms${listens ? "" : ", but messages from other instances aren’t arriving"}`
   return available
     ? { name: "Store", state: listens ? "ok" : "failed", detail, at }
-    : { name: "Store", state: "failed", detail: "The shared store cannot be reached.", at }
+    : { name: "Store", state: "failed", detail: "The shared store is unreachable.", at }
 }
 
 /** Over a running gate. With `Security.ConsoleToken` this instance also sends heartbeats for the console. */
@@ -84,6 +92,7 @@ export const layer: Layer.Layer<
       const now = yield* store.now
       const listens = yield* store.listens ?? Effect.succeed(true)
       return {
+        version: VIEW_VERSION,
         now,
         campaigns: campaigns.all.map(({ name }) => name),
         campaign: campaign.name,
@@ -124,6 +133,35 @@ export const layer: Layer.Layer<
         withCampaign(name, (campaign) =>
           inSpan("Operator.act", ofCampaign(campaign, { "voicegate.action": action.type }))(act(campaign, who, action)),
         ),
+      campaigns: Effect.gen(function* () {
+        const rows = yield* Effect.forEach(
+          campaigns.all,
+          (campaign) =>
+            Effect.match(
+              step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
+              {
+                onFailure: () => ({ name: campaign.name, slots: slots(campaign), figures: null }),
+                onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
+                  name: campaign.name,
+                  slots: slots(campaign),
+                  figures,
+                }),
+              },
+            ),
+          { concurrency: 8 },
+        )
+        return { now: yield* store.now, campaigns: rows }
+      }),
+      find: Effect.fnUntraced(function* (hash) {
+        const found: Array<FoundTicket> = []
+        for (const campaign of campaigns.all) {
+          found.push(
+            ...(yield* findIn(campaign.name, hash, (pages) => step(campaign, (at) => queue.snapshot(at, pages)))),
+          )
+          if (found.length > MAX_FOUND) break
+        }
+        return { found: found.slice(0, MAX_FOUND), more: found.length > MAX_FOUND }
+      }),
       auditLog: (name, first, count) =>
         withCampaign(name, (campaign) =>
           inSpan("Operator.auditLog", ofCampaign(campaign))(step(campaign, (at) => queue.auditLog(at, first, count))),

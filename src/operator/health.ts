@@ -36,7 +36,7 @@ export const healthOfGates = (
 ): ReadonlyArray<Health> => {
   if (at === undefined)
     return [{ name: "Instances", state: "checking", detail: "Waiting for the first heartbeat.", at: 0 }]
-  const agreement = gates === 1 ? "This is the only one." : `${gates} with the same settings.`
+  const agreement = gates === 1 ? "Only instance." : `${gates} instances with the same settings.`
   const instances: Health = {
     name: "Instances",
     state: trouble.length > 0 ? "failed" : "ok",
@@ -45,7 +45,7 @@ export const healthOfGates = (
   }
   if (removed.length === 0) return [instances]
   const names = removed.map(({ key, name, slots }) => `${name} (${key}, slots ${slots})`).join(", ")
-  return [instances, { name: "Campaigns", state: "ok", detail: `Not in the settings of this instance: ${names}.`, at }]
+  return [instances, { name: "Campaigns", state: "ok", detail: `Not in this instance's settings: ${names}.`, at }]
 }
 
 export const makeHealth = ({
@@ -63,7 +63,7 @@ export const makeHealth = ({
 
     /** Returns the last result of a check, and starts the check in the background if that is older than `maxAgeMillis`. */
     const refreshed = (name: string, maxAgeMillis: number, check: Check): Effect.Effect<Health> => {
-      let last: Health = { name, state: "checking", detail: "Being checked.", at: 0 }
+      let last: Health = { name, state: "checking", detail: "Check in progress.", at: 0 }
       let running = false
       const refresh = Effect.gen(function* () {
         const { detail, state } = yield* Effect.match(check, {
@@ -88,10 +88,18 @@ export const makeHealth = ({
       })
     }
 
-    const provider =
+    const provider = "IP provider"
+    const ipHealth =
       intel.provider === "none"
-        ? "No provider is configured, so addresses are not checked."
-        : `${intel.provider} answers`
+        ? Effect.map(store.now, (at): Health => {
+            return {
+              name: provider,
+              state: "off",
+              detail: "No provider is configured, so addresses aren’t checked.",
+              at,
+            }
+          })
+        : refreshed(provider, IP_CHECK_MILLIS, Effect.as(intel.probe, `${intel.provider} responds`))
     return Effect.all([
       ...all.map(({ name }) =>
         refreshed(
@@ -100,6 +108,6 @@ export const makeHealth = ({
           Effect.flatMap(platform.verify(name), summaryOf),
         ),
       ),
-      refreshed("IP provider", IP_CHECK_MILLIS, Effect.as(intel.probe, provider)),
+      ipHealth,
     ])
   })

@@ -4,7 +4,7 @@ import { Action, ActionOutcome, auditLine, figures, heldSlot, waitingTicket } fr
 
 export { Action, ActionOutcome }
 
-const { Array: List, Finite, Literals, NullOr, Record, String: Text, Struct } = Schema
+const { Array: List, Finite, Int, Literals, NullOr, Record, String: Text, Struct } = Schema
 
 /** The names of what instances count; `refused.` is followed by a refusal's outcome in the metrics, or by the reason of a block. */
 export type CountName =
@@ -27,7 +27,8 @@ export type Queue = typeof Queue.Type
 /** The state of a dependency or of the gate itself. `at`: when it was checked; 0 before the first check. */
 export const Health = Struct({
   name: Text,
-  state: Literals(["ok", "failed", "checking"]),
+  /** `off`: it is not configured */
+  state: Literals(["ok", "failed", "checking", "off"]),
   detail: Text,
   at: Finite,
 })
@@ -37,6 +38,8 @@ export const Instance = Struct({ id: Text, seenAt: Finite, host: Text, startedAt
 export type Instance = typeof Instance.Type
 
 export const View = Struct({
+  /** `VIEW_VERSION` of the instance that answers */
+  version: Int,
   /** the store's time */
   now: Finite,
   campaigns: List(Text),
@@ -58,3 +61,34 @@ export type AuditLine = typeof auditLine.Type
 /** A page of the audit log, newest first, and the number of all lines. */
 export const AuditLog = Struct({ total: Finite, lines: List(auditLine) })
 export type AuditLog = typeof AuditLog.Type
+
+/** The campaigns side by side. */
+export const Campaigns = Struct({
+  now: Finite,
+  campaigns: List(
+    Struct({
+      name: Text,
+      slots: Finite,
+      /** null while the store is unavailable */
+      figures: NullOr(Struct(figures)),
+    }),
+  ),
+})
+export type Campaigns = typeof Campaigns.Type
+
+/** A ticket that was found by its hash, where it was at that moment. */
+export const FoundTicket = Struct({
+  campaign: Text,
+  ticket: Text,
+  /** `waiting`, or the state of its slot */
+  state: Literals(["waiting", "called", "starting", "live", "in_doubt"]),
+  /** its row among the waiting tickets or among the slots, from 0 */
+  row: Finite,
+  /** since when it waits or holds the slot; 0 when unknown */
+  since: Finite,
+})
+export type FoundTicket = typeof FoundTicket.Type
+
+/** `more`: there are others, so the hash must be longer. */
+export const Found = Struct({ found: List(FoundTicket), more: Schema.Boolean })
+export type Found = typeof Found.Type

@@ -8,6 +8,7 @@ import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.
 import type { Campaign } from "../Settings.ts"
 import { type CallKind, readAnswer } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
+import { withSpanUrl } from "./span-url.ts"
 
 /** Timeout for starting a session, in milliseconds; a lease in `starting` must last longer. */
 export const START_TIMEOUT_MILLIS = 15_000
@@ -19,6 +20,8 @@ export interface Call {
   readonly kind: CallKind
   readonly method: "GET" | "POST"
   readonly path: string
+  /** the path as spans show it, without the id of a session; the same as `path` if absent */
+  readonly shownPath?: string
   readonly body?: unknown
 }
 
@@ -76,7 +79,10 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   const request = call.body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
   // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
-  const answer = yield* client.execute(request).pipe(
+  const executed = client.execute(request)
+  const answer = yield* (
+    call.shownPath === undefined ? executed : withSpanUrl(campaign.BaseUrl + call.shownPath)(executed)
+  ).pipe(
     Effect.flatMap((response) =>
       Effect.map(boundedText(response, MAX_ANSWER_BYTES), (body) => ({
         status: response.status,

@@ -3,11 +3,13 @@
  * declare their checks (`http/Authorization.ts`), and none checks by itself.
  */
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
+import { boundedCache } from "../bounded-cache.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import { type BudgetState, makeBudget } from "./Budgets.ts"
 import { Businesses } from "./Businesses.ts"
 import type { DatabaseUnavailable } from "./data/Database.ts"
+import { allowsAddress } from "./KeyAddresses.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { digestSecret, hasSecretForm } from "./KeySecret.ts"
 import { type Business, type Permission, type Principal, type Refused, refuse, type User } from "./model.ts"
@@ -40,7 +42,7 @@ export class Access extends Context.Service<
   {
     /**
      * The user and key of a secret; the same failure for every invalid secret. A mistyped one is refused without a database
-     * query. A valid key works whatever else came from its address.
+     * query. A valid key works whatever else came from its address; one that is limited to addresses works only from those.
      *
      * @param address of the client; empty when unknown
      */
@@ -71,6 +73,26 @@ const permissionMissing = (has: ReadonlyArray<Permission>, anyOf: ReadonlyArray<
     ? "no key has the permission for this endpoint"
     : `this key needs the permission ${quoteAll(anyOf, " or ")}; it has ${quoteAll(has, ", ")}`
 
+/** A key's refusals are written to the audit log once for a network in this time, in milliseconds. */
+const REFUSED_ADDRESS_MILLIS = 60 * 60_000
+/** Limit of such entries of one key per minute: whoever has a stolen key and many networks cannot fill the audit log. */
+const REFUSED_ADDRESSES_PER_MINUTE = 1
+
+const makeRefusedAddresses = () => {
+  const recorded = boundedCache<number>(10_000)
+  const perKey = makeBudget(REFUSED_ADDRESSES_PER_MINUTE)
+  return {
+    /** Whether to record a refusal. */
+    isNew: (keyId: string, network: string, now: number): boolean => {
+      const name = `${keyId} ${network}`
+      if (now - (recorded.get(name) ?? -Infinity) < REFUSED_ADDRESS_MILLIS) return false
+      if (!perKey.use(keyId, now).allowed) return false
+      recorded.set(name, now)
+      return true
+    },
+  }
+}
+
 const keyInvalid = () => refuse("unauthenticated", "API_KEY_INVALID", "the API key is not valid")
 
 export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Businesses | KeyCache> =>
@@ -81,6 +103,7 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
       const owned = yield* Businesses
       const cache = yield* KeyCache
       const failures = makeBudget(FAILURES_PER_MINUTE)
+      const refusedAddresses = makeRefusedAddresses()
       const guessLock = yield* Semaphore.make(1)
       const budgets = { request: makeBudget(limits.requestsPerMinute), start: makeBudget(limits.startsPerMinute) }
 
@@ -113,6 +136,13 @@ export const layer = (limits: Limits): Layer.Layer<Access, never, ApiKeys | Busi
         }
         if (principal.user.disabled)
           return yield* refuse("forbidden", "USER_DISABLED", "the user of this key is disabled")
+        if (!allowsAddress(principal.key.allowedAddresses, address)) {
+          if (refusedAddresses.isNew(principal.key.id, network, now)) {
+            // Informational: the request is refused even when the write fails.
+            yield* Effect.ignore(apiKeys.recordAddressRefused(principal.key, address))
+          }
+          return yield* refuse("forbidden", "ADDRESS_NOT_ALLOWED", "this key may not be used from this address")
+        }
         if (cache.shouldMarkUsed(principal.key.id, now)) {
           // Informational: a failed write does not refuse the key.
           yield* Effect.ignore(apiKeys.markUsed(principal.key.id))

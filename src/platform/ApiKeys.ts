@@ -3,10 +3,11 @@
  * database stores only a digest and a display form.
  */
 import { randomUUID } from "node:crypto"
-import { Array as Arr, Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
+import { addressProblem, cleanAddresses } from "./KeyAddresses.ts"
 import { KeyCache } from "./KeyCache.ts"
 import { digestSecret, displaySecret, mintSecret, sameDigest } from "./KeySecret.ts"
 import {
@@ -21,6 +22,8 @@ import {
 
 /** The longest name of a key, in UTF-16 units. */
 export const MAX_KEY_NAME = 100
+/** The longest time that two secrets of a key work, in milliseconds: 30 days. */
+export const MAX_OVERLAP_MILLIS = 30 * 86_400_000
 /** how precise `lastUsedAt` is, in milliseconds */
 const LAST_USED_PRECISION_MILLIS = 60_000
 
@@ -31,6 +34,19 @@ export interface NewKey {
   readonly permissions: ReadonlyArray<Permission>
   /** off by default */
   readonly userManagement?: boolean
+  readonly expiresAt?: number | null
+  /** addresses and CIDRs from which the key may be used; any when empty or absent */
+  readonly allowedAddresses?: ReadonlyArray<string>
+}
+
+/** What to change of a key; what is absent stays. */
+export interface KeyChange {
+  readonly name?: string
+  /** at least one */
+  readonly permissions?: ReadonlyArray<Permission>
+  /** empty for any address */
+  readonly allowedAddresses?: ReadonlyArray<string>
+  /** a future time, or null for never; refused for a key that has expired */
   readonly expiresAt?: number | null
 }
 
@@ -48,16 +64,30 @@ export class ApiKeys extends Context.Service<
     /** All keys of a user, newest first, including revoked ones. */
     readonly list: (userId: string) => Effect.Effect<ReadonlyArray<ApiKey>, DatabaseUnavailable>
     /**
-     * Sets the permissions of a key, at least one. They apply in this process at once, in others within `FRESH_MILLIS`.
-     * Fails for a revoked key.
+     * Changes the name, the permissions, the addresses or the expiry of a key. This applies in this process at once, in others
+     * within `FRESH_MILLIS`. Fails for a revoked key.
      */
-    readonly setPermissions: (
+    readonly change: (
       userId: string,
       keyId: string,
-      permissions: ReadonlyArray<Permission>,
+      change: KeyChange,
     ) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
+    /**
+     * Gives a key a new secret. The secret of before works until `previousUntil` (ms since 1970, at most `MAX_OVERLAP_MILLIS` from
+     * now), or no longer if that is null; one from an earlier rotation ends at once. Fails for a revoked or expired key.
+     */
+    readonly rotate: (
+      userId: string,
+      keyId: string,
+      previousUntil: number | null,
+    ) => Effect.Effect<
+      { readonly key: ApiKey; readonly secret: Redacted.Redacted<string> },
+      Refused | DatabaseUnavailable
+    >
     /** Revokes a key: this process refuses it at once, others within `FRESH_MILLIS`. Idempotent. */
     readonly revoke: (userId: string, keyId: string) => Effect.Effect<ApiKey, Refused | DatabaseUnavailable>
+    /** Records in the audit log that a key was refused because of the client's address. */
+    readonly recordAddressRefused: (key: ApiKey, address: string) => Effect.Effect<void, DatabaseUnavailable>
     /** The user and key of a digest in the database; undefined when there is none, or it is revoked. */
     readonly lookUp: (digest: string) => Effect.Effect<Principal | undefined, DatabaseUnavailable>
     /** Records that a key was used. */
@@ -80,6 +110,12 @@ interface Row {
   readonly expires_at: number | null
   readonly last_used_at: number | null
   readonly revoked_at: number | null
+  readonly first_used_at: number | null
+  /** JSON */
+  readonly allowed_addresses: string
+  /** digest of the secret before the last rotation, and until when it works */
+  readonly previous_digest: string | null
+  readonly previous_until: number | null
 }
 
 const permissionsOf = ({ may_manage, may_read, may_start }: Row): ReadonlyArray<Permission> => {
@@ -94,6 +130,8 @@ const columnsOf = (permissions: ReadonlyArray<Permission>) => ({
   may_manage: permissions.includes("manage") ? 1 : 0,
 })
 
+const addressesOf = ({ allowed_addresses }: Row): ReadonlyArray<string> => JSON.parse(allowed_addresses)
+
 const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
   id: row.id,
   userId: row.user_id,
@@ -106,30 +144,42 @@ const show = (row: Row, businessIds: ReadonlyArray<string>): ApiKey => ({
   expiresAt: row.expires_at,
   lastUsedAt: row.last_used_at,
   revokedAt: row.revoked_at,
+  previousSecretUntil: row.previous_until,
+  allowedAddresses: addressesOf(row),
 })
 
 const describe = (key: ApiKey): string => {
   const scope = key.scope.type === "Restricted" ? `restricted to ${key.scope.businessIds.join(", ")}` : "unrestricted"
   const may = `may ${key.permissions.join(", ")}`
-  return `${key.name} (${key.display}), ${scope}, ${may}${key.userManagement ? ", with user management" : ""}`
+  const from = key.allowedAddresses.length === 0 ? "" : `, from ${key.allowedAddresses.join(", ")}`
+  return `${key.name} (${key.display}), ${scope}, ${may}${key.userManagement ? ", with user management" : ""}${from}`
 }
 
-const noPermission = () => refuse("invalid", "PERMISSIONS_REQUIRED", "a key needs at least one permission")
+const noPermission = () => refuse("invalid", "PERMISSIONS_REQUIRED", "select at least one permission")
 const noSuchKey = () => refuse("not_found", "KEY_NOT_FOUND", "no such key")
 
+const wrongName = (name: string): Refused | undefined =>
+  name.trim() === "" || name.length > MAX_KEY_NAME
+    ? refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
+    : undefined
+
+const wrongExpiry = (expiresAt: number | null | undefined, now: number): Refused | undefined =>
+  typeof expiresAt === "number" && expiresAt <= now
+    ? refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a future time.")
+    : undefined
+
 /** The first problem of the key itself, without database checks. */
-const problemOf = ({ expiresAt, name, permissions, scope }: NewKey, now: number): Refused | undefined => {
-  if (name.trim() === "" || name.length > MAX_KEY_NAME) {
-    return refuse("invalid", "NAME_INVALID", `the name of the key: Expected 1 to ${MAX_KEY_NAME} characters.`)
-  }
+const problemOf = (
+  { allowedAddresses = [], expiresAt, name, permissions, scope }: NewKey,
+  now: number,
+): Refused | undefined => {
+  const nameProblem = wrongName(name)
+  if (nameProblem !== undefined) return nameProblem
   if (scope.type === "Restricted" && scope.businessIds.length === 0) {
-    return refuse("invalid", "BUSINESSES_REQUIRED", "a restricted key needs at least one business")
+    return refuse("invalid", "BUSINESSES_REQUIRED", "select at least one business")
   }
   if (permissions.length === 0) return noPermission()
-  if (typeof expiresAt === "number" && expiresAt <= now) {
-    return refuse("invalid", "EXPIRY_INVALID", "the expiry of the key: Expected a future time.")
-  }
-  return undefined
+  return wrongExpiry(expiresAt, now) ?? addressProblem(cleanAddresses(allowedAddresses))
 }
 
 export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | KeyCache> = Layer.effect(
@@ -173,6 +223,10 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         expires_at: wanted.expiresAt ?? null,
         last_used_at: null,
         revoked_at: null,
+        first_used_at: null,
+        allowed_addresses: JSON.stringify(cleanAddresses(wanted.allowedAddresses ?? [])),
+        previous_digest: null,
+        previous_until: null,
       }
       yield* sql`INSERT INTO api_keys ${sql.insert({ ...row })}`
       const listed = businessIds.map((business_id) => ({ key_id: row.id, business_id }))
@@ -188,15 +242,57 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       return rows.map((row) => show(row, businesses.get(row.id) ?? []))
     })
 
-    const permit = Effect.fnUntraced(function* (userId: string, keyId: string, permissions: ReadonlyArray<Permission>) {
-      if (permissions.length === 0) return yield* noPermission()
+    const change = Effect.fnUntraced(function* (userId: string, keyId: string, wanted: KeyChange) {
+      const { expiresAt, name, permissions } = wanted
+      const now = yield* Clock.currentTimeMillis
+      const addresses = wanted.allowedAddresses && cleanAddresses(wanted.allowedAddresses)
+      const problem = wrongExpiry(expiresAt, now) ?? (addresses && addressProblem(addresses))
+      if (problem !== undefined) return yield* problem
+      if (permissions?.length === 0) return yield* noPermission()
+      const nameProblem = name === undefined ? undefined : wrongName(name)
+      if (nameProblem !== undefined) return yield* nameProblem
+      // a column is set to itself when nothing else is given, so that there is one statement
+      const columns = {
+        ...(name === undefined ? {} : { name: name.trim() }),
+        ...(permissions === undefined ? {} : columnsOf(permissions)),
+        ...(addresses === undefined ? {} : { allowed_addresses: JSON.stringify(addresses) }),
+        ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+      }
+      const isChange = Object.keys(columns).length > 0
       const [row] = yield* sql<Row>`
-        UPDATE api_keys SET ${sql.update(columnsOf(permissions))}
-        WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL RETURNING *`
+        UPDATE api_keys SET ${isChange ? sql.update(columns) : sql`name = name`}
+        WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
+          ${expiresAt === undefined ? sql`` : sql`AND (expires_at IS NULL OR expires_at > ${now})`} RETURNING *`
       if (row === undefined) return yield* noSuchKey()
       const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
       yield* audit.record(userId, "api_key.changed", key.id, describe(key))
       return key
+    })
+
+    const rotate = Effect.fnUntraced(function* (userId: string, keyId: string, previousUntil: number | null) {
+      const now = yield* Clock.currentTimeMillis
+      if (previousUntil !== null && (previousUntil <= now || previousUntil > now + MAX_OVERLAP_MILLIS)) {
+        return yield* refuse(
+          "invalid",
+          "OVERLAP_INVALID",
+          "the end of the previous secret: Expected a time within 30 days.",
+        )
+      }
+      const secret = mintSecret()
+      const [row] = yield* sql<Row>`
+        UPDATE api_keys SET
+          previous_digest = ${previousUntil === null ? sql`NULL` : sql`digest`}, previous_until = ${previousUntil},
+          digest = ${digestSecret(Redacted.value(secret))}, display = ${displaySecret(Redacted.value(secret))}
+        WHERE id = ${keyId} AND user_id = ${userId} AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > ${now}) RETURNING *`
+      if (row === undefined) return yield* noSuchKey()
+      const key = show(row, (yield* businessesOf([row.id])).get(row.id) ?? [])
+      const overlap =
+        previousUntil === null
+          ? "the previous secret has ended"
+          : `the previous secret works until ${DateTime.formatIso(DateTime.makeUnsafe(previousUntil))}`
+      yield* audit.record(userId, "api_key.rotated", key.id, `${key.name} (${key.display}), ${overlap}`)
+      return { key, secret }
     })
 
     const revoke = Effect.fnUntraced(function* (userId: string, keyId: string) {
@@ -218,8 +314,10 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
       const [row] = yield* sql<Row & UserColumns>`
         SELECT k.*, u.email, u.name AS user_name, u.call_concurrency, u.disabled, u.created_at AS user_created_at
         FROM api_keys k JOIN users u ON u.id = k.user_id
-        WHERE k.digest = ${digest} AND k.revoked_at IS NULL`
-      if (row === undefined || !sameDigest(row.digest, digest)) return undefined
+        WHERE (k.digest = ${digest} OR k.previous_digest = ${digest}) AND k.revoked_at IS NULL`
+      if (row === undefined) return undefined
+      const isPrevious = row.previous_digest !== null && sameDigest(row.previous_digest, digest)
+      if (!isPrevious && !sameDigest(row.digest, digest)) return undefined
       const businessIds = row.restricted === 0 ? [] : ((yield* businessesOf([row.id])).get(row.id) ?? [])
       const user = {
         id: row.user_id,
@@ -229,14 +327,23 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
         disabled: row.disabled !== 0,
         createdAt: row.user_created_at,
       }
-      return { key: show(row, businessIds), user } satisfies Principal
+      const key = show(row, businessIds)
+      // a secret that was replaced expires with its overlap, or with the key
+      const expiresAt = isPrevious ? Math.min(row.previous_until ?? 0, key.expiresAt ?? Infinity) : key.expiresAt
+      return { key: { ...key, expiresAt }, user } satisfies Principal
     })
 
     return ApiKeys.of({
       create: (userId, wanted) => create(userId, wanted).pipe(sql.withTransaction, orUnavailable),
       list: (userId) => orUnavailable(list(userId)),
-      setPermissions: (userId, keyId, permissions) =>
-        permit(userId, keyId, permissions).pipe(
+      rotate: (userId, keyId, previousUntil) =>
+        rotate(userId, keyId, previousUntil).pipe(
+          sql.withTransaction,
+          Effect.tap(() => cache.clear),
+          orUnavailable,
+        ),
+      change: (userId, keyId, wanted) =>
+        change(userId, keyId, wanted).pipe(
           sql.withTransaction,
           Effect.tap(() => cache.clear),
           orUnavailable,
@@ -247,11 +354,15 @@ export const layer: Layer.Layer<ApiKeys, never, SqlClient.SqlClient | Audit | Ke
           Effect.tap(() => cache.clear),
           orUnavailable,
         ),
+      recordAddressRefused: (key, address) =>
+        orUnavailable(
+          audit.record(key.userId, "api_key.address_refused", key.id, `${key.name} (${key.display}), from ${address}`),
+        ),
       lookUp: (digest) => orUnavailable(lookUp(digest)),
       markUsed: Effect.fnUntraced(function* (keyId) {
         const now = yield* Clock.currentTimeMillis
         // Only one of several processes writes.
-        yield* sql`UPDATE api_keys SET last_used_at = ${now}
+        yield* sql`UPDATE api_keys SET last_used_at = ${now}, first_used_at = COALESCE(first_used_at, last_used_at, ${now})
           WHERE id = ${keyId} AND (last_used_at IS NULL OR last_used_at <= ${now - LAST_USED_PRECISION_MILLIS})`
       }, orUnavailable),
     })

@@ -91,7 +91,7 @@ export const layer: Layer.Layer<Businesses, never, SqlClient.SqlClient | Audit |
       const [row] = yield* sql<Row>`SELECT * FROM businesses WHERE id = ${id} AND user_id = ${userId}`
       if (row === undefined) return yield* noSuchBusiness()
       if (running !== undefined && running.n > 0) {
-        return yield* refuse("conflict", "BUSINESS_IN_USE", "calls of this business are running")
+        return yield* refuse("conflict", "BUSINESS_IN_USE", "this business has calls in progress")
       }
       yield* sql`DELETE FROM businesses WHERE id = ${id}`
       yield* audit.record(userId, "business.deleted", id, row.name)

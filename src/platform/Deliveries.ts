@@ -1,10 +1,12 @@
-/** A user's webhook deliveries in all businesses, and resending one. The outbox itself is `Webhooks.ts`. */
-import { Clock, Context, Effect, Layer } from "effect"
+/** A user's webhook deliveries in all businesses with what was sent and answered, and resending. The outbox itself is `Webhooks.ts`. */
+import { Clock, Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Audit } from "./Audit.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import { type Refused, refuse } from "./model.ts"
 import { type DeliveryState, Webhooks } from "./Webhooks.ts"
+import type { Attempt } from "./webhooks/attempts.ts"
 
 export interface ShownDelivery {
   readonly id: string
@@ -21,6 +23,14 @@ export interface ShownDelivery {
   readonly settledAt: number | null
 }
 
+/** A delivery with its message and its attempts. */
+export interface DeliveryDetail extends ShownDelivery {
+  /** the message, JSON */
+  readonly body: string
+  /** the newest first; of those before `MAX_ATTEMPTS_KEPT` only the number is known */
+  readonly log: ReadonlyArray<Attempt & { readonly number: number }>
+}
+
 export interface DeliveryFilter {
   readonly businessId?: string | undefined
   readonly state?: DeliveryState | undefined
@@ -35,6 +45,16 @@ export class Deliveries extends Context.Service<
       request: PageRequest,
       filter: DeliveryFilter,
     ) => Effect.Effect<Page<ShownDelivery>, Refused | DatabaseUnavailable>
+    readonly find: (userId: string, id: string) => Effect.Effect<DeliveryDetail, Refused | DatabaseUnavailable>
+    /**
+     * Makes all messages due now that were created since then and have failed: those that were given up, and those that wait for
+     * another attempt. Returns how many.
+     */
+    readonly sendFailedAgain: (
+      userId: string,
+      since: number,
+      businessId?: string,
+    ) => Effect.Effect<number, DatabaseUnavailable>
     /**
      * Makes a message due now. One that was given up gets one more attempt; a delivered one is refused. An attempt in flight may
      * be duplicated: receivers must be idempotent.
@@ -56,6 +76,34 @@ interface Row {
   readonly settled_at: number | null
 }
 
+interface AttemptRow {
+  readonly number: number
+  readonly at: number
+  readonly duration_millis: number
+  readonly url: string
+  /** JSON */
+  readonly headers: string
+  readonly status: number | null
+  readonly error: string | null
+  readonly answer: string | null
+  readonly truncated: number
+}
+
+const showAttempt = (row: AttemptRow): Attempt & { readonly number: number } => {
+  const headers: Attempt["headers"] = JSON.parse(row.headers)
+  return {
+    number: row.number,
+    at: row.at,
+    durationMillis: row.duration_millis,
+    url: row.url,
+    headers,
+    status: row.status,
+    error: row.error,
+    answer: row.answer,
+    truncated: row.truncated !== 0,
+  }
+}
+
 const show = (row: Row): ShownDelivery => ({
   id: row.id,
   businessId: row.business_id,
@@ -69,11 +117,13 @@ const show = (row: Row): ShownDelivery => ({
   settledAt: row.settled_at,
 })
 
-export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Webhooks> = Layer.effect(
+export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Audit | Webhooks> = Layer.effect(
   Deliveries,
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const audit = yield* Audit
     const { hint } = yield* Webhooks
+    const noSuchDelivery = () => refuse("not_found", "DELIVERY_NOT_FOUND", "no such delivery")
     return Deliveries.of({
       list: Effect.fnUntraced(function* (userId, request, filter) {
         return yield* page(sql, request, {
@@ -89,6 +139,35 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Webhook
         })
       }, orUnavailable),
 
+      find: Effect.fnUntraced(function* (userId, id) {
+        const [row] = yield* sql<Row & { readonly body: string }>`
+          SELECT * FROM webhook_deliveries WHERE id = ${id} AND user_id = ${userId}`
+        if (row === undefined) return yield* noSuchDelivery()
+        const attempts = yield* sql<AttemptRow>`
+          SELECT * FROM webhook_attempts WHERE delivery_id = ${id} ORDER BY number DESC`
+        return { ...show(row), body: row.body, log: attempts.map(showAttempt) }
+      }, orUnavailable),
+
+      sendFailedAgain: Effect.fnUntraced(
+        function* (userId, since, businessId) {
+          const now = yield* Clock.currentTimeMillis
+          const business = businessId === undefined ? [] : [sql`business_id = ${businessId}`]
+          const where = sql.and([sql`user_id = ${userId}`, sql`created_at >= ${since}`, ...business])
+          const rows = yield* sql`
+            UPDATE webhook_deliveries SET state = 'pending', next_attempt_at = ${now}, settled_at = NULL
+            WHERE ${where} AND (state = 'given_up' OR (state = 'pending' AND last_outcome IS NOT NULL)) RETURNING id`
+          if (rows.length > 0) {
+            // a number may be no date
+            const from = DateTime.formatIso(DateTime.makeUnsafe(Math.max(0, since)))
+            yield* audit.record(userId, "webhooks.resent", businessId ?? "all", `${rows.length} failed since ${from}`)
+            yield* sql.afterCommit(Effect.asVoid(hint.open))
+          }
+          return rows.length
+        },
+        sql.withTransaction,
+        orUnavailable,
+      ),
+
       sendAgain: Effect.fnUntraced(function* (userId, id) {
         const now = yield* Clock.currentTimeMillis
         const [row] = yield* sql<Row>`
@@ -100,7 +179,7 @@ export const layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Webhook
         }
         const found = yield* sql`SELECT 1 AS found FROM webhook_deliveries WHERE id = ${id} AND user_id = ${userId}`
         return yield* found.length === 0
-          ? refuse("not_found", "DELIVERY_NOT_FOUND", "no such delivery")
+          ? noSuchDelivery()
           : refuse("conflict", "DELIVERED_ALREADY", "this message has already been delivered")
       }, orUnavailable),
     })

@@ -10,6 +10,8 @@ export class LiveSessions extends Context.Service<
   {
     /** Renews a session until the scope closes; the returned effect completes when the session ends before that. */
     readonly hold: (webSessionId: string) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
+    /** Tells the holder of a session that it has ended, if it is in this process; in another one it learns it with its next renewal. */
+    readonly release: (webSessionId: string) => Effect.Effect<void>
   }
 >()("voicegate/platform/LiveSessions") {}
 
@@ -43,6 +45,11 @@ export const layer: Layer.Layer<LiveSessions, never, WebSessions> = Layer.effect
         )
         return Deferred.await(ended)
       }),
+      release: (webSessionId) =>
+        Effect.suspend(() => {
+          const ended = live.get(webSessionId)
+          return ended === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(ended, undefined))
+        }),
     })
   }),
 )

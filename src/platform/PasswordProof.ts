@@ -90,7 +90,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
         const proved = yield* matches(account, password, sourceOf(account, from))
         if (proved === undefined) {
           yield* logWrong(from.address)
-          return yield* refuse("unauthenticated", "SIGN_IN_FAILED", "the e-mail address or the password is wrong")
+          return yield* refuse("unauthenticated", "SIGN_IN_FAILED", "incorrect email or password")
         }
         if (proved.user.disabled) return yield* refuse("forbidden", "USER_DISABLED", "this user is disabled")
         return proved
@@ -99,7 +99,7 @@ export const layer: Layer.Layer<PasswordProof, never, Users> = Layer.effect(
         const account = yield* users.account(email)
         const name = `confirming ${account?.user.id ?? ""}`
         const proved = yield* matches(account, password, { lane: name, network: name, known: true })
-        return proved ?? (yield* refuse("invalid", "PASSWORD_WRONG", "the current password is wrong"))
+        return proved ?? (yield* refuse("invalid", "PASSWORD_WRONG", "the current password is incorrect"))
       }),
     })
   }),

@@ -99,7 +99,7 @@ const passwordProblem = (password: Redacted.Redacted<string>): Refused | undefin
 
 const problemOf = ({ email, password }: NewUser): Refused | undefined => {
   if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email.trim())) {
-    return refuse("invalid", "EMAIL_INVALID", "the e-mail address: Expected name@host.")
+    return refuse("invalid", "EMAIL_INVALID", "the email address: Expected name@host.")
   }
   return password && passwordProblem(password)
 }

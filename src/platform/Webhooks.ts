@@ -9,6 +9,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
 import type { Refused } from "./model.ts"
+import { type Attempt, MAX_ATTEMPTS_KEPT } from "./webhooks/attempts.ts"
 
 /** How long a message is retried, in milliseconds. */
 export const RETRY_PERIOD_MILLIS = 24 * 60 * 60_000
@@ -37,6 +38,11 @@ export interface Delivery {
   readonly settledAt: number | null
 }
 
+/** A message to attempt now. */
+export interface ClaimedDelivery extends Delivery {
+  readonly userId: string
+}
+
 export interface NewDelivery {
   readonly userId: string
   readonly businessId: string
@@ -50,13 +56,25 @@ export class Webhooks extends Context.Service<
   {
     /** Adds a message, within the transaction of the event. */
     readonly enqueue: (message: NewDelivery) => Effect.Effect<void, SqlError.SqlError>
-    /** Claims up to `limit` due messages; each counts as attempted. */
-    readonly claim: (limit: number) => Effect.Effect<ReadonlyArray<Delivery>, DatabaseUnavailable>
-    /** Records the outcome of an attempt; a failed one is scheduled again or given up. Returns the new state. */
+    /**
+     * Claims up to `limit` due messages; each counts as attempted.
+     *
+     * @param busyUsers users whose messages are not claimed now
+     */
+    readonly claim: (
+      limit: number,
+      busyUsers?: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, DatabaseUnavailable>
+    /**
+     * Records the outcome of an attempt; a failed one is scheduled again or given up. Returns the new state.
+     *
+     * @param attempt what was sent and answered; absent when nothing was sent
+     */
     readonly settle: (
       delivery: Delivery,
       delivered: boolean,
       outcome: string,
+      attempt?: Attempt,
     ) => Effect.Effect<DeliveryState, DatabaseUnavailable>
     /** Deliveries of a business, newest first. */
     readonly list: (
@@ -108,6 +126,21 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
     const hint = yield* Latch.make()
     const skipLocked = sql.onDialectOrElse({ pg: () => sql`FOR UPDATE SKIP LOCKED`, orElse: () => sql.literal("") })
 
+    /** Keeps the attempt, and of the message only the last ones. */
+    const keep = Effect.fnUntraced(function* ({ attempts, id }: Delivery, attempt: Attempt) {
+      const { durationMillis, headers, truncated, ...same } = attempt
+      const row = {
+        ...same,
+        delivery_id: id,
+        number: attempts,
+        duration_millis: durationMillis,
+        headers: JSON.stringify(headers),
+        truncated: truncated ? 1 : 0,
+      }
+      yield* sql`INSERT INTO webhook_attempts ${sql.insert(row)} ON CONFLICT (delivery_id, number) DO NOTHING`
+      yield* sql`DELETE FROM webhook_attempts WHERE delivery_id = ${id} AND number <= ${attempts - MAX_ATTEMPTS_KEPT}`
+    })
+
     return Webhooks.of({
       hint,
 
@@ -131,33 +164,39 @@ export const layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient> = Layer.ef
         yield* sql.afterCommit(Effect.asVoid(hint.open))
       }),
 
-      claim: Effect.fnUntraced(function* (limit) {
+      claim: Effect.fnUntraced(function* (limit, busyUsers = []) {
         const now = yield* Clock.currentTimeMillis
+        const ofOthers = busyUsers.length === 0 ? sql`` : sql`AND user_id NOT IN ${sql.in(busyUsers)}`
         const rows = yield* sql<Row>`
           UPDATE webhook_deliveries SET attempts = attempts + 1, next_attempt_at = ${now + CLAIM_MILLIS}
           WHERE id IN (
-            SELECT id FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= ${now}
+            SELECT id FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= ${now} ${ofOthers}
             ORDER BY next_attempt_at LIMIT ${limit} ${skipLocked})
           RETURNING *`
-        return rows.map(show)
+        return rows.map((row) => ({ ...show(row), userId: row.user_id }))
       }, orUnavailable),
 
-      settle: Effect.fnUntraced(function* (delivery, delivered, outcome) {
-        const now = yield* Clock.currentTimeMillis
-        const next = now + pauseAfter(delivery.attempts)
-        const expired = next > delivery.createdAt + RETRY_PERIOD_MILLIS
-        const state: DeliveryState = delivered ? "delivered" : expired ? "given_up" : "pending"
-        const change = {
-          state,
-          last_outcome: outcome,
-          next_attempt_at: next,
-          settled_at: state === "pending" ? null : now,
-        }
-        // An attempt that ends after its claim expired does not overwrite the outcome of another one.
-        yield* sql`UPDATE webhook_deliveries SET ${sql.update(change)}
+      settle: Effect.fnUntraced(
+        function* (delivery, delivered, outcome, attempt) {
+          const now = yield* Clock.currentTimeMillis
+          const next = now + pauseAfter(delivery.attempts)
+          const expired = next > delivery.createdAt + RETRY_PERIOD_MILLIS
+          const state: DeliveryState = delivered ? "delivered" : expired ? "given_up" : "pending"
+          const change = {
+            state,
+            last_outcome: outcome,
+            next_attempt_at: next,
+            settled_at: state === "pending" ? null : now,
+          }
+          // An attempt that ends after its claim expired does not overwrite the outcome of another one.
+          yield* sql`UPDATE webhook_deliveries SET ${sql.update(change)}
           WHERE id = ${delivery.id} AND state = 'pending' AND (attempts = ${delivery.attempts} OR ${delivered ? 1 : 0} = 1)`
-        return state
-      }, orUnavailable),
+          if (attempt !== undefined) yield* keep(delivery, attempt)
+          return state
+        },
+        sql.withTransaction,
+        orUnavailable,
+      ),
 
       list: Effect.fnUntraced(function* (businessId, request) {
         return yield* page(sql, request, {

@@ -1,6 +1,6 @@
 /**
  * The built-in agent of a session: greets, echoes the caller's audio one second later (the same bytes in the same order, whatever
- * their encoding), and answers in text. Both sides are recorded as the conversation.
+ * their encoding), and answers in text. Both sides are recorded as the conversation. It answers pings and texts, and says so in its greeting.
  *
  * A caller's cost is bounded: reading pauses while more than `MAX_BUFFERED_FRAMES` or `MAX_BUFFERED_BYTES` are buffered; a caller who
  * exceeds `TEXT_BURST` and `TEXTS_PER_SECOND` is closed with 1008; one who is silent for the idle time is closed with 1000.
@@ -24,6 +24,12 @@ export const TEXTS_PER_SECOND = 2
 export const PAUSE_MILLIS = 1_500
 /** A caller's text is cut to this length, in UTF-16 units. */
 const MAX_TEXT = 2_000
+
+/** The answer to `{"type":"ping"}`, by which a caller's page knows that the line is open. Pings are no texts of the caller. */
+const PONG = '{"type":"pong"}'
+
+/** Whether a frame is a ping. Longer texts are not parsed for it. */
+const isPing = (frame: string): boolean => frame.length <= 64 && /^\s*\{\s*"type"\s*:\s*"ping"\s*\}\s*$/.test(frame)
 
 const GREETING = "Hello. I repeat what you say."
 
@@ -82,6 +88,7 @@ export const talk = Effect.fnUntraced(function* (
   }
 
   const handleFrame = Effect.fnUntraced(function* (frame: string | Uint8Array) {
+    if (typeof frame === "string" && isPing(frame)) return yield* writer.write(PONG)
     const now = yield* Clock.currentTimeMillis
     lastInputAt = now
     if (typeof frame !== "string") {
@@ -117,6 +124,8 @@ export const talk = Effect.fnUntraced(function* (
   })
 
   yield* record({ role: "agent", text: GREETING })
-  yield* writer.write(JSON.stringify({ type: "greeting", conversationSessionId, text: GREETING }))
+  yield* writer.write(
+    JSON.stringify({ type: "greeting", conversationSessionId, text: GREETING, capabilities: ["ping", "text"] }),
+  )
   return yield* Effect.raceAllFirst([Effect.forever(readFrames), Effect.forever(echo), Effect.forever(checkTimers)])
 })

@@ -69,6 +69,10 @@ export interface ApiKey {
   /** precise to a minute */
   readonly lastUsedAt: number | null
   readonly revokedAt: number | null
+  /** until when the secret of before the last rotation works or worked; null if there is none */
+  readonly previousSecretUntil: number | null
+  /** addresses and CIDRs from which the key may be used; empty for any */
+  readonly allowedAddresses: ReadonlyArray<string>
 }
 
 /** An authenticated caller. */

@@ -18,7 +18,7 @@ import { ActionOutcome, auditLine, figures, heldSlot, waitingTicket } from "./op
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
-const endState = Literals(["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"])
+const endState = Literals(["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"])
 
 export const signal: Schema.Codec<Signal> = Struct({
   ticket: Text,
@@ -44,6 +44,7 @@ const waiting = Struct({
   length: Finite,
   averageMillis: Finite,
   disrupted: Flag,
+  paused: optionalKey(Literal(true)),
 })
 const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
@@ -84,6 +85,7 @@ export const heartbeat: Schema.Codec<Heartbeat> = Struct({
   length: Finite,
   averageMillis: Finite,
   disrupted: Flag,
+  paused: optionalKey(Literal(true)),
   tickets: optionalKey(
     List(
       Struct({
@@ -162,7 +164,8 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
     isNumber(admitted.position) &&
     isNumber(admitted.length) &&
     isNumber(admitted.averageMillis) &&
-    typeof admitted.disrupted === "boolean"
+    typeof admitted.disrupted === "boolean" &&
+    (admitted.paused === undefined || admitted.paused === true)
   )
 }
 

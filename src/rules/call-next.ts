@@ -18,7 +18,7 @@
  * cannot be reached (`disrupted`), one ticket is called at a time, to probe the platform.
  */
 
-import { isHeld, isHeldByStall } from "./hold.ts"
+import { isHeld, noteStall } from "./hold.ts"
 import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, passedEntry, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
@@ -113,9 +113,10 @@ export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => 
       cleared++
       db.hset(keys.meta, "passedSeq", `${db.zscore(keys.waiting, id) ?? 0}`)
       db.zadd(keys.passed, 0, passedEntry(id, ticket))
-    } else if (!evenIfHeld && called === 0 && isHeldByStall(s)) {
-      return false
     } else {
+      // the outage that delayed this step may not be reported yet
+      const stalled = !evenIfHeld && called === 0 && noteStall(s)
+      if (stalled && isHeld(s, meta(s, "heldFrom"))) return false
       dequeue(s, id, ticket)
       const startBefore = now + context.windowMillis
       const lease = takeSlot(s, id, ticket, "called", startBefore)

@@ -38,7 +38,7 @@ export const isHeld = (s: Step, heldFrom: number): boolean => {
 
 /**
  * Notes a step that took long to arrive, and holds calls: of the requests before it some were answered 503. Where such steps follow each
- * other the store is slow, and calls go on. Says whether this is one.
+ * other the store is slow, and calls go on. Returns whether this is one.
  */
 export const noteStall = (s: Step): boolean => {
   const time = s.db.time()
@@ -48,6 +48,3 @@ export const noteStall = (s: Step): boolean => {
   if (time - last >= HOLD_INTERVAL_MILLIS || last > time) holdCalls(s, s.now)
   return true
 }
-
-/** Whether this step, which is about to call somebody, came through an outage that may not be reported yet. */
-export const isHeldByStall = (s: Step): boolean => noteStall(s) && isHeld(s, meta(s, "heldFrom"))

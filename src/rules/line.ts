@@ -16,6 +16,8 @@ export interface Place {
   readonly averageMillis: number
   /** the platform cannot be reached: one ticket at a time is called to probe it */
   readonly disrupted: boolean
+  /** an operator has paused the campaign: nobody is called */
+  readonly paused?: true
 }
 
 export type Waiting = { readonly _tag: "waiting" } & Place
@@ -90,16 +92,22 @@ export const isBelowShare = (s: Step, network: string | undefined): boolean => {
 /** The platform cannot be reached. */
 export const isDisrupted = (s: Step): boolean => meta(s, "disrupted") === 1
 
+/** An operator has paused the campaign: nobody is called. */
+export const isPaused = (s: Step): boolean => meta(s, "paused") === 1
+
 /** The position of a caller before whom so many tickets wait. */
 export const positionAt = (rank: number): number => rank + 1
 
-export const place = (s: Step, id: string): Waiting => ({
-  _tag: "waiting",
-  position: positionAt(s.db.zrank(s.keys.waiting, id) ?? 0),
-  length: s.db.zcard(s.keys.waiting),
-  averageMillis: meta(s, "averageMillis"),
-  disrupted: isDisrupted(s),
-})
+export const place = (s: Step, id: string): Waiting => {
+  const found: Waiting = {
+    _tag: "waiting",
+    position: positionAt(s.db.zrank(s.keys.waiting, id) ?? 0),
+    length: s.db.zcard(s.keys.waiting),
+    averageMillis: meta(s, "averageMillis"),
+    disrupted: isDisrupted(s),
+  }
+  return isPaused(s) ? { ...found, paused: true } : found
+}
 
 /**
  * A ticket ends while its start is in doubt: the slot and the caller's units stay taken until the doubt is resolved.

@@ -1,8 +1,8 @@
 /** A ticket's record as it is stored: JSON under its id. */
 import { beginning, isNumber, isObject, isText, sha1, textsIn } from "./native.ts"
 
-/** A terminal state: how a ticket has ended. */
-export type EndState = "ended" | "left" | "abandoned" | "missed" | "failed" | "reclaimed" | "removed"
+/** A terminal state: how a ticket has ended. An operator `removed` it before its call, or `stopped` its call. */
+export type EndState = "ended" | "left" | "abandoned" | "missed" | "failed" | "reclaimed" | "removed" | "stopped"
 /** `doubt` is not a state of a ticket but of a start that may have happened (`doubt.ts`). */
 export type State = "waiting" | "called" | "starting" | "live" | "doubt" | EndState
 
@@ -54,7 +54,8 @@ const isState = (state: unknown): boolean =>
     state === "missed" ||
     state === "failed" ||
     state === "reclaimed" ||
-    state === "removed")
+    state === "removed" ||
+    state === "stopped")
 
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
 const isNumberOrNone = (value: unknown): boolean => value === undefined || isNumber(value)

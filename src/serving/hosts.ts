@@ -16,11 +16,14 @@ export const loopbackNames = (address: string): ReadonlyArray<string> | undefine
 /** A `Host` header's name without its port, in lower case. */
 const nameOf = (host: string): string => host.replace(/:\d*$/, "").toLowerCase()
 
+/** Whether a `Host` header is allowed. */
+export type HostCheck = (host: string | undefined) => boolean
+
 /**
  * Makes a check whether a `Host` header is allowed (names in lower case, without port); without a list all are. A request without
  * the header is allowed, since it is not from a browser.
  */
-export const makeHostCheck = (allowed: ReadonlyArray<string> | undefined): ((host: string | undefined) => boolean) => {
+export const makeHostCheck = (allowed: ReadonlyArray<string> | undefined): HostCheck => {
   if (allowed === undefined) return () => true
   const names = new Set(allowed)
   let last: string | undefined

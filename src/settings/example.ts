@@ -1,4 +1,4 @@
-/** A settings file with every setting: its default, null when it has none, or a placeholder when it is required. It is valid. */
+/** A settings file with every setting: its default, null when it has none, or a placeholder when it is required. Valid once these are filled in. */
 import type { SchemaAST } from "effect"
 import { SettingsFile } from "../Settings.ts"
 import { annotationsOf, fieldsOf } from "./table.ts"

@@ -6,24 +6,21 @@
  * check for misspelt variables need. The `platform` commands, which need neither, read their variables through `Config`.
  */
 import { Redacted } from "effect"
-import { SettingsFile } from "../Settings.ts"
 import type { SettingProblem } from "./problems.ts"
-import { settingAt } from "./table.ts"
+import { isGateVariable, settingAt } from "./table.ts"
+import type { Variables } from "./variables.ts"
 
 /** One value as given. */
 export interface Given {
   /** the names of the levels, as given */
   readonly path: ReadonlyArray<string>
   readonly text: string
-  /** for messages: `in the settings file`, or `in the environment variable …` */
+  /** for messages: `in the settings file`, `in the environment variable …` or `in the file of …` */
   readonly where: string
 }
 
 /** Keyed by the path in lower case, levels joined by dots. */
 export type Flat = ReadonlyMap<string, Given>
-
-/** Environment variables in these groups belong to the gate; an unknown name there is a mistake. */
-const ROOTS = Object.keys(SettingsFile.fields).map((name) => name.toLowerCase())
 
 const keyOf = (path: ReadonlyArray<string>): string => path.join(".").toLowerCase()
 
@@ -58,19 +55,16 @@ function* leaves(value: unknown, path: ReadonlyArray<string>): Generator<Given> 
   }
 }
 
-function* variables(env: Readonly<Record<string, string | undefined>>): Generator<Given> {
-  for (const [name, value] of Object.entries(env)) {
+function* variables({ origins, values }: Variables): Generator<Given> {
+  for (const [name, value] of Object.entries(values)) {
     const path = name.split("__")
     const text = value?.trim() ?? ""
     // shells and compose files set an empty variable for "not set"
     if (text !== "" && isGateVariable(path) && !isBareGroup(path)) {
-      yield { path, text, where: `in the environment variable ${name}` }
+      yield { path, text, where: origins.get(name) ?? `in the environment variable ${name}` }
     }
   }
 }
-
-/** Whether an environment variable with these levels belongs to the gate. */
-export const isGateVariable = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())
 
 /** A variable such as `SERVER` or `QUEUE` without levels belongs to another program. */
 const isBareGroup = (path: ReadonlyArray<string>): boolean =>
@@ -83,11 +77,7 @@ const isItem = (key: string): boolean => /\.\d+$/.test(key)
  * Merges the environment over a file's JSON. A list given as one text and the same list given by index replace each other. Adds a
  * problem for each name that occurs twice.
  */
-export const flatten = (
-  json: unknown,
-  env: Readonly<Record<string, string | undefined>>,
-  problems: Array<SettingProblem>,
-): Flat => {
+export const flatten = (json: unknown, env: Variables, problems: Array<SettingProblem>): Flat => {
   const flat = collect(leaves(json, []), problems)
   const fromEnv = collect(variables(env), problems)
   for (const key of flat.keys()) {

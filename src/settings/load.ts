@@ -4,14 +4,20 @@
  */
 import { resolve } from "node:path"
 import { Effect, FileSystem, Layer, Result } from "effect"
+import stripJsonComments from "strip-json-comments"
 import { Settings } from "../Settings.ts"
+import { flatten } from "./flat.ts"
+import { type ListedSetting, listSettings } from "./listing.ts"
 import { SettingsInvalid } from "./problems.ts"
 import { type LoadedSettings, type Place, resolveSettings } from "./resolve.ts"
+import { NO_VARIABLES, type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
 
 export interface SettingsSource {
   /** the file, relative to `cwd`; by default `settings.json` in `cwd`, if it exists */
   readonly file?: string | undefined
-  /** environment variables; they win over the file */
+  /** a file of environment variables in the format of `.env`, relative to `cwd`; the variables of `env` win */
+  readonly envFile?: string | undefined
+  /** environment variables; they win over the settings file. A variable `NAME__File` names a file with the value of `NAME`. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
 }
@@ -22,8 +28,8 @@ const invalidFile = (path: string, expected: string): SettingsInvalid =>
 /** Parses JSON. An error gives the position without repeating any of the text, which the parser's own message would quote. */
 const parseJson = (path: string, text: string): Result.Result<unknown, SettingsInvalid> =>
   Result.try({
-    // .NET's tools write a byte order mark
-    try: (): unknown => JSON.parse(text.replace(/^\uFEFF/, "")),
+    // .NET's tools write a byte order mark, and comments; the positions of errors stay as they are
+    try: (): unknown => JSON.parse(stripJsonComments(text.replace(/^\uFEFF/, ""), { trailingCommas: true })),
     catch: (error) => {
       const place = /line \d+ column \d+/.exec(String(error))?.[0]
       return invalidFile(path, `valid JSON${place === undefined ? "" : `; the error is at ${place}`}`)
@@ -49,12 +55,28 @@ const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
   return json
 })
 
+const readSources = Effect.fnUntraced(function* (
+  source: SettingsSource,
+): Effect.fn.Return<{ json: object; variables: Variables }, SettingsInvalid, FileSystem.FileSystem> {
+  const given = variablesOf(source.env)
+  const all = source.envFile === undefined ? given : yield* withEnvFile(given, source.envFile, source.cwd)
+  return { json: yield* readFile(source), variables: yield* withSecretFiles(all, source.cwd) }
+})
+
 /** Reads the settings of a process from the file and the environment, which wins. */
 export const loadSettings = Effect.fn("loadSettings")(function* (
   source: SettingsSource,
 ): Effect.fn.Return<LoadedSettings, SettingsInvalid, FileSystem.FileSystem> {
-  const json = yield* readFile(source)
-  return yield* Effect.fromResult(resolveSettings(json, source.env))
+  const { json, variables } = yield* readSources(source)
+  return yield* Effect.fromResult(resolveSettings(json, variables))
+})
+
+/** Lists the settings of a process, valid or not, with where each value is from. Fails only when a source cannot be read. */
+export const listLoaded = Effect.fnUntraced(function* (
+  source: SettingsSource,
+): Effect.fn.Return<ReadonlyArray<ListedSetting>, SettingsInvalid, FileSystem.FileSystem> {
+  const { json, variables } = yield* readSources(source)
+  return listSettings(flatten(json, variables, []))
 })
 
 /**
@@ -65,7 +87,7 @@ export const loadSettings = Effect.fn("loadSettings")(function* (
 export const settingsFrom = (
   settings: Readonly<Record<string, unknown>>,
   place?: Place,
-): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, {}, place)
+): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, NO_VARIABLES, place)
 
 const logWarnings = ({ tree, warnings }: LoadedSettings) =>
   Effect.as(

@@ -36,6 +36,13 @@ export const baseUrl = parsed("an http or https URL without user, query and frag
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}/`
 })
 
+/** The name of a request header (RFC 9110 §5.6.2), in lower case. `*` would not cover `Authorization`, so names are listed. */
+export const headerName = parsed(
+  "the name of a request header, such as X-Tenant; one a list item",
+  Schema.String,
+  (given) => (/^[!#$%&'+.^_`|~0-9A-Za-z-]{1,128}$/.test(given) ? given.toLowerCase() : undefined),
+)
+
 /** An origin as browsers send it (RFC 6454), or `*`. */
 export const origin = parsed(
   "an origin such as https://shop.example (scheme, host, port and no path), or *; one a list item",

@@ -1,8 +1,9 @@
 /** Decodes the groups of the schema from the flat list and collects problems, so that all are reported together. */
 import { Option, Result, Schema, type SchemaAST, SchemaIssue } from "effect"
 import type { Flat, Given } from "./flat.ts"
+import { makeMask } from "./masking.ts"
 import type { SettingProblem } from "./problems.ts"
-import { fieldsOf, plainText, settingAt, settingRows } from "./table.ts"
+import { fieldsOf, plainText, settingAt } from "./table.ts"
 
 export interface Reader {
   readonly problems: Array<SettingProblem>
@@ -36,30 +37,6 @@ export interface GroupRead<A, B> {
   readonly draft: B | undefined
 }
 
-/** The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. */
-const secretParts = (text: string): ReadonlyArray<string> => [
-  text,
-  ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6),
-]
-
-const secretNames = new Set(
-  settingRows.filter(({ secret }) => secret).map(({ path }) => path.slice(path.lastIndexOf(".") + 1).toLowerCase()),
-)
-
-/** Every secret text. It must not appear in a message even if it was pasted into another field by mistake. */
-const secretTexts = (flat: Flat): ReadonlyArray<string> =>
-  [...flat].flatMap(([key, { text }]) => {
-    const path = key.replace(/\.\d+$/, "")
-    return secretNames.has(path.slice(path.lastIndexOf(".") + 1)) ? secretParts(text) : []
-  })
-
-/** Removes user, password and query from URLs. */
-const withoutCredentials = (text: string): string =>
-  text
-    .replace(/\/\/[^/]*@/g, "//***@")
-    .replace(/\?.*/s, "?***")
-    .slice(0, 200)
-
 /** The schema's own message about what it expects; empty when it has none. */
 const ownMessage = (issue: SchemaIssue.Issue): string =>
   issue._tag === "InvalidValue" && typeof issue.annotations?.message === "string" ? issue.annotations.message : ""
@@ -77,14 +54,13 @@ const textOf = (values: Values | undefined): string | ReadonlyArray<string> | un
   values === undefined || "text" in values ? values?.text : values.map(({ text }) => text)
 
 export const makeReader = (flat: Flat, problems: Array<SettingProblem>): Reader => {
-  const secrets = secretTexts(flat)
+  const shown = makeMask(flat)
   const refused = new Set<Given>()
 
-  const display = ({ text, where }: Given, path: string): string =>
-    settingAt(path)?.secret === true ||
-    secrets.some((each) => text.includes(each) || (text.length >= 8 && each.includes(text)))
-      ? `a value that is not shown, ${where}`
-      : `${JSON.stringify(withoutCredentials(text))} ${where}`
+  const display = (given: Given, path: string): string => {
+    const text = shown(given, path)
+    return text === undefined ? `a value that is not shown, ${given.where}` : `${JSON.stringify(text)} ${given.where}`
+  }
 
   const lists = new Map<string, Array<Given>>()
   for (const [key, given] of flat) {

@@ -10,10 +10,12 @@ import { readCampaigns } from "./campaigns.ts"
 import { parseConnectionString } from "./connection-string.ts"
 import { type Flat, flatten } from "./flat.ts"
 import { isHttpProvider, needsKey } from "./groups/ip-intel.ts"
+import { placeholders } from "./placeholders.ts"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { makeReader, type Reader } from "./reader.ts"
 import { settingRows } from "./table.ts"
 import { misspeltVariables, unknownNames } from "./unknown.ts"
+import type { Variables } from "./variables.ts"
 
 /** Valid settings, and warnings for the operator. */
 export interface LoadedSettings {
@@ -165,14 +167,14 @@ const settingsOf = (flat: Flat, read: Reader, place: Place): SettingsTree | unde
 /** Decodes and checks settings from a file's JSON and the environment. */
 export const resolveSettings = (
   json: unknown,
-  env: Readonly<Record<string, string | undefined>>,
+  variables: Variables,
   place: Place = {},
 ): Result.Result<LoadedSettings, SettingsInvalid> => {
   const problems: Array<SettingProblem> = []
-  const flat = flatten(json, env, problems)
+  const flat = flatten(json, variables, problems)
   const read = makeReader(flat, problems)
   const tree = settingsOf(flat, read, place)
-  problems.push(...unknownNames(flat), ...misspeltVariables(env))
+  problems.push(...placeholders(flat), ...unknownNames(flat), ...misspeltVariables(variables.values))
   if (tree === undefined || problems.length > 0) return Result.fail(new SettingsInvalid({ problems }))
   warn(read, tree)
   return Result.succeed({ tree, warnings: read.warnings })

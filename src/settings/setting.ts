@@ -20,7 +20,7 @@ const annotationsFor = (value: Schema.Top, { own = false, ...texts }: SettingTex
   ...withNotes(value, { ...notes, own }),
 })
 
-/** A required setting. The example file contains `example`. */
+/** A required setting. The example file contains `example`, which is refused as a value. */
 export const required = <A, E>(value: Schema.Codec<A, E>, example: string, texts: SettingTexts) =>
   value.pipe(Schema.annotateKey(annotationsFor(value, texts, { required: true, example })))
 

@@ -16,6 +16,8 @@ export interface SettingRow {
   readonly expected: string
   readonly secret: boolean
   readonly list: boolean
+  /** what stands in the example file where the operator must fill in a value */
+  readonly placeholder: string | undefined
 }
 
 /** Removes the backticks of code spans. */
@@ -48,6 +50,7 @@ const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
     const {
       description,
       documentation,
+      example,
       expected,
       fallback,
       list = false,
@@ -64,6 +67,7 @@ const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
       expected,
       secret,
       list,
+      placeholder: example,
     }
   })
 
@@ -78,3 +82,13 @@ export const generalPath = (path: string): string =>
 
 /** The setting at a path, case-insensitive, of any campaign. */
 export const settingAt = (path: string): SettingRow | undefined => byPath.get(generalPath(path))
+
+/** Whether a value at a path is a setting or an item of a list; a name that nobody knows may be a misspelt secret's. */
+export const isKnown = (path: string): boolean =>
+  settingAt(path) !== undefined || settingAt(path.replace(/\.\d+$/, ""))?.list === true
+
+/** Environment variables in these groups belong to the gate; an unknown name there is a mistake. */
+const ROOTS = Object.keys(SettingsFile.fields).map((name) => name.toLowerCase())
+
+/** Whether an environment variable with these levels belongs to the gate. */
+export const isGateVariable = ([root = ""]: ReadonlyArray<string>): boolean => ROOTS.includes(root.toLowerCase())

@@ -3,9 +3,9 @@
  * shown, since it may be a secret.
  */
 import { closestMatch } from "leven"
-import { type Flat, type Given, isGateVariable } from "./flat.ts"
+import type { Flat, Given } from "./flat.ts"
 import type { SettingProblem } from "./problems.ts"
-import { generalPath, settingAt, settingRows } from "./table.ts"
+import { generalPath, isGateVariable, isKnown, settingAt, settingRows } from "./table.ts"
 
 /** Canonical paths by their lower-case form. */
 const known = new Map(
@@ -15,17 +15,26 @@ const paths = [...known.keys()]
 const leafOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 const leaves = paths.map(leafOf)
 
+/** Names of the same settings in other programs, such as the .NET reference: lower case, to the path here. */
+const ELSEWHERE = new Map([
+  ["redisconnectionstring", "StoreConnectionString"],
+  ["connectionstrings.redis", "StoreConnectionString"],
+  ["knownproxies", "Security.TrustedProxies"],
+  ["knownnetworks", "Security.TrustedProxies"],
+])
+const fromElsewhere = (key: string): string | undefined => ELSEWHERE.get(key) ?? ELSEWHERE.get(leafOf(key))
+
 /** The setting that was probably meant: the same name in another group, else a similar name. */
 const suggestion = (key: string): string | undefined => {
   const near = leaves.includes(leafOf(key)) ? leafOf(key) : closestMatch(leafOf(key), leaves, { maxDistance: 2 })
   const meant = closestMatch(key, paths, { maxDistance: 3 }) ?? paths.find((path) => leafOf(path) === near)
-  return meant === undefined ? undefined : known.get(meant)
+  return fromElsewhere(key) ?? (meant === undefined ? undefined : known.get(meant))
 }
 
 const problemOf = (key: string, { path, where }: Given): SettingProblem | undefined => {
   const setting = generalPath(key)
   const item = setting.replace(/\.\d+$/, "")
-  if (settingAt(key) !== undefined || settingAt(item)?.list === true || key === "$schema") return undefined
+  if (isKnown(key) || key === "$schema") return undefined
   const problem = (expected: string) => ({
     path: path.join("."),
     expected,

@@ -16,7 +16,7 @@ export interface Notes {
   readonly fallback?: unknown
   /** a description of the default when it is not a single value */
   readonly defaultText?: string
-  /** the value of a required setting in the example file */
+  /** the placeholder of a required setting in the example file; it is no valid value */
   readonly example?: string
   /** it is not inherited by further campaigns */
   readonly own?: boolean

@@ -4,7 +4,7 @@ import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import * as memory from "./memory.ts"
-import * as redis from "./redis.ts"
+import * as redis from "./redis-lazy.ts"
 import type { StoreRefused } from "./redis-problems.ts"
 
 export const layer: Layer.Layer<Store, StoreRefused, Settings> = Layer.unwrap(

@@ -144,6 +144,8 @@ export const makeListener = Effect.fnUntraced(function* ({
   })
 
   connect()
+  // so that /metrics shows it from the start
+  yield* Metric.value(silenceCounter)
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       closed = true

@@ -1,11 +1,16 @@
 /**
  * Builds what runs in a browser, each target into its directory of `dist/web`:
  *
- * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `audio.js` (the audio worklet) and the types;
+ * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `index.js` (for bundlers), `visit.js` and `screens.js` (the parts that
+ *   these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages
+ *   (`languages`) and the types;
  * - `demo`: the pages of the demo, hashed files with relative addresses, and nothing inline, so that the pages' strict
  *   content security policy holds.
  */
 import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, defineConfig, type InlineConfig, type Plugin, type UserConfig } from "vite"
 
@@ -28,41 +33,83 @@ export const pageConfig = (name: string): UserConfig =>
   })
 
 /** One script of the widget, bundled alone. */
-const script = (entry: string, fileName: string, format: "es" | "iife"): InlineConfig => ({
+const script = (
+  entry: string,
+  fileName: string,
+  format: "es" | "iife",
+  { minify = true, plugins = [] }: { readonly minify?: boolean; readonly plugins?: Array<Plugin> } = {},
+): InlineConfig => ({
   configFile: false,
   root: path("./widget"),
   publicDir: false,
   logLevel: "warn",
+  plugins,
   build: {
     target: "es2022",
     emptyOutDir: false,
     lib: { entry: path(`./widget/${entry}`), name: "voicegate", formats: [format], fileName: () => fileName },
     // what a library build leaves as it is
-    minify: true,
-    rolldownOptions: { output: { minify: true } },
+    minify,
+    rolldownOptions: { output: { minify } },
   },
 })
 
-const audio = script("worklet.ts", "audio.js", "iife")
+/** The parts that the widget loads when they are needed; each is bundled with all that it uses. */
+const PARTS = ["visit", "screens"]
 
-/** `virtual:worklet`: the built audio worklet as text, for pages that cannot load it from the gate. */
-const worklet: Plugin = {
-  name: "voicegate-worklet",
-  resolveId: (id) => (id === "virtual:worklet" ? `\0${id}` : null),
-  load: async (id) => {
-    if (id !== "\0virtual:worklet") return null
-    const built = await build({ ...audio, build: { ...audio.build, write: false } })
-    const [first] = [built].flat()
-    const chunk = first !== undefined && "output" in first ? first.output[0] : undefined
-    return `export default ${JSON.stringify(chunk?.code.trim())}`
+/** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
+const partsAt = (address: (part: string) => string): Plugin => ({
+  name: "voicegate-parts",
+  enforce: "pre",
+  resolveDynamicImport: (specifier) => {
+    const part = PARTS.find((each) => specifier === `./${each}.ts`)
+    return part === undefined ? null : { id: address(part), external: true }
+  },
+})
+
+/** What a framework's file imports: the framework, which the page has, and the widget for bundlers. */
+const besideWidget: Plugin = {
+  name: "voicegate-frameworks",
+  enforce: "pre",
+  resolveId: (source) => {
+    if (source === "react") return { id: source, external: true }
+    return source === "../index.ts" ? { id: "../index.js", external: "absolute" } : null
   },
 }
 
-const WIDGET = [audio, script("index.ts", "widget.js", "es"), script("index.ts", "widget.classic.js", "iife")]
+/** A file each, with the types of `<voice-agent>` and what else there is for it. */
+const FRAMEWORKS = ["react", "preact", "vue", "svelte"]
 
 /** Builds the widget's scripts into a directory. */
 export const buildWidget = async (outDir: string): Promise<void> => {
-  for (const each of WIDGET) await build({ ...each, plugins: [worklet], build: { ...each.build, outDir } })
+  const write = (each: InlineConfig) => build({ ...each, build: { ...each.build, outDir } })
+  await write(script("audio-entry.ts", "audio.js", "iife"))
+  const digest = createHash("sha256")
+  for (const part of PARTS) {
+    await write(script(`${part}.ts`, `${part}.js`, "es"))
+    digest.update(readFileSync(join(outDir, `${part}.js`)))
+  }
+  // A browser that has an earlier part in its cache must not use it with this widget.
+  const version = digest.digest("hex").slice(0, 8)
+  const served = { plugins: [partsAt((part) => `./widget/${part}.js?v=${version}`)] }
+  await write(script("index.ts", "widget.js", "es", served))
+  await write(script("index.ts", "widget.classic.js", "iife", served))
+  // A bundler finds the parts by plain import() calls.
+  const bundled = { minify: false, plugins: [partsAt((part) => `./${part}.js`)] }
+  await write(script("index.ts", "index.js", "es", bundled))
+  for (const name of FRAMEWORKS) {
+    const beside = { minify: false, plugins: [besideWidget] }
+    await write(script(`frameworks/${name}.ts`, `frameworks/${name}.js`, "es", beside))
+  }
+}
+
+/** The widget's texts, without white space. */
+const copyLanguages = (outDir: string): void => {
+  mkdirSync(outDir, { recursive: true })
+  for (const name of readdirSync(path("./widget/languages"))) {
+    const texts: unknown = JSON.parse(readFileSync(path(`./widget/languages/${name}`), "utf8"))
+    writeFileSync(join(outDir, name), JSON.stringify(texts))
+  }
 }
 
 /** What a TypeScript project sees of `voicegate/widget`. */
@@ -81,6 +128,7 @@ const widget: Plugin = {
   closeBundle: async () => {
     const outDir = path("../../dist/web/widget")
     await buildWidget(outDir)
+    copyLanguages(join(outDir, "languages"))
     declareWidget(outDir)
   },
 }

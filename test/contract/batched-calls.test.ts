@@ -61,6 +61,15 @@ const effectsOf = <A>(answers: ReadonlyArray<StepAnswer<A>>) => ({
 })
 const results = <A>(answers: ReadonlyArray<StepAnswer<A>>): ReadonlyArray<A> => answers.map(({ result }) => result)
 
+const assertSame = <A>(
+  together: ReadonlyArray<StepAnswer<A>>,
+  one: ReadonlyArray<StepAnswer<A>>,
+  what: string,
+): void => {
+  assert.deepStrictEqual(results(together), results(one), what)
+  assert.deepStrictEqual(effectsOf(together), effectsOf(one), `signals and settlements of ${what}`)
+}
+
 describe("batched calls", () => {
   let server: RedisServer | undefined
   beforeAll(async () => {
@@ -144,12 +153,7 @@ describe("batched calls", () => {
           })
           calls += batch.length
           const { one, together } = yield* ask(stores, queueRules.admit, batch)
-          assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(
-            effectsOf(together),
-            effectsOf(one),
-            `signals and settlements of seed ${seed}, round ${round}`,
-          )
+          assertSame(together, one, `seed ${seed}, round ${round}`)
           for (const { _tag } of results(one)) outcomes.add(_tag)
         }
         yield* sameOf(stores, probe, keys, { tickets: ids, sessions: [] }, `seed ${seed}`)
@@ -224,12 +228,7 @@ describe("batched calls", () => {
           })
           calls += batch.length
           const { one, together } = yield* ask(stores, queueRules.takeAndAdmit, batch)
-          assert.deepStrictEqual(results(together), results(one), `seed ${seed}, round ${round}`)
-          assert.deepStrictEqual(
-            effectsOf(together),
-            effectsOf(one),
-            `signals and settlements of seed ${seed}, round ${round}`,
-          )
+          assertSame(together, one, `seed ${seed}, round ${round}`)
           for (const { admitted, refused } of results(one)) {
             assert.strictEqual(admitted === undefined, refused !== undefined)
             outcomes.add(admitted === undefined ? "refused" : admitted._tag)

@@ -23,8 +23,8 @@ const suite = (store: Layer.Layer<Store>): void => {
   }
   const campaignOf = (shared: CapacityShared, campaign: string) => ({
     read: (now: number, starts = false) => shared.read(campaign, now, { period: PERIOD, starts }),
-    publish: (askedAt: number, slots: number | undefined, problem = "") =>
-      shared.publish(campaign, askedAt, { slots, problem }),
+    save: (askedAt: number, slots: number | undefined, problem = "") =>
+      shared.save(campaign, askedAt, { slots, problem }),
   })
 
   test("one instance asks the platform, and another one when its claim has expired", ({ read }) =>
@@ -35,31 +35,31 @@ const suite = (store: Layer.Layer<Store>): void => {
       assert.isTrue((yield* read(NOW + PERIOD)).mayAsk)
     }))
 
-  test("the result of one instance is shared for one period", ({ read, publish }) =>
+  test("the result of one instance is shared for one period", ({ read, save }) =>
     Effect.gen(function* () {
       yield* read(NOW)
-      yield* publish(NOW, 3)
+      yield* save(NOW, 3)
       assert.deepStrictEqual(yield* read(NOW + PERIOD - 1), { mayAsk: false, slots: 3, problem: "" })
       assert.deepStrictEqual(yield* read(NOW + PERIOD), { mayAsk: true, slots: 3, problem: "" })
       assert.isFalse((yield* read(NOW + PERIOD)).mayAsk)
-      yield* publish(NOW + PERIOD, 0)
+      yield* save(NOW + PERIOD, 0)
       assert.deepStrictEqual(yield* read(NOW + PERIOD + 1), { mayAsk: false, slots: 0, problem: "" })
     }))
 
-  test("a failure is shared too, and known slots are kept", ({ read, publish }) =>
+  test("a failure is shared too, and known slots are kept", ({ read, save }) =>
     Effect.gen(function* () {
-      yield* publish(NOW, undefined, "timeout")
+      yield* save(NOW, undefined, "timeout")
       assert.deepStrictEqual(yield* read(NOW), { mayAsk: true, problem: "timeout" })
-      yield* publish(NOW, 2)
-      yield* publish(NOW + 1, undefined, "server error")
+      yield* save(NOW, 2)
+      yield* save(NOW + 1, undefined, "server error")
       assert.deepStrictEqual(yield* read(NOW + 2), { mayAsk: false, slots: 2, problem: "server error" })
     }))
 
-  test("an instance that starts without slots asks even if another one is asking", ({ read, publish }) =>
+  test("an instance that starts without slots asks even if another one is asking", ({ read, save }) =>
     Effect.gen(function* () {
       yield* read(NOW)
       assert.isTrue((yield* read(NOW + 1, true)).mayAsk)
-      yield* publish(NOW, 2)
+      yield* save(NOW, 2)
       assert.isFalse((yield* read(NOW + 2, true)).mayAsk)
     }))
 }

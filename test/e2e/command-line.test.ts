@@ -1,11 +1,13 @@
 /** The command line of the built program: its output and exit codes. */
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Effect, ManagedRuntime, Redacted, Result } from "effect"
 import packageJson from "../../package.json" with { type: "json" }
+import { program, whenBuilt } from "../../scripts/harness/build.ts"
 import { type Environment, makeBench, PROVIDER_KEY, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
-import { eventually, freePort } from "../../scripts/harness/process.ts"
+import { eventually, freePort, start } from "../../scripts/harness/process.ts"
 import { startRedis } from "../../scripts/harness/redis.ts"
 import { startProvider } from "../../scripts/harness/servers.ts"
 import { mintSecret } from "../../src/platform/KeySecret.ts"
@@ -35,11 +37,20 @@ describe("voicegate", () => {
     assert.notStrictEqual((await run(["dance"])).code, 0)
   })
 
-  it("prints an example settings file that is valid, its JSON Schema, and a list of all", async () => {
+  it("prints an example settings file that is valid once it is filled in, its JSON Schema, and a list of all", async () => {
     const example = await run(["settings"])
     assert.strictEqual(example.code, 0)
     const written = JSON.parse(example.output)
-    assert.isTrue(Result.isSuccess(settingsFrom(written)))
+    const { VoiceAiPlatform: platform } = written
+    const filledIn = Object.entries(platform).map(([name, value]) => [
+      name,
+      value === "<required>" ? "some-value" : value,
+    ])
+    assert.isTrue(Result.isFailure(settingsFrom(written)))
+    const BaseUrl = "https://platform.example/api/v1"
+    assert.isTrue(
+      Result.isSuccess(settingsFrom({ ...written, VoiceAiPlatform: { ...Object.fromEntries(filledIn), BaseUrl } })),
+    )
     // each example has its own token
     assert.notStrictEqual(
       JSON.parse((await run(["settings"])).output).Security.WebhookApiToken,
@@ -53,6 +64,28 @@ describe("voicegate", () => {
     )
     const help = await run(["settings", "--help"])
     for (const { path } of settingRows) assert.include(help.output, path)
+  })
+
+  it("prints the settings in force with where they are from, secrets masked, and then their problems", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "voicegate-cli-"))
+    try {
+      const [file, secret] = [join(directory, "gate.env"), join(directory, "key")]
+      writeFileSync(file, "Server__Host=127.0.0.1\nVoiceAiPlatform__BusinessId=b1\n")
+      writeFileSync(secret, "the-key-in-a-file\n")
+      const args = ["--env-file", file, "--print-config"]
+      const { code, output } = await run(args, { VoiceAiPlatform__ApiSecretToken__File: secret })
+      assert.strictEqual(code, 1)
+      assert.match(output, /^VoiceAiPlatform\.BusinessId +"b1" +in .*gate\.env as VoiceAiPlatform__BusinessId$/m)
+      assert.match(
+        output,
+        /^VoiceAiPlatform\.ApiSecretToken +\*\*\* +in the file of VoiceAiPlatform__ApiSecretToken__File$/m,
+      )
+      assert.match(output, /^Security\.RateLimitDaily +100 +default$/m)
+      assert.include(output, "VoiceAiPlatform.BaseUrl: expected")
+      assert.notInclude(output, "the-key-in-a-file")
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
   })
 
   it("names the required Node version when it is started with an older one", async () => {
@@ -83,6 +116,33 @@ describe("voicegate", () => {
       assert.include(output, "Security.WebhookApiToken")
       assert.include(output, "voicegate demo")
     }
+  })
+
+  it("runs a demo that its dashboard and a page of an allowed origin may use, and no other", async () => {
+    await whenBuilt()
+    const page = "http://shop.example"
+    const demo = await start(process.execPath, [program, "demo", "--port", "0", "--allow-origin", page], process.cwd())
+    try {
+      const address = /voicegate demo +(http\S+)/
+      await eventually("the demo's address", () => address.test(demo.output()))
+      const request = async (origin: string): Promise<readonly [status: number, allowed: string | null]> => {
+        const response = await fetch(new URL("api/session/request", address.exec(demo.output())?.[1]), {
+          method: "POST",
+          headers: { origin, "content-type": "application/json" },
+          body: "{}",
+        })
+        return [response.status, response.headers.get("access-control-allow-origin")]
+      }
+      assert.deepStrictEqual(await request(page), [200, page])
+      const dashboard = new URL(/Local platform +(http\S+)/.exec(demo.output())?.[1] ?? "").origin
+      assert.deepStrictEqual(await request(dashboard), [200, dashboard])
+      assert.deepStrictEqual(await request("http://other.example"), [403, null])
+    } finally {
+      await demo.stop()
+    }
+    const { code, output } = await run(["demo", "--allow-origin", "shop"])
+    assert.strictEqual(code, 1)
+    assert.include(output, 'Invalid value for flag --allow-origin: "shop". Expected an origin such as')
   })
 
   it("names the port that is in use", async () => {
@@ -161,18 +221,36 @@ describe("voicegate check", () => {
     for (const what of ["settings", "store", "platform", "web campaign", "region", "slots", "addresses"]) {
       assert.match(output, new RegExp(`^ok +${what}`, "m"))
     }
-    assert.match(output, /^\? +webhook: not checked: .* the gate accepts it with X-Api-Token$/m)
+    assert.match(
+      output,
+      /^\? +webhook: not checked: .* it needs the header X-Api-Token with a token of Security\.WebhookApiToken$/m,
+    )
   })
 
   it.concurrent("reports for a gate on loopback who may send webhooks, and that addresses are not looked up", async () => {
     const { Security__WebhookApiToken: _, IpIntel__BaseUrl: __, IpIntel__ApiKey: ___, ...rest } = good
     const { code, output } = await check({ ...rest, Server__Host: "127.0.0.1" })
     assert.strictEqual(code, 0, output)
-    assert.match(output, /^\? +webhook: not checked: .* the gate accepts it from this machine only, without a token$/m)
+    assert.match(output, /^\? +webhook: not checked: .* it is accepted from this machine only$/m)
     assert.match(
       output,
       /^\? +addresses: not checked: IpIntel\.Provider is none, so no caller's address is looked up$/m,
     )
+  })
+
+  it.concurrent("takes --config before its name as well as after it", async () => {
+    const missing = join(tmpdir(), "no-such-settings.json")
+    for (const args of [
+      ["--config", missing, "check"],
+      ["check", "--config", missing],
+    ]) {
+      const { code, output } = await run(args, {})
+      assert.strictEqual(code, 1)
+      assert.include(output, `${missing}: expected a settings file that can be read`)
+    }
+    const { code, output } = await run(["settings", "--config", missing], {})
+    assert.strictEqual(code, 1)
+    assert.include(output, "--config: This command reads no settings of the gate.")
   })
 
   it.concurrent("names a store that does not answer", async () => {

@@ -35,10 +35,28 @@ describe("several processes on one port", () => {
         Array.from({ length: 19 }, (_, n) => n + 1),
       )
 
+      // a scrape reaches one process, and shows what both have counted; the text is cached for a second
+      const counts = async () => {
+        const { text } = await several.ask("GET", "/metrics")
+        const [started = 0, queued = 0] = ["started", "queued"].map((outcome) =>
+          Number(new RegExp(`^voicegate_requests_total\\{outcome="${outcome}"\\} (\\d+)$`, "m").exec(text)?.[1]),
+        )
+        return { started, queued, text }
+      }
+      await eventually("the sum", async () => {
+        const { queued, started, text } = await counts()
+        return started === 1 && queued === 19 && /^process_resident_memory_bytes \d{8,}$/m.test(text)
+      })
+
       process.kill(before[0] ?? 0, "SIGKILL")
       await eventually("a new one", () => several.output().split("listens at").length === 4)
       assert.include(several.output(), "is replaced")
       assert.strictEqual((await several.call()).status, 202)
+      // Prometheus takes a sum that falls for a restart, and counts it all again
+      await eventually("the sum with what the ended process counted", async () => {
+        const { queued, started } = await counts()
+        return started === 1 && queued === 20
+      })
 
       several.kill("SIGTERM")
       assert.deepStrictEqual(await several.exit, { code: 0, signal: null })

@@ -130,11 +130,32 @@ describe("a gate with a collector of traces", () => {
     assert.deepStrictEqual(await gate.exit, { code: 0, signal: null })
   })
 
-  it("does not start with an address of a collector that cannot be one, and names the variable", async () => {
+  it.each([
+    ["always_off", ""],
+    ["parentbased_traceidratio", "0"],
+  ])("sends nothing of traces that are not sampled: %s", async (sampler, argument) => {
+    const collector = bench.own(await startCollector())
+    const platform = bench.own(await startPlatform())
+    const gate = await bench.gate(
+      settingsFor(platform, {
+        ...tracedTo(collector.url),
+        OTEL_TRACES_SAMPLER: sampler,
+        OTEL_TRACES_SAMPLER_ARG: argument,
+      }),
+    )
+    assert.strictEqual((await gate.call()).status, 200)
+    // a gate that stops sends its last spans first
+    gate.kill("SIGTERM")
+    assert.deepStrictEqual(await gate.exit, { code: 0, signal: null })
+    assert.strictEqual(collector.requests(), 0)
+  })
+
+  it("does not start with a variable that cannot be read, and names it", async () => {
     const platform = bench.own(await startPlatform())
     for (const [name, value] of [
       ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
       ["OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"],
+      ["OTEL_TRACES_SAMPLER", "xray"],
     ] as const) {
       const { code, output } = await runProgram(
         [],
@@ -142,7 +163,10 @@ describe("a gate with a collector of traces", () => {
       )
       assert.strictEqual(code, 1)
       assert.include(output, "OTEL_")
-      assert.match(output, /http:\/\/ or https:\/\/|gzip/)
+      assert.match(
+        output,
+        /expected a URL that begins with http:\/\/ or https:\/\/|gzip|OTEL_TRACES_SAMPLER: expected one of always_on, /,
+      )
     }
   })
 })

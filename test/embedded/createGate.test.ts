@@ -137,6 +137,7 @@ describe("creating a gate", () => {
         WebhookSigningSecret: "",
         ConsoleToken: "",
         AllowedOrigins: "",
+        AllowedHeaders: "",
         TrustedProxies: "",
       },
       Queue: {

@@ -32,6 +32,7 @@ describe("requests", () => {
       queueLength: 1,
       estimatedWaitSeconds: null,
       disrupted: false,
+      paused: false,
       called: false,
       eventsUrl: `/voice/api/session/${second.uniqueRequestId}/events`,
     })
@@ -116,7 +117,7 @@ describe("requests", () => {
     const refusal = {
       status: "refused",
       code: "store_unavailable",
-      message: "The service is not available right now. Try again.",
+      message: "The service is unavailable right now. Try again.",
       retryAfterSeconds: 5,
     }
     assert.deepEqual<unknown>(await on.request({}, here), refusal)

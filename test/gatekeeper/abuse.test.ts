@@ -16,6 +16,7 @@ import {
   remaining,
   stateOf,
 } from "../support/gate.ts"
+import { calledTicket } from "./ticket-support.ts"
 
 const ten = { VoiceAiPlatform: { MaxConcurrency: 10 } }
 
@@ -49,9 +50,7 @@ describe("one address under the defaults", () => {
   gateTest("is charged for being called and leaving as for a call", {}, () =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
-      yield* begin(caller(1))
-      const ticket = yield* enqueue()
-      yield* hangUp("web-1")
+      const ticket = yield* calledTicket(CALLER, caller(1))
       expect(yield* stateOf(ticket)).toBe("called")
       yield* gate.leave(ticket)
       expect(yield* remaining()).toBe(19)

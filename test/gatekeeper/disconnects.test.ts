@@ -24,14 +24,14 @@ import {
   start,
   type World,
 } from "../support/gate.ts"
+import { calledTicket, delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("a caller who disconnects", () => {
   gateTest("during the address lookup has taken nothing", {}, (world) =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<IpFacts>()
       world.lookup = () => Deferred.await(never)
-      const asked = yield* Effect.forkChild(ask(caller(1)))
-      yield* Effect.yieldNow
+      const asked = yield* inBackground(ask(caller(1)))
       expect(world.lookedUp).toEqual([caller(1)])
       yield* Fiber.interrupt(asked)
       expect(yield* remaining(caller(1))).toBe(20)
@@ -41,13 +41,10 @@ describe("a caller who disconnects", () => {
 
   gateTest("during the start leaves a complete session, which ends like any other", {}, (world) =>
     Effect.gen(function* () {
-      const answer = yield* Deferred.make<void>()
-      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
-      const asked = yield* Effect.forkChild(ask(caller(1)))
-      yield* Effect.yieldNow
-      const interrupted = yield* Effect.forkChild(Fiber.interrupt(asked))
-      yield* Effect.yieldNow
-      yield* Deferred.succeed(answer, undefined)
+      const answer = yield* delayStarts(world)
+      const asked = yield* inBackground(ask(caller(1)))
+      const interrupted = yield* inBackground(Fiber.interrupt(asked))
+      yield* answer
       yield* Fiber.join(interrupted)
       expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
       expect(yield* hangUp("web-1")).toBe(true)
@@ -57,13 +54,10 @@ describe("a caller who disconnects", () => {
 
   gateTest("during a refused start gets slot and quota back", {}, (world) =>
     Effect.gen(function* () {
-      const answer = yield* Deferred.make<void>()
-      world.initiate = () => Effect.andThen(Deferred.await(answer), Effect.fail(platformRefuses))
-      const asked = yield* Effect.forkChild(ask(caller(1)))
-      yield* Effect.yieldNow
-      const interrupted = yield* Effect.forkChild(Fiber.interrupt(asked))
-      yield* Effect.yieldNow
-      yield* Deferred.succeed(answer, undefined)
+      const answer = yield* delayStarts(world, () => Effect.fail(platformRefuses))
+      const asked = yield* inBackground(ask(caller(1)))
+      const interrupted = yield* inBackground(Fiber.interrupt(asked))
+      yield* answer
       yield* Fiber.join(interrupted)
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
       expect(yield* remaining(caller(1))).toBe(20)
@@ -72,16 +66,11 @@ describe("a caller who disconnects", () => {
 
   gateTest("during the start of a called ticket can resume its session", {}, (world) =>
     Effect.gen(function* () {
-      yield* begin()
-      const ticket = yield* enqueue(caller(1))
-      yield* hangUp("web-1")
-      const answer = yield* Deferred.make<void>()
-      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
-      const starting = yield* Effect.forkChild(start(ticket))
-      yield* Effect.yieldNow
-      const interrupted = yield* Effect.forkChild(Fiber.interrupt(starting))
-      yield* Effect.yieldNow
-      yield* Deferred.succeed(answer, undefined)
+      const ticket = yield* calledTicket()
+      const answer = yield* delayStarts(world)
+      const starting = yield* inBackground(start(ticket))
+      const interrupted = yield* inBackground(Fiber.interrupt(starting))
+      yield* answer
       yield* Fiber.join(interrupted)
       expect(yield* start(ticket)).toMatchObject({ _tag: "Started", sessionId: "web-2" })
       expect(world.initiated.length).toBe(2)

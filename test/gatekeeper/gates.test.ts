@@ -60,7 +60,7 @@ describe("instances on one store with different settings", () => {
     Effect.gen(function* () {
       const store = yield* makeStore
       const gate = yield* open(store, slots(3))
-      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "This is the only one." })
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "Only instance." })
       const other = yield* open(store, slots(5))
       yield* TestClock.adjust(UNTIL_SAID)
       expect(yield* instances(gate)).toMatchObject({
@@ -70,7 +70,7 @@ describe("instances on one store with different settings", () => {
       yield* other.stop
       yield* open(store, slots(3))
       yield* TestClock.adjust("40 seconds")
-      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "2 with the same settings." })
+      expect(yield* instances(gate)).toMatchObject({ state: "ok", detail: "2 instances with the same settings." })
     }),
   )
 

@@ -10,7 +10,6 @@ import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
 import { INITIAL_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import {
   ask,
-  begin,
   caller,
   enqueue,
   figures,
@@ -24,6 +23,7 @@ import {
   stateOf,
   type World,
 } from "../support/gate.ts"
+import { calledTicket } from "./ticket-support.ts"
 
 const status = (ticket: string) => Gatekeeper.use((gate) => gate.status(ticket))
 const mayRun = unavailable("timeout", true, "no answer within 15 s")
@@ -206,9 +206,7 @@ describe("a start that may have happened", () => {
 
   gateTest("is resolved although the key was changed and refused meanwhile", {}, (world) =>
     Effect.gen(function* () {
-      yield* begin()
-      const ticket = yield* enqueue(caller(1))
-      yield* hangUp("web-1")
+      const ticket = yield* calledTicket()
       world.initiate = () => Effect.fail(refused(403, "KEY_NOT_FOUND", "no"))
       expect(yield* start(ticket)).toMatchObject({ _tag: "PlatformUnavailable", kind: "rejected" })
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })

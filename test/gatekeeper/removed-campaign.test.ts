@@ -46,7 +46,7 @@ describe("a removed campaign", () => {
       yield* TestClock.adjust(UNTIL_REMOVED)
       for (const [n, ticket] of line.entries()) {
         expect(eventsOf(bench.world, ticket)).toEqual([
-          { type: "ended", reason: "removed", message: "This service has ended your request. You may try again." },
+          { type: "ended", reason: "removed", message: "You were removed from the queue." },
         ])
         expect(yield* gate.on(status(ticket))).toEqual({ uniqueRequestId: ticket, state: "removed" })
         expect(yield* gate.on(start(ticket))).toMatchObject({ _tag: "TicketOver", state: "removed" })
@@ -167,7 +167,7 @@ describe("a removed campaign", () => {
         ),
         (view) => view?.health.find(({ name }) => name === "Campaigns")?.detail,
       )
-      expect(yield* shown).toBe("Not in the settings of this instance: sales (business/sales-1, slots 1).")
+      expect(yield* shown).toBe("Not in this instance's settings: sales (business/sales-1, slots 1).")
       yield* gate.on(hangUp(call.sessionId))
       yield* TestClock.adjust(UNTIL_REMOVED + RETENTION_MILLIS + 4 * HEARTBEAT_MILLIS)
       expect((yield* Effect.flip(gate.on(status(line[0] ?? ""))))._tag).toBe("TicketUnknown")

@@ -1,6 +1,6 @@
 /** Sessions end by a webhook, or by an audit that asks the platform. */
 import { describe, expect } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import {
   ask,
@@ -13,10 +13,10 @@ import {
   hangUp,
   platformIsAway,
   remaining,
-  session,
   start,
   stateOf,
 } from "../support/gate.ts"
+import { delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("a session-ended webhook", () => {
   gateTest("frees the slot under either id, and a repeat frees nothing", {}, () =>
@@ -43,12 +43,10 @@ describe("a session-ended webhook", () => {
 
   gateTest("that comes before its session is bound ends it at the bind, with the quota back", {}, (world) =>
     Effect.gen(function* () {
-      const answer = yield* Deferred.make<void>()
-      world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
-      const asked = yield* Effect.forkChild(ask())
-      yield* Effect.yieldNow
+      const answer = yield* delayStarts(world)
+      const asked = yield* inBackground(ask())
       expect(yield* hangUp("conversation-1")).toBe(false)
-      yield* Deferred.succeed(answer, undefined)
+      yield* answer
       expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "PlatformUnavailable", kind: "unavailable" })
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
       expect(yield* remaining()).toBe(20)

@@ -10,9 +10,7 @@ import { Store } from "../../src/Store.ts"
 import * as memory from "../../src/store/memory.ts"
 import {
   ask,
-  begin,
   caller,
-  enqueue,
   figures,
   gateLayer,
   gateTest,
@@ -24,25 +22,17 @@ import {
   stateOf,
   type World,
 } from "../support/gate.ts"
+import { calledTicket, delayStarts, inBackground } from "./ticket-support.ts"
 
 const close = Gatekeeper.use((gate) => gate.close)
 /** How long the gate waits for the platform. */
 const IN_TIME = CLOSE_MILLIS - RESERVED_MILLIS
 
-/** A platform that answers on demand. */
-const slow = (world: World) =>
-  Effect.map(Deferred.make<void>(), (answer) => {
-    world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
-    return Deferred.succeed(answer, undefined)
-  })
-
 /** A called ticket, with a slow platform. */
 const called = (world: World) =>
   Effect.gen(function* () {
-    const { sessionId } = yield* begin(caller(1))
-    const ticket = yield* enqueue(caller(2))
-    const answer = yield* slow(world)
-    yield* hangUp(sessionId)
+    const ticket = yield* calledTicket(caller(2), caller(1))
+    const answer = yield* delayStarts(world)
     return { ticket, answer }
   })
 
@@ -64,8 +54,7 @@ describe("a gate that is told to stop", () => {
   gateTest("waits for a start in progress, and no longer", {}, (world) =>
     Effect.gen(function* () {
       const { answer, ticket } = yield* called(world)
-      const starting = yield* Effect.forkChild(start(ticket))
-      yield* Effect.yieldNow
+      const starting = yield* inBackground(start(ticket))
       const closing = yield* Effect.forkChild(close)
       yield* TestClock.adjust(IN_TIME - 1)
       expect([starting.pollUnsafe(), closing.pollUnsafe()]).toEqual([undefined, undefined])
@@ -80,8 +69,7 @@ describe("a gate that is told to stop", () => {
     Effect.gen(function* () {
       const found = yield* Deferred.make<void>()
       world.lookup = () => Effect.as(Deferred.await(found), noFacts)
-      const asked = yield* Effect.forkChild(ask(caller(1)))
-      yield* Effect.yieldNow
+      const asked = yield* inBackground(ask(caller(1)))
       const closing = yield* Effect.forkChild(close)
       yield* TestClock.adjust("1 second")
       expect(closing.pollUnsafe()).toBeUndefined()
@@ -99,8 +87,7 @@ describe("a gate that is told to stop", () => {
       Effect.gen(function* () {
         const { ticket } = yield* called(world)
         world.initiate = () => (interruptible ? Effect.never : Effect.uninterruptible(Effect.never))
-        const starting = yield* Effect.forkChild(start(ticket))
-        yield* Effect.yieldNow
+        const starting = yield* inBackground(start(ticket))
         const closing = yield* Effect.forkChild(close)
         yield* TestClock.adjust(IN_TIME - 1)
         expect(yield* stateOf(ticket)).toBe("starting")
@@ -116,8 +103,7 @@ describe("a gate that is told to stop", () => {
     Effect.gen(function* () {
       const found = yield* Deferred.make<void>()
       world.lookup = () => Effect.as(Deferred.await(found), noFacts)
-      const asked = yield* Effect.forkChild(ask(caller(1)))
-      yield* Effect.yieldNow
+      const asked = yield* inBackground(ask(caller(1)))
       yield* Effect.forkChild(close)
       yield* TestClock.adjust(IN_TIME)
       yield* Deferred.succeed(found, undefined)
@@ -145,9 +131,8 @@ describe("the end of a gate's scope", () => {
     Effect.gen(function* () {
       const world = makeWorld()
       const { close, gate, next } = yield* built(world, memory.layer)
-      const answer = yield* slow(world)
-      const asked = yield* Effect.forkChild(Effect.provideContext(ask(caller(1)), gate))
-      yield* Effect.yieldNow
+      const answer = yield* delayStarts(world)
+      const asked = yield* inBackground(Effect.provideContext(ask(caller(1)), gate))
       const closing = yield* Effect.forkChild(close)
       yield* TestClock.adjust("2 seconds")
       expect(closing.pollUnsafe()).toBeUndefined()
@@ -175,9 +160,8 @@ describe("the end of a gate's scope", () => {
       let away = false
       const store = storeThat(() => (away ? Effect.fail(new StoreUnavailable({ message: "away" })) : undefined))
       const { close, gate } = yield* built(world, store)
-      const answer = yield* slow(world)
-      const asked = yield* Effect.forkChild(Effect.provideContext(ask(caller(1)), gate))
-      yield* Effect.yieldNow
+      const answer = yield* delayStarts(world)
+      const asked = yield* inBackground(Effect.provideContext(ask(caller(1)), gate))
       const closing = yield* Effect.forkChild(close)
       yield* TestClock.adjust(IN_TIME - 100)
       away = true

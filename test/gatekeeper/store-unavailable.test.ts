@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import { unavailable } from "../../src/platform-api/errors.ts"
@@ -24,6 +24,7 @@ import {
   stateOf,
 } from "../support/gate.ts"
 import { withFaults } from "./faulty-store.ts"
+import { delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("a store that is unavailable", () => {
   it.effect("fails every operation with StoreUnavailable, and recovers", () =>
@@ -58,12 +59,10 @@ describe("a store that is unavailable", () => {
   it.effect("during a bind is retried until it is back", () =>
     withFaults((world, faults) =>
       Effect.gen(function* () {
-        const answer = yield* Deferred.make<void>()
-        world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
-        const asked = yield* Effect.forkChild(ask(caller(1)))
-        yield* Effect.yieldNow
+        const answer = yield* delayStarts(world)
+        const asked = yield* inBackground(ask(caller(1)))
         faults.away = true
-        yield* Deferred.succeed(answer, undefined)
+        yield* answer
         yield* TestClock.adjust("2 seconds")
         faults.away = false
         yield* TestClock.adjust("1 second")

@@ -1,8 +1,20 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { begin, caller, enqueue, eventsOf, figures, gateTest, hangUp, start, stateOf } from "../support/gate.ts"
-import { delayedPlatform } from "./ticket-support.ts"
+import {
+  begin,
+  caller,
+  enqueue,
+  eventsOf,
+  figures,
+  gateTest,
+  hangUp,
+  platformIsAway,
+  start,
+  stateOf,
+} from "../support/gate.ts"
+import { delayStarts, inBackground } from "./ticket-support.ts"
 
 describe("leaving", () => {
   gateTest("a waiting place frees it at once and moves the others up", {}, () =>
@@ -34,11 +46,9 @@ describe("leaving", () => {
   gateTest("while starting, live, over or unknown changes nothing and does not fail", {}, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
-      const platform = yield* delayedPlatform
-      world.initiate = platform.initiate
-      const asked = yield* Effect.forkChild(begin())
-      yield* Effect.yieldNow
-      yield* platform.release
+      const answer = yield* delayStarts(world)
+      const asked = yield* inBackground(begin())
+      yield* answer
       const { uniqueRequestId } = yield* Fiber.join(asked)
       yield* gate.leave(uniqueRequestId)
       expect(yield* stateOf(uniqueRequestId)).toBe("live")
@@ -47,6 +57,80 @@ describe("leaving", () => {
       expect(yield* stateOf(uniqueRequestId)).toBe("ended")
       yield* gate.leave("nobody")
       expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+    }),
+  )
+
+  gateTest(
+    "a call frees its slot at once where the platform ends it, and the webhook after it frees nothing again",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        world.end = () => Effect.succeed(true)
+        const { uniqueRequestId } = yield* begin()
+        const first = yield* enqueue(caller(1))
+        const second = yield* enqueue(caller(2))
+        yield* gate.leave(uniqueRequestId)
+        expect(world.endings).toEqual(["web-1"])
+        expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+        expect(eventsOf(world, first)).toMatchObject([{ type: "start_call" }])
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
+        expect(yield* hangUp("conversation-1")).toBe(false)
+        expect(eventsOf(world, second)).not.toContainEqual(expect.objectContaining({ type: "start_call" }))
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 1, live: 0 })
+      }),
+  )
+
+  gateTest(
+    "a call that the platform cannot end frees its slot only when the platform says that it is over",
+    {},
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const { uniqueRequestId } = yield* begin()
+        yield* gate.leave(uniqueRequestId)
+        expect(yield* stateOf(uniqueRequestId)).toBe("live")
+        expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
+        yield* TestClock.adjust("31 seconds")
+        world.sessionStatus = () => Effect.succeed("over")
+        yield* gate.leave(uniqueRequestId)
+        expect(yield* stateOf(uniqueRequestId)).toBe("ended")
+        expect(yield* figures()).toEqual({ leases: 0, waiting: 0, live: 0 })
+      }),
+  )
+
+  gateTest("a call whose end the platform does not answer keeps its slot", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      world.end = () => Effect.fail(platformIsAway)
+      const { uniqueRequestId } = yield* begin()
+      yield* gate.leave(uniqueRequestId)
+      expect(yield* stateOf(uniqueRequestId)).toBe("live")
+      expect(yield* hangUp("web-1")).toBe(true)
+    }),
+  )
+
+  gateTest("a call again and again asks the platform once in half a minute", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const { uniqueRequestId } = yield* begin()
+      for (let times = 0; times < 20; times++) yield* gate.leave(uniqueRequestId)
+      expect(world.endings).toHaveLength(1)
+      yield* TestClock.adjust("31 seconds")
+      yield* gate.leave(uniqueRequestId)
+      expect(world.endings).toHaveLength(2)
+    }),
+  )
+
+  gateTest("a call never ends that of another ticket, whose session began meanwhile", {}, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const { uniqueRequestId } = yield* begin()
+      // the call ends and the next one begins while the platform is asked
+      const meanwhile = Effect.andThen(hangUp("web-1"), begin(caller(1)))
+      world.end = () => Effect.as(Effect.orDie(Effect.provideService(meanwhile, Gatekeeper, gate)), true)
+      yield* gate.leave(uniqueRequestId)
+      expect(yield* figures()).toEqual({ leases: 1, waiting: 0, live: 1 })
     }),
   )
 

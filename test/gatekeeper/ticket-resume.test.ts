@@ -17,7 +17,7 @@ import {
   start,
   stateOf,
 } from "../support/gate.ts"
-import { delayedPlatform, iso } from "./ticket-support.ts"
+import { calledTicket, delayStarts, inBackground, iso } from "./ticket-support.ts"
 
 describe("joining again", () => {
   gateTest("with a waiting ticket returns its place and takes no quota", {}, () =>
@@ -39,9 +39,7 @@ describe("joining again", () => {
 
   gateTest("with a called ticket says that it may start", {}, () =>
     Effect.gen(function* () {
-      yield* begin()
-      const ticket = yield* enqueue(caller(1))
-      yield* hangUp("web-1")
+      const ticket = yield* calledTicket()
       expect(yield* ask(caller(1), { uniqueRequestId: ticket })).toMatchObject({
         _tag: "Queued",
         uniqueRequestId: ticket,
@@ -99,12 +97,10 @@ describe("attaching", () => {
       yield* TestClock.adjust("10 seconds")
       yield* hangUp("web-1")
       expect(yield* gate.attach(ticket)).toEqual({ type: "start_call", startBefore: iso(40_000) })
-      const platform = yield* delayedPlatform
-      world.initiate = platform.initiate
-      const starting = yield* Effect.forkChild(start(ticket))
-      yield* Effect.yieldNow
+      const answer = yield* delayStarts(world)
+      const starting = yield* inBackground(start(ticket))
       expect(yield* gate.attach(ticket)).toBeUndefined()
-      yield* platform.release
+      yield* answer
       yield* Fiber.join(starting)
       expect(yield* gate.attach(ticket)).toEqual({
         type: "session",

@@ -15,7 +15,7 @@ import {
   start,
   stateOf,
 } from "../support/gate.ts"
-import { delayedPlatform, iso } from "./ticket-support.ts"
+import { calledTicket, delayStarts, inBackground, iso } from "./ticket-support.ts"
 
 describe("a start", () => {
   const both: Given = { VoiceAiPlatform: { AllowedTransportTypes: ["websocket", "webrtc"] } }
@@ -49,9 +49,7 @@ describe("a start", () => {
 
   gateTest("repeated while the session is live returns the same session and asks the platform once", {}, (world) =>
     Effect.gen(function* () {
-      yield* begin()
-      const ticket = yield* enqueue(caller(1))
-      yield* hangUp("web-1")
+      const ticket = yield* calledTicket()
       const first = yield* start(ticket)
       expect(yield* start(ticket)).toEqual(first)
       expect(world.initiated.length).toBe(2)
@@ -60,16 +58,12 @@ describe("a start", () => {
 
   gateTest("repeated while the first is in progress is refused with that reason", {}, (world) =>
     Effect.gen(function* () {
-      yield* begin()
-      const ticket = yield* enqueue(caller(1))
-      yield* hangUp("web-1")
-      const platform = yield* delayedPlatform
-      world.initiate = platform.initiate
-      const first = yield* Effect.forkChild(start(ticket))
-      yield* Effect.yieldNow
+      const ticket = yield* calledTicket()
+      const answer = yield* delayStarts(world)
+      const first = yield* inBackground(start(ticket))
       expect(yield* start(ticket)).toMatchObject({ _tag: "NotYourTurn", code: "start_in_progress" })
       expect(yield* stateOf(ticket)).toBe("starting")
-      yield* platform.release
+      yield* answer
       expect(yield* Fiber.join(first)).toMatchObject({ _tag: "Started", sessionId: "web-2" })
       expect(world.initiated.length).toBe(2)
     }),

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import * as outcomes from "../../src/gatekeeper/outcomes.ts"
 import { AccessLog, layer as accessLog } from "../../src/http/access-log.ts"
 import { failed, started } from "../../src/http/answer.ts"
-import { corsHeaders, makeOriginCheck, preflightHeaders } from "../../src/http/origin.ts"
+import { corsHeaders, makeOriginCheck, makePreflight } from "../../src/http/origin.ts"
 import { TooManyConnections } from "../../src/PushChannel.ts"
 import * as refusals from "../../src/refusals.ts"
 import { InvalidRequest, type LimitState, RateLimited, StoreUnavailable } from "../../src/Session.ts"
@@ -118,7 +118,7 @@ describe("an origin", () => {
     expect(makeOriginCheck(["*", "https://shop.example"])("https://shop.example", "gate.example")).toBe("cross")
     const both = (verdict: "cross" | "anyone") => [
       corsHeaders("https://any.example", verdict),
-      preflightHeaders("https://any.example", verdict, false),
+      makePreflight([])("https://any.example", verdict, "session"),
     ]
     for (const headers of both("cross")) {
       expect(headers).toMatchObject({

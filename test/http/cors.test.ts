@@ -2,7 +2,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { call, post, rawCall, servedTest, textField } from "../support/gate-server.ts"
-import { REQUEST, shop } from "./support.ts"
+import { REQUEST, shop, WEBHOOK } from "./support.ts"
 
 const origin = (value: string) => ({ origin: value })
 
@@ -67,6 +67,32 @@ describe("a page of another origin", () => {
       expect(absolute.status).toBe(403)
       expect(world.initiated).toEqual([])
     }),
+  )
+
+  servedTest(
+    "may send the headers of Security.AllowedHeaders with session requests and negotiations, and nowhere else",
+    { Security: { ...shop.Security, AllowedHeaders: ["X-Tenant", "Authorization"] } },
+    ({ url }) =>
+      Effect.gen(function* () {
+        const allowedAt = Effect.fnUntraced(function* (path: string) {
+          const preflight = yield* call(url + path, {
+            method: "OPTIONS",
+            headers: {
+              ...origin("https://shop.example"),
+              "access-control-request-method": "POST",
+              "access-control-request-headers": "authorization, x-tenant",
+            },
+          })
+          expect(preflight.status).toBe(204)
+          return (preflight.headers.get("access-control-allow-headers") ?? "").split(", ")
+        })
+        const own = ["content-type", "x-request-id", "x-requested-with", "x-signalr-user-agent"]
+        expect(yield* allowedAt(REQUEST)).toEqual([...own, "x-tenant", "authorization"])
+        expect(yield* allowedAt("/api/session/unknown")).toEqual([...own, "x-tenant", "authorization"])
+        expect(yield* allowedAt("/sessionHub/negotiate")).toEqual([...own, "authorization", "x-tenant"])
+        expect(yield* allowedAt(WEBHOOK)).toEqual(own)
+        expect(yield* allowedAt("/console/api/view")).toEqual(own)
+      }),
   )
 
   servedTest("may be the gate's own, and needs no header then", {}, ({ url }) =>

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
 import { eventually } from "../../scripts/harness/process.ts"
-import { PING_MILLIS } from "../../src/http/hub/hub.ts"
+import { PING_MILLIS } from "../../src/http/hub/connections.ts"
 import { call, post, servedTest, serveGate } from "../support/gate-server.ts"
 
 const ORIGIN = "https://shop.example"

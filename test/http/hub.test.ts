@@ -97,7 +97,7 @@ describe.concurrent("the SignalR hub, by the stock client", () => {
             (cause: Error) => cause.message,
           ),
         )
-        assert.include(error, "No request has this id")
+        assert.include(error, "This request doesn't exist")
         assert.strictEqual((yield* nextEvent)[0], "SessionFailed")
       }),
     {},

@@ -33,6 +33,7 @@ const ENDPOINTS = [
   ["POST", REQUEST],
   ["GET", `/api/session/${NOBODY}`],
   ["DELETE", `/api/session/${NOBODY}`],
+  ["POST", `/api/session/${NOBODY}/leave`],
   ["POST", `/api/session/${NOBODY}/start`],
   ["GET", `/api/session/${NOBODY}/events`],
   ["POST", WEBHOOK],
@@ -59,6 +60,10 @@ describe("the document says all of", () => {
       const other = ticketOf(yield* request())
       yield* ask("DELETE", `/api/session/${other}`)
       yield* ask("GET", `/api/session/${other}`)
+      const beacon = ticketOf(yield* request())
+      const left = yield* ask("POST", `/api/session/${beacon}/leave`, { headers: { "content-type": "text/plain" } })
+      assert.strictEqual(left.status, 204)
+      assert.strictEqual((yield* ask("GET", `/api/session/${beacon}`)).body.state, "left")
       assert.deepStrictEqual(codeOf(yield* start(other)), [410, "ticket_over"])
       for (const [method, at] of ENDPOINTS) {
         yield* ask(method, at, { headers: foreign })
@@ -217,7 +222,7 @@ describe("the document says all of", () => {
   servedTest("an address that sends too many requests", { Security: { StatusPerMinute: 1 } }, ({ port }) =>
     Effect.gen(function* () {
       const { ask, request } = yield* openapi.check(port)
-      for (const [method, path] of ENDPOINTS.slice(1, 5)) {
+      for (const [method, path] of ENDPOINTS.slice(1, 6)) {
         yield* ask(method, path)
         assert.deepStrictEqual(codeOf(yield* ask(method, path)), [429, "rate_limited"], path)
       }
@@ -267,7 +272,8 @@ describe("the document says all of", () => {
           for (const reply of [yield* request(), yield* ask("GET", `${path}/events`)]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
-          for (const reply of [yield* ask("GET", path), yield* start(ticket), yield* ask("DELETE", path)]) {
+          const left = [yield* ask("DELETE", path), yield* ask("POST", `${path}/leave`)]
+          for (const reply of [yield* ask("GET", path), yield* start(ticket), ...left]) {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
           yield* ask("GET", "/health/ready")

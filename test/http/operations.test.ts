@@ -20,6 +20,7 @@ describe("operations", () => {
         "/api/session/request",
         "/api/session/{id}",
         "/api/session/{id}/events",
+        "/api/session/{id}/leave",
         "/api/session/{id}/start",
         "/api/webhook/session-ended",
         "/health/live",

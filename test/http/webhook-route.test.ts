@@ -1,9 +1,11 @@
 /** `POST /api/webhook/session-ended` over a real server. */
-import { describe, expect } from "@effect/vitest"
-import { Effect } from "effect"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Logger } from "effect"
+import { TestClock } from "effect/testing"
 import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
+import { makeRefusedWebhooks, WARNING_INTERVAL_MILLIS } from "../../src/http/refused-webhooks.ts"
 import { sign } from "../../src/http/webhook.ts"
-import { call, post, servedTest } from "../support/gate-server.ts"
+import { call, post, servedTest, serveGate } from "../support/gate-server.ts"
 import { REQUEST, shop, token, WEBHOOK } from "./support.ts"
 
 describe("a webhook", () => {
@@ -51,4 +53,40 @@ describe("a webhook", () => {
       expect((yield* send(body)).body).toEqual({ released: true })
     }),
   )
+
+  it.live("that is refused causes a warning that says what is missing, once a minute", () => {
+    const warnings: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
+      if (logLevel === "Warn") warnings.push(String(message))
+    })
+    return Effect.gen(function* () {
+      const { served } = yield* serveGate(shop)
+      for (const headers of [{}, { "x-api-token": "wrong" }, {}]) {
+        expect((yield* call(served.url + WEBHOOK, { method: "POST", headers, body: "{}" })).status).toBe(401)
+      }
+      const refused = warnings.filter((warning) => warning.includes("webhook was refused"))
+      expect(refused).toEqual([
+        expect.stringMatching(
+          /refused\. x-api-token: Expected the token of Security\.WebhookApiToken\. If .* up to 4 minutes\.$/,
+        ),
+      ])
+    }).pipe(Effect.scoped, Effect.provide(Logger.layer([logger])))
+  })
+
+  it.effect("that is refused is warned of again after a minute, with the number of those between", () => {
+    const warnings: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ message }) => void warnings.push(String(message)))
+    return Effect.gen(function* () {
+      const warn = makeRefusedWebhooks()
+      yield* warn("One.")
+      yield* TestClock.adjust(WARNING_INTERVAL_MILLIS - 1)
+      yield* warn("Two.")
+      yield* warn("Three.")
+      expect(warnings.length).toBe(1)
+      yield* TestClock.adjust(1)
+      yield* warn("Four.")
+      expect(warnings.length).toBe(2)
+      expect(warnings[1]).toMatch(/refused\. Four\. .* 2 more were refused since the last warning\.$/)
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
 })

@@ -12,7 +12,7 @@ import type { QueueState, Record } from "./queue-state.ts"
 
 /** The terminal states of a ticket. */
 export const TERMINAL: ReadonlySet<string> = new Set([
-  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"],
+  ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed", "stopped"],
 ])
 /** The states that hold a slot. */
 const HOLDING: ReadonlySet<string> = new Set(["called", "starting", "live", "doubt"])
@@ -30,7 +30,7 @@ const NEXT: { readonly [state: string]: ReadonlyArray<string> } = {
   // to ended at once when the end was reported before the bind: that is a failed start
   // to left only if its caller never learnt of it
   starting: ["starting", "live", "waiting", "failed", "left", "removed"],
-  live: ["live", "ended", "reclaimed", "removed"],
+  live: ["live", "ended", "reclaimed", "stopped"],
   // of a start in doubt: its session runs, or had already ended
   doubt: ["doubt", "live", "failed", "reclaimed", "removed"],
 }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Cause, Effect, Exit, Tracer } from "effect"
 import type { Received } from "../platform/support.ts"
 import { against, no, ok } from "./support.ts"
 
@@ -77,4 +77,40 @@ describe("reading", () => {
       ),
     )
   }
+
+  it.effect.each([
+    ["is answered", ok({ sessionStatus: 1 })],
+    ["is refused", no("X:NOT_ALLOWED", null, 403)],
+    ["breaks off", "reset"],
+  ] as const)("keeps the id of a session out of traces when its status %s", ([, answer]) =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.NativeSpan> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        },
+      })
+      const paths = yield* against(
+        () => answer,
+        (api, received) =>
+          Effect.andThen(
+            Effect.exit(api.sessionStatus("default", "a/session")),
+            Effect.sync(() => received.map(({ url }) => url)),
+          ),
+      ).pipe(Effect.withTracer(tracer))
+      assert.match(paths[0] ?? "", /\/websession\/history\/a%2Fsession$/)
+      const client = spans.filter(({ kind }) => kind === "client")
+      assert.isNotEmpty(client)
+      for (const { attributes, status } of client) {
+        assert.match(String(attributes.get("url.full")), /^http:.*\/websession\/history\/:id$/)
+        assert.match(String(attributes.get("url.path")), /^\/api\/v1\/business\/.*\/websession\/history\/:id$/)
+        assert.isTrue(attributes.has("server.address"))
+        assert(status._tag === "Ended")
+        const shown = Exit.isFailure(status.exit) ? Cause.pretty(status.exit.cause) : ""
+        assert.notMatch(shown + JSON.stringify([...attributes]), /a(%2F|\/)session/)
+      }
+    }),
+  )
 })

@@ -147,6 +147,43 @@ describe("the local platform", () => {
     }),
   )
 
+  it.effect("ends a session for the gate's client, closes its WebSocket and sends session-ended once", () =>
+    Effect.gen(function* () {
+      const receiver = yield* scriptedServer(() => ({ status: 200, body: "{}" }))
+      const { keys, client } = yield* running({ url: receiver.url, headers: {} })
+      const api = yield* client(keys.gate)
+      const session = yield* api.initiate(sessionConfig(), "a")
+      const { socket } = yield* open(session.webSocketUrl)
+      const closed: Array<number> = []
+      socket.on("close", (code) => closed.push(code))
+      assert.isTrue(yield* api.end?.("default", session) ?? Effect.succeed(false))
+      yield* until(() => closed.length === 1)
+      yield* until(() => receiver.received.length === 1)
+      assert.isTrue(yield* api.end?.("default", session) ?? Effect.succeed(false))
+      assert.strictEqual((yield* api.sessionStatus("default", session.sessionIds[0] ?? "")).status, "over")
+      const unopened = yield* api.initiate(sessionConfig(), "a")
+      assert.isTrue(yield* api.end?.("default", unopened) ?? Effect.succeed(false))
+      assert.include(yield* Effect.flip(open(unopened.webSocketUrl)), "401")
+      yield* until(() => receiver.received.length === 2)
+    }),
+  )
+
+  it.live("announces in its greeting that it answers pings, which are no texts of the caller", () =>
+    Effect.gen(function* () {
+      const { keys, client } = yield* running()
+      const api = yield* client(keys.gate)
+      const { socket, frames } = yield* open((yield* api.initiate(sessionConfig(), "a")).webSocketUrl)
+      yield* until(() => frames.length === 1)
+      assert.deepInclude(JSON.parse(String(frames[0])), { type: "greeting", capabilities: ["ping", "text"] })
+      for (let n = 0; n < 30; n++) socket.send('{"type":"ping"}')
+      yield* until(() => frames.length === 31)
+      assert.deepStrictEqual(new Set(frames.slice(1)), new Set(['{"type":"pong"}']))
+      socket.send('{"type":"text","text":"ping"}')
+      yield* until(() => frames.length === 32)
+      assert.deepInclude(JSON.parse(String(frames[31])), { text: "You wrote: ping" })
+    }),
+  )
+
   it.effect("retries session-ended with the same id until a failing receiver accepts it", () =>
     Effect.gen(function* () {
       const receiver = yield* scriptedServer((_, index): Scripted => {

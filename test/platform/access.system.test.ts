@@ -4,7 +4,7 @@ import { Context, Effect, Fiber, Latch, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Access from "../../src/platform/Access.ts"
-import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { ApiKeys, MAX_OVERLAP_MILLIS } from "../../src/platform/ApiKeys.ts"
 import { Audit } from "../../src/platform/Audit.ts"
 import { Businesses } from "../../src/platform/Businesses.ts"
 import { FRESH_MILLIS } from "../../src/platform/KeyCache.ts"
@@ -221,7 +221,7 @@ onEachEngine("access", (engine) => {
       const other = yield* process(database)
       const { key } = yield* authenticate(keys.all)
       yield* other.authenticate(keys.all)
-      yield* apiKeys.setPermissions("u1", key.id, ["read"])
+      yield* apiKeys.change("u1", key.id, { permissions: ["read"] })
       const manages = (one: Access.Access["Service"], caller: typeof authenticate) =>
         codeOf(Effect.flatMap(caller(keys.all), (principal) => one.permitted(principal, ["manage"])))
       assert.strictEqual(yield* manages(access, authenticate), "PERMISSION_MISSING")
@@ -251,6 +251,150 @@ onEachEngine("access", (engine) => {
       assert.strictEqual((yield* authenticate(secret)).key.name, "e")
       yield* TestClock.setTime(5_000)
       assert.strictEqual(yield* codeOf(authenticate(secret)), "API_KEY_INVALID")
+    }),
+  )
+
+  it.effect(
+    "rotates a key: both secrets work until the overlap ends, whatever is cached, and then the new one alone",
+    () =>
+      Effect.gen(function* () {
+        const { apiKeys, audit, authenticate, database, keys } = yield* started()
+        const other = yield* process(database)
+        const { key } = yield* authenticate(keys.all)
+        const rotated = yield* apiKeys.rotate("u1", key.id, 60_000)
+        assert.notStrictEqual(rotated.key.display, key.display)
+        assert.strictEqual(rotated.key.previousSecretUntil, 60_000)
+        for (const one of [authenticate, other.authenticate]) {
+          assert.strictEqual((yield* one(keys.all)).key.id, key.id)
+          assert.deepStrictEqual((yield* one(rotated.secret)).key.permissions, key.permissions)
+        }
+        yield* TestClock.setTime(59_999)
+        yield* authenticate(keys.all)
+        yield* TestClock.setTime(60_000)
+        assert.strictEqual(yield* codeOf(authenticate(keys.all)), "API_KEY_INVALID")
+        assert.strictEqual(yield* codeOf(other.authenticate(keys.all)), "API_KEY_INVALID")
+        yield* authenticate(rotated.secret)
+
+        // without an overlap, and after a second rotation, the secret of before ends at once
+        const second = yield* apiKeys.rotate("u1", key.id, 120_000)
+        const third = yield* apiKeys.rotate("u1", key.id, null)
+        for (const ended of [rotated.secret, second.secret]) {
+          assert.strictEqual(yield* codeOf(authenticate(ended)), "API_KEY_INVALID")
+        }
+        yield* authenticate(third.secret)
+        const entries = (yield* audit.list("u1", {})).items.filter(({ action }) => action === "api_key.rotated")
+        assert.lengthOf(entries, 3)
+        assert.isTrue(entries.some(({ detail }) => detail.includes("works until 1970-01-01T00:01:00.000Z")))
+
+        for (const until of [60_000, 60_000 + MAX_OVERLAP_MILLIS + 1]) {
+          assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, until)), "OVERLAP_INVALID")
+        }
+        assert.strictEqual(yield* codeOf(apiKeys.rotate("u2", key.id, null)), "KEY_NOT_FOUND")
+        yield* apiKeys.revoke("u1", key.id)
+        assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_NOT_FOUND")
+        assert.strictEqual(yield* codeOf(authenticate(third.secret)), "API_KEY_INVALID")
+      }),
+  )
+
+  it.effect("revokes both secrets of a rotated key, and neither outlives the key", () =>
+    Effect.gen(function* () {
+      const { apiKeys, authenticate } = yield* started()
+      const wanted = { name: "e", scope: { type: "Unrestricted" as const }, permissions: PERMISSIONS, expiresAt: 5_000 }
+      const { key, secret } = yield* apiKeys.create("u1", wanted)
+      yield* apiKeys.rotate("u1", key.id, 60_000)
+      yield* authenticate(secret)
+      yield* TestClock.setTime(5_000)
+      assert.strictEqual(yield* codeOf(authenticate(secret)), "API_KEY_INVALID")
+      assert.strictEqual(yield* codeOf(apiKeys.rotate("u1", key.id, null)), "KEY_NOT_FOUND")
+
+      const next = yield* apiKeys.create("u1", { ...wanted, expiresAt: null })
+      const rotated = yield* apiKeys.rotate("u1", next.key.id, 60_000)
+      yield* apiKeys.revoke("u1", next.key.id)
+      for (const ended of [next.secret, rotated.secret]) {
+        assert.strictEqual(yield* codeOf(authenticate(ended)), "API_KEY_INVALID")
+      }
+    }),
+  )
+
+  it.effect("takes a key only from its addresses, and names in the audit log from where it was refused", () =>
+    Effect.gen(function* () {
+      const { apiKeys, audit, authenticate, database } = yield* started()
+      const wanted = { name: "gate", scope: { type: "Unrestricted" as const }, permissions: PERMISSIONS }
+      const allowedAddresses = [" 203.0.113.0/24", "203.0.113.0/24", "2001:db8:1::/48", "198.51.100.7"]
+      const { key, secret } = yield* apiKeys.create("u1", { ...wanted, allowedAddresses })
+      assert.deepStrictEqual(key.allowedAddresses, ["203.0.113.0/24", "2001:db8:1::/48", "198.51.100.7"])
+      for (const allowed of ["203.0.113.9", "::ffff:203.0.113.9", "2001:db8:1:2::9", "198.51.100.7"]) {
+        yield* authenticate(secret, allowed)
+      }
+      for (const other of ["203.0.114.9", "198.51.100.8", "2001:db8:2::9", "", "unknown"]) {
+        const refusal = yield* Effect.flip(authenticate(secret, other))
+        assert.deepInclude(refusal, { kind: "forbidden", code: "ADDRESS_NOT_ALLOWED" })
+      }
+      const refused = Effect.map(audit.list("u1", {}), ({ items }) =>
+        items.flatMap(({ action, detail, subjectId }) =>
+          action === "api_key.address_refused" && subjectId === key.id ? [detail] : [],
+        ),
+      )
+      // one a minute of a key, and a network only once an hour: a stolen key cannot fill the log
+      assert.deepStrictEqual(yield* refused, [`gate (${key.display}), from 203.0.114.9`])
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.flip(authenticate(secret, "203.0.114.9"))
+      yield* Effect.flip(authenticate(secret, "198.51.100.8"))
+      assert.lengthOf(yield* refused, 2)
+
+      yield* apiKeys.change("u1", key.id, { allowedAddresses: ["198.51.100.8"] })
+      yield* authenticate(secret, "198.51.100.8")
+      assert.strictEqual(yield* codeOf(authenticate(secret, "203.0.113.9")), "ADDRESS_NOT_ALLOWED")
+      assert.strictEqual(yield* codeOf((yield* process(database)).authenticate(secret)), "ADDRESS_NOT_ALLOWED")
+      yield* apiKeys.change("u1", key.id, { allowedAddresses: [] })
+      yield* authenticate(secret, "203.0.113.9")
+      for (const wrong of ["example.com", "300.1.1.1", "[2001:db8::1]", "fe80::1%eth0", "10.0.0.0/33"]) {
+        const named = { ...wanted, allowedAddresses: ["192.0.2.1", wrong] }
+        const refusal = yield* Effect.flip(apiKeys.create("u1", named))
+        assert.deepInclude(refusal, { code: "ADDRESSES_INVALID" })
+        assert.include(refusal.message, "number 2")
+        const changed = apiKeys.change("u1", key.id, { allowedAddresses: [wrong] })
+        assert.strictEqual(yield* codeOf(changed), "ADDRESSES_INVALID")
+      }
+      const many = Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`)
+      assert.strictEqual(
+        yield* codeOf(apiKeys.create("u1", { ...wanted, allowedAddresses: many })),
+        "ADDRESSES_INVALID",
+      )
+    }),
+  )
+
+  it.effect("moves the expiry of a key that still works, and revives none", () =>
+    Effect.gen(function* () {
+      const { apiKeys, authenticate } = yield* started()
+      const wanted = { name: "e", scope: { type: "Unrestricted" as const }, permissions: PERMISSIONS, expiresAt: 5_000 }
+      const { key, secret } = yield* apiKeys.create("u1", wanted)
+      assert.strictEqual(yield* codeOf(apiKeys.change("u1", key.id, { expiresAt: 0 })), "EXPIRY_INVALID")
+      yield* apiKeys.change("u1", key.id, { expiresAt: 9_000 })
+      yield* TestClock.setTime(5_000)
+      yield* authenticate(secret)
+      yield* apiKeys.change("u1", key.id, { name: "renamed" })
+      yield* TestClock.setTime(9_000)
+      assert.strictEqual(yield* codeOf(authenticate(secret)), "API_KEY_INVALID")
+      assert.strictEqual(yield* codeOf(apiKeys.change("u1", key.id, { expiresAt: null })), "KEY_NOT_FOUND")
+      const other = yield* apiKeys.create("u1", { ...wanted, expiresAt: 20_000 })
+      yield* apiKeys.change("u1", other.key.id, { expiresAt: null })
+      yield* TestClock.setTime(30_000)
+      yield* authenticate(other.secret)
+    }),
+  )
+
+  it.effect("renames a key, which keeps its permissions and its secret", () =>
+    Effect.gen(function* () {
+      const { apiKeys, authenticate, keys } = yield* started()
+      const { key } = yield* authenticate(keys.all)
+      const renamed = yield* apiKeys.change("u1", key.id, { name: " Reporting " })
+      assert.deepStrictEqual([renamed.name, renamed.permissions], ["Reporting", key.permissions])
+      assert.strictEqual((yield* authenticate(keys.all)).key.name, "Reporting")
+      assert.strictEqual((yield* apiKeys.change("u1", key.id, {})).name, "Reporting")
+      for (const name of ["", " ", "x".repeat(101)]) {
+        assert.strictEqual(yield* codeOf(apiKeys.change("u1", key.id, { name })), "NAME_INVALID")
+      }
     }),
   )
 

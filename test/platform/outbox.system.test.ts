@@ -3,6 +3,9 @@ import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
+import { Businesses } from "../../src/platform/Businesses.ts"
+import * as Deliveries from "../../src/platform/Deliveries.ts"
+import type { WebhookTarget } from "../../src/platform/model.ts"
 import * as Services from "../../src/platform/services.ts"
 import { makeVaultKey } from "../../src/platform/Vault.ts"
 import { WebCampaigns } from "../../src/platform/WebCampaigns.ts"
@@ -13,7 +16,9 @@ import {
   RETRY_PERIOD_MILLIS,
   Webhooks,
 } from "../../src/platform/Webhooks.ts"
+import { MAX_ATTEMPTS_KEPT } from "../../src/platform/webhooks/attempts.ts"
 import { layer as deliver } from "../../src/platform/webhooks/deliver.ts"
+import { client } from "../../src/platform/webhooks/rules.ts"
 import { sign } from "../../src/platform/webhooks/sign.ts"
 import { onEachEngine, servicesOf } from "./engines.ts"
 import { prepare, until } from "./support.ts"
@@ -26,7 +31,10 @@ const target = {
 }
 
 /** A receiver that answers with this status; 0 breaks, undefined never answers. */
-const receiver = (answer: () => number | undefined) => {
+const receiver = (
+  answer: () => number | undefined,
+  body: string | ((request: HttpClientRequest.HttpClientRequest) => string) = "",
+) => {
   const requests: Array<HttpClientRequest.HttpClientRequest> = []
   const client = HttpClient.make((request) =>
     Effect.gen(function* () {
@@ -37,7 +45,10 @@ const receiver = (answer: () => number | undefined) => {
         const reason = new HttpClientError.TransportError({ request })
         return yield* new HttpClientError.HttpClientError({ reason })
       }
-      return HttpClientResponse.fromWeb(request, new Response("", { status }))
+      return HttpClientResponse.fromWeb(
+        request,
+        new Response(typeof body === "string" ? body : body(request), { status }),
+      )
     }),
   )
   return { requests, layer: Layer.succeed(HttpClient.HttpClient, client) }
@@ -48,16 +59,17 @@ const bodyOf = (request: HttpClientRequest.HttpClientRequest | undefined) =>
 const idOf = (request: HttpClientRequest.HttpClientRequest | undefined) => request?.headers["webhook-id"]
 
 onEachEngine("the outbox", (engine) => {
-  const started = Effect.gen(function* () {
+  const startedWith = Effect.fnUntraced(function* (receives: WebhookTarget) {
     const database = yield* engine.database
     const context = yield* Layer.build(Layer.fresh(servicesOf(database)))
-    yield* Effect.provideContext(prepare(target), context)
+    yield* Effect.provideContext(prepare(receives), context)
     const webhooks = Context.get(context, Webhooks)
     const send = (body: string) =>
       webhooks.enqueue({ userId: "u1", businessId: "b1", webCampaignId: "c1", webSessionId: "s1", body })
     const states = Effect.map(webhooks.list("b1", {}), ({ items }) => items.map(({ state }) => state))
     return { context, database, webhooks, send, states }
   })
+  const started = startedWith(target)
 
   it.effect("delivers with the custom headers, an id, the time and the signature of the exact body", () =>
     Effect.gen(function* () {
@@ -78,6 +90,158 @@ onEachEngine("the outbox", (engine) => {
       assert.strictEqual(bodyOf(request), '{"a":1}')
       const [delivery] = (yield* webhooks.list("b1", {})).items
       assert.deepInclude(delivery, { id, attempts: 1 })
+    }),
+  )
+
+  it.effect("keeps what was sent and answered, without a secret, not even one that the answer repeats", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_700_000_000_000)
+      const { context, database, send, webhooks } = yield* started
+      const echo = (request: HttpClientRequest.HttpClientRequest) =>
+        `\u0000got ${request.headers["x-api-token"]} for ${Redacted.value(signingSecret)} ${"x".repeat(5_000)}`
+      const { requests, layer } = receiver(() => 503, echo)
+      const deliveries = Context.get(
+        yield* Layer.build(Deliveries.layer.pipe(Layer.provide(Layer.succeedContext(context)))),
+        Deliveries.Deliveries,
+      )
+      yield* Layer.build(deliver.pipe(Layer.provide(layer), Layer.provide(Layer.succeedContext(context))))
+      yield* send('{"a":1}')
+      yield* until(() => requests.length === 1)
+      const [{ id = "" } = {}] = (yield* webhooks.list("b1", {})).items
+      // the answer is read and stored after the request was seen
+      const kept = yield* Effect.eventually(
+        Effect.gen(function* () {
+          const found = yield* deliveries.find("u1", id)
+          return yield* found.log.length === 1 ? Effect.succeed(found) : Effect.fail("not yet")
+        }),
+      )
+      const [attempt] = kept.log
+      assert.strictEqual(kept.body, '{"a":1}')
+      assert.deepInclude(attempt, { number: 1, at: 1_700_000_000_000, url: target.url, status: 503, error: null })
+      assert.deepStrictEqual(attempt?.headers, [
+        ["X-Api-Token", "••••••••"],
+        ["content-type", "application/json"],
+        ["webhook-id", id],
+        ["webhook-timestamp", "1700000000"],
+        ["webhook-signature", "••••••••"],
+      ])
+      assert.match(attempt?.answer ?? "", /^\ufffdgot •{8} for •{8} x+$/)
+      assert.isTrue(attempt?.truncated)
+      assert.strictEqual((yield* Effect.flip(deliveries.find("u2", id)))._tag, "Refused")
+      const dump = yield* Effect.promise(() => engine.dump(database))
+      assert.notInclude(dump, "t0ken-of-the-receiver")
+      assert.notInclude(dump, "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    }),
+  )
+
+  it.effect("is not held up by a user whose receiver never answers, and who sends many failed messages again", () =>
+    Effect.gen(function* () {
+      const { context, send, webhooks } = yield* started
+      const business = yield* Effect.provideContext(
+        Effect.flatMap(Effect.service(Businesses), (businesses) => businesses.find("u2", "b3")),
+        context,
+      )
+      const other = { url: "http://other.example/hook", headers: {} }
+      yield* Effect.provideContext(
+        Effect.flatMap(Effect.service(WebCampaigns), (campaigns) =>
+          campaigns.create(business, { id: "c3", name: "Other", sessionEnded: other }),
+        ),
+        context,
+      )
+      const answered: Array<string> = []
+      const client = HttpClient.make((request) => {
+        if (request.url !== other.url) return Effect.never
+        answered.push(request.url)
+        return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("", { status: 200 })))
+      })
+      for (let n = 0; n < 100; n++) yield* send(`{"n":${n}}`)
+      for (const delivery of yield* webhooks.claim(100)) yield* webhooks.settle(delivery, false, "no answer")
+      const deliveries = Context.get(
+        yield* Layer.build(Deliveries.layer.pipe(Layer.provide(Layer.succeedContext(context)))),
+        Deliveries.Deliveries,
+      )
+      // long before the first date there is
+      assert.strictEqual(yield* deliveries.sendFailedAgain("u1", Number.MIN_SAFE_INTEGER), 100)
+      // the clock does not move, so that no attempt times out
+      yield* Layer.build(
+        deliver.pipe(
+          Layer.provide(Layer.succeed(HttpClient.HttpClient, client)),
+          Layer.provide(Layer.succeedContext(context)),
+        ),
+      )
+      yield* webhooks.enqueue({
+        userId: "u2",
+        businessId: "b3",
+        webCampaignId: "c3",
+        webSessionId: "s3",
+        body: "{}",
+      })
+      yield* until(() => answered.length === 1)
+    }),
+  )
+
+  it.effect("says of a receiver that does not exist, or is not public, why there was no answer", () =>
+    Effect.gen(function* () {
+      for (const [allowPrivate, error] of [
+        [true, "ECONNREFUSED"],
+        [false, "the address is not on the public internet"],
+      ] as const) {
+        // nothing listens on port 1
+        const { context, send, webhooks } = yield* startedWith({ url: "http://127.0.0.1:1/", headers: {} })
+        const services = Layer.succeedContext(context)
+        const { find } = Context.get(
+          yield* Layer.build(Layer.fresh(Deliveries.layer).pipe(Layer.provide(services))),
+          Deliveries.Deliveries,
+        )
+        yield* Layer.build(
+          Layer.fresh(deliver).pipe(Layer.provide(Layer.fresh(client(allowPrivate))), Layer.provide(services)),
+        )
+        yield* send("{}")
+        const [{ id = "" } = {}] = (yield* webhooks.list("b1", {})).items
+        const { lastOutcome, log } = yield* Effect.eventually(
+          Effect.gen(function* () {
+            const found = yield* find("u1", id)
+            return yield* found.log.length > 0 && found.lastOutcome !== null
+              ? Effect.succeed(found)
+              : Effect.fail("not yet")
+          }),
+        )
+        assert.deepInclude(log.at(-1), { number: 1, status: null, error, answer: null })
+        assert.strictEqual(lastOutcome, "no answer")
+      }
+    }),
+  )
+
+  it.effect("keeps the last attempts of a message, and says why one had no answer", () =>
+    Effect.gen(function* () {
+      const { context, send, webhooks } = yield* started
+      const deliveries = Context.get(
+        yield* Layer.build(Deliveries.layer.pipe(Layer.provide(Layer.succeedContext(context)))),
+        Deliveries.Deliveries,
+      )
+      yield* send("{}")
+      const attempt = {
+        at: 0,
+        durationMillis: 1,
+        url: target.url,
+        headers: [],
+        status: null,
+        answer: null,
+        truncated: false,
+      }
+      const [{ id = "" } = {}] = (yield* webhooks.list("b1", {})).items
+      for (let number = 1; number <= MAX_ATTEMPTS_KEPT + 3; number++) {
+        yield* TestClock.adjust("1 hour")
+        const [claimed] = yield* webhooks.claim(1)
+        if (claimed === undefined) return assert.fail("it was not due")
+        yield* webhooks.settle(claimed, false, "no answer", { ...attempt, error: "ECONNREFUSED" })
+      }
+      const { attempts, log } = yield* deliveries.find("u1", id)
+      assert.strictEqual(attempts, MAX_ATTEMPTS_KEPT + 3)
+      assert.deepStrictEqual(
+        log.map(({ error, number }) => [number, error]),
+        Array.from({ length: MAX_ATTEMPTS_KEPT }, (_, index) => [MAX_ATTEMPTS_KEPT + 3 - index, "ECONNREFUSED"]),
+      )
     }),
   )
 

@@ -77,6 +77,17 @@ describe("the REST API", () => {
     }),
   )
 
+  it.effect("answers a key from an address that it is not limited to with a code of its own", () =>
+    Effect.gen(function* () {
+      const { apiKeys, call, refused } = yield* running()
+      const wanted = { name: "gate", scope: { type: "Unrestricted" as const }, permissions: ["start"] as const }
+      const elsewhere = yield* apiKeys.create("u1", { ...wanted, allowedAddresses: ["203.0.113.0/24"] })
+      assert.strictEqual(yield* refused(elsewhere.secret, "GET", "business"), "403 ADDRESS_NOT_ALLOWED")
+      const here = yield* apiKeys.create("u1", { ...wanted, allowedAddresses: ["127.0.0.0/8"] })
+      assert.strictEqual((yield* call(here.secret, "GET", "business")).status, 200)
+    }),
+  )
+
   it.effect("restricts a key to its businesses, and reveals nothing about others", () =>
     Effect.gen(function* () {
       const { apiKeys, call, keys, refused } = yield* running()

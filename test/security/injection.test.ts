@@ -5,6 +5,7 @@ import { type Header, http } from "../../scripts/fuzz/wire.ts"
 import { eventually } from "../../scripts/harness/process.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 import { resolveSettings } from "../../src/settings/resolve.ts"
+import { variablesOf } from "../../src/settings/variables.ts"
 import { rawCall, servedTest } from "../support/gate-server.ts"
 import { exchange } from "./raw.ts"
 
@@ -216,7 +217,7 @@ describe("an object's prototype", { timeout: 60_000 }, () => {
       if (Result.isSuccess(merged)) assert.deepStrictEqual(merged.success.tree.Security.AllowedOrigins, [], text)
     }
     const env = { Security____proto____AllowedOrigins__0: "*", Security__constructor__prototype__BlockVpn: "false" }
-    const named = resolveSettings(good, env)
+    const named = resolveSettings(good, variablesOf(env))
     assert.isTrue(Result.isFailure(named))
     assert.deepStrictEqual(inherited(), [])
     // a setting on Object.prototype is not a setting of the gate

@@ -36,6 +36,7 @@ const routes = (ticket: string): ReadonlyArray<readonly [method: string, path: s
   ["GET", `/api/session/${ticket}/events`, ""],
   ["POST", `/api/session/${ticket}/start`, ""],
   ["DELETE", `/api/session/${ticket}`, ""],
+  ["POST", `/api/session/${ticket}/leave`, ""],
 ]
 
 describe("a page with a forged origin", { timeout: 60_000 }, () => {

@@ -51,6 +51,7 @@ describe("the smallest settings", () => {
           WebhookSigningSecret: [],
           ConsoleToken: undefined,
           AllowedOrigins: [],
+          AllowedHeaders: [],
           TrustedProxies: [],
         },
         Queue: {

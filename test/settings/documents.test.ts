@@ -6,6 +6,7 @@ import { exampleSettings } from "../../src/settings/example.ts"
 import { jsonSchema } from "../../src/settings/json-schema.ts"
 import { settingsFrom } from "../../src/settings/load.ts"
 import { settingRows } from "../../src/settings/table.ts"
+import { platform, problemsOf } from "./support.ts"
 
 const TOKEN = "a-token-of-the-webhook"
 const PATHS = settingRows.map(({ path }) => path)
@@ -32,6 +33,12 @@ const treeOf = (json: object) => {
 
 describe("the example", () => {
   const { $schema, ...example } = exampleSettings(TOKEN)
+  /** the example with its placeholders replaced by valid values */
+  const filledIn = () => {
+    const filled = structuredClone(example)
+    Object.assign(Object(filled.VoiceAiPlatform), platform)
+    return filled
+  }
 
   it("has every setting, and nothing else", () => {
     assert.isString($schema)
@@ -42,14 +49,34 @@ describe("the example", () => {
     const required = {
       VoiceAiPlatform: Object.fromEntries(
         settingRows.flatMap(({ default: value, path }) =>
-          value === "required" ? [[path.replace("VoiceAiPlatform.", ""), at(example, path)]] : [],
+          value === "required" ? [[path.replace("VoiceAiPlatform.", ""), at(filledIn(), path)]] : [],
         ),
       ),
       Security: { WebhookApiToken: TOKEN },
     }
-    const [written, least] = [treeOf({ $schema, ...example }), treeOf(required)]
+    const [written, least] = [treeOf({ $schema, ...filledIn() }), treeOf(required)]
     assert.deepStrictEqual(written, least)
     assert.strictEqual(Redacted.value(written.StoreConnectionString), Redacted.value(least.StoreConnectionString))
+  })
+
+  it("is refused until every placeholder is filled in, in the file and in the environment", () => {
+    const paths = settingRows.flatMap(({ path, placeholder }) => (placeholder === undefined ? [] : [path]))
+    assert.isAbove(paths.length, 4)
+    const left = problemsOf(example)
+    assert.deepStrictEqual(left.map(({ path }) => path).toSorted(), paths.toSorted())
+    assert.deepStrictEqual(
+      left.find(({ path }) => path === "VoiceAiPlatform.WebCampaignId"),
+      {
+        path: "VoiceAiPlatform.WebCampaignId",
+        expected: "the web campaign",
+        found: 'the placeholder "<required>" in the settings file',
+      },
+    )
+    const [problem] = problemsOf(filledIn(), { VoiceAiPlatform__BusinessId: "<required>" })
+    assert.strictEqual(
+      problem?.found,
+      'the placeholder "<required>" in the environment variable VoiceAiPlatform__BusinessId',
+    )
   })
 
   it("marks required settings", () => {

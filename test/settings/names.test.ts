@@ -23,6 +23,23 @@ describe("names", () => {
     ])
   })
 
+  it("of the same settings in the .NET reference are named with the setting here", () => {
+    const given = {
+      ...minimal,
+      RedisConnectionString: "cache:6379",
+      KnownProxies: ["10.0.0.1"],
+      Security: { WebhookApiToken: TOKEN, KnownProxies: ["10.0.0.1"] },
+    }
+    assert.deepStrictEqual(
+      problemsOf(given).map(({ path, expected }) => `${path}: ${expected.replace(/.*; /, "")}`),
+      [
+        "Security.KnownProxies.0: did you mean Security.TrustedProxies?",
+        "RedisConnectionString: did you mean StoreConnectionString?",
+        "KnownProxies.0: did you mean Security.TrustedProxies?",
+      ],
+    )
+  })
+
   it("that differ from a setting's by one or two letters of the group are problems in the environment too", () => {
     const problems = problemsOf(minimal, {
       Securty__RateLimitHourly: "3",

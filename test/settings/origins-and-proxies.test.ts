@@ -3,6 +3,7 @@ import { Result } from "effect"
 import fc from "fast-check"
 import { trustedProxies } from "../../src/ip-intel/client-address.ts"
 import { resolveSettings } from "../../src/settings/resolve.ts"
+import { NO_VARIABLES } from "../../src/settings/variables.ts"
 import { pathsOf, treeOf, valid, withSecurity } from "./support.ts"
 
 describe("origins and proxies", () => {
@@ -14,6 +15,15 @@ describe("origins and proxies", () => {
     ["*", "*"],
   ])("the origin %s is compared as %s", (given, expected) => {
     assert.deepStrictEqual(treeOf(withSecurity({ AllowedOrigins: given })).Security.AllowedOrigins, [expected])
+  })
+
+  it("header names are compared in lower case, and must be names", () => {
+    assert.deepStrictEqual(treeOf(withSecurity({ AllowedHeaders: ["X-Tenant", "x-tenant"] })).Security.AllowedHeaders, [
+      "x-tenant",
+    ])
+    for (const given of ["*", "X Tenant", "X-Tenant: 1", "X-Tenant\r\nX-More", "x,y"]) {
+      assert.deepStrictEqual(pathsOf(withSecurity({ AllowedHeaders: [given] })), ["Security.AllowedHeaders.0"], given)
+    }
   })
 
   it.each([
@@ -61,7 +71,7 @@ describe("origins and proxies", () => {
     fc.assert(
       fc.property(base, fc.oneof(digits, fc.constant(undefined)), (address, prefix) => {
         const given = prefix === undefined ? address : `${address}/${prefix}`
-        const result = resolveSettings(withSecurity({ TrustedProxies: [given] }), {})
+        const result = resolveSettings(withSecurity({ TrustedProxies: [given] }), NO_VARIABLES)
         if (Result.isSuccess(result)) trustedProxies(result.success.tree.Security.TrustedProxies)
       }),
     )

@@ -4,6 +4,7 @@ import { Result } from "effect"
 import fc from "fast-check"
 import { settingsFrom } from "../../src/settings/load.ts"
 import { resolveSettings } from "../../src/settings/resolve.ts"
+import { variablesOf } from "../../src/settings/variables.ts"
 import { KEY, minimal, platform, problemsOf, TOKEN } from "./support.ts"
 
 describe("problems", () => {
@@ -128,7 +129,7 @@ describe("problems", () => {
             Security: { WebhookApiToken: [d], AllowedOrigins: [origin], TrustedProxies: [proxy], BlockTor: flag },
             Server: { Host: host, Port: port },
           },
-          { Security__WebhookSigningSecret: `whsec_${e}!` },
+          variablesOf({ Security__WebhookSigningSecret: `whsec_${e}!` }),
         )
         assert.isTrue(Result.isFailure(result))
         if (Result.isSuccess(result)) return

@@ -3,8 +3,21 @@ import { NodeFileSystem } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem, Redacted } from "effect"
 import { Settings } from "../../src/Settings.ts"
-import { layerFrom, loadSettings } from "../../src/settings/load.ts"
-import { KEY, minimal, SIGNING, treeOf, values, withSecurity } from "./support.ts"
+import { listingText } from "../../src/settings/listing.ts"
+import { layerFrom, listLoaded, loadSettings } from "../../src/settings/load.ts"
+import { settingRows } from "../../src/settings/table.ts"
+import { KEY, minimal, SIGNING, TOKEN, treeOf, values, withSecurity } from "./support.ts"
+
+const inDirectory = <A, E>(
+  files: Readonly<Record<string, string>>,
+  use: (cwd: string) => Effect.Effect<A, E, FileSystem.FileSystem>,
+) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const cwd = yield* fs.makeTempDirectoryScoped()
+    for (const [name, text] of Object.entries(files)) yield* fs.writeFileString(`${cwd}/${name}`, text)
+    return yield* use(cwd)
+  }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
 
 describe("the environment", () => {
   it("wins over the file", () => {
@@ -81,17 +94,6 @@ describe("the environment", () => {
 })
 
 describe("the settings file", () => {
-  const inDirectory = <A, E>(
-    files: Readonly<Record<string, string>>,
-    use: (cwd: string) => Effect.Effect<A, E, FileSystem.FileSystem>,
-  ) =>
-    Effect.gen(function* () {
-      const fs = yield* FileSystem.FileSystem
-      const cwd = yield* fs.makeTempDirectoryScoped()
-      for (const [name, text] of Object.entries(files)) yield* fs.writeFileString(`${cwd}/${name}`, text)
-      return yield* use(cwd)
-    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
-
   it.effect("is settings.json in the working directory, and may start with a byte order mark", () =>
     Effect.gen(function* () {
       const files = { "settings.json": `\uFEFF${JSON.stringify({ ...minimal, Server: { Port: 1234 } })}` }
@@ -123,6 +125,16 @@ describe("the settings file", () => {
     }),
   )
 
+  it.effect("may have comments and trailing commas, as the files of .NET", () =>
+    Effect.gen(function* () {
+      const text = `{ // the key\n ${JSON.stringify(minimal).slice(1, -1)}, /* the port */ "Server": { "Port": 77, }, }`
+      const { tree } = yield* inDirectory({ "settings.json": text }, (cwd) => loadSettings({ env: {}, cwd }))
+      assert.strictEqual(tree.Server.Port, 77)
+      // no comment begins in a text
+      assert.strictEqual(tree.Campaigns[0].BaseUrl, "https://platform.example/api/v1/")
+    }),
+  )
+
   it.effect("that is not JSON is a problem with its position, without quoting any text", () =>
     Effect.gen(function* () {
       for (const [text, expected] of [
@@ -136,6 +148,139 @@ describe("the settings file", () => {
         assert.match(error.message, expected)
         assert.notInclude(JSON.stringify(error), "hunter")
       }
+    }),
+  )
+})
+
+describe("secrets in files", () => {
+  const environment = {
+    ...Object.fromEntries(
+      Object.entries(minimal.VoiceAiPlatform).map(([name, value]) => [`VoiceAiPlatform__${name}`, value]),
+    ),
+  }
+  const SECRET = "a-webhook-token-in-a-file"
+
+  it.effect("are read for every variable that ends in __File, items of lists included", () =>
+    Effect.gen(function* () {
+      const files = { token: `${SECRET}\n`, key: KEY, ".env": "Server__Port=91\nSecurity__RateLimitHourly=5\n" }
+      const { VoiceAiPlatform__ApiSecretToken: _, ...rest } = environment
+      const { tree } = yield* inDirectory(files, (cwd) =>
+        loadSettings({
+          env: {
+            ...rest,
+            VoiceAiPlatform__ApiSecretToken__FILE: `${cwd}/key`,
+            Security__WebhookApiToken__0__File: "token",
+            Security__RateLimitHourly: "6",
+          },
+          envFile: ".env",
+          cwd,
+        }),
+      )
+      assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [SECRET])
+      assert.strictEqual(Redacted.value(tree.Campaigns[0].ApiSecretToken), KEY)
+      assert.strictEqual(tree.Server.Port, 91)
+      assert.strictEqual(tree.Security.RateLimitHourly, 6)
+    }),
+  )
+
+  it.effect("that are missing or empty, or set a second time, are problems, all at once", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        inDirectory({ empty: "\n" }, (cwd) =>
+          loadSettings({
+            env: {
+              ...environment,
+              Security__WebhookApiToken__File: "none",
+              Security__ConsoleToken__File: "empty",
+              VoiceAiPlatform__ApiSecretToken__File: "empty",
+            },
+            cwd,
+          }),
+        ),
+      )
+      assert.deepStrictEqual(error.message.split("\n").slice(1), [
+        "  Security__WebhookApiToken__File: expected a file that can be read (NotFound)",
+        "  Security__ConsoleToken__File: expected a file with a value; it is empty",
+        "  VoiceAiPlatform__ApiSecretToken__File: expected either VoiceAiPlatform__ApiSecretToken__File or VoiceAiPlatform__ApiSecretToken, and both are set",
+      ])
+      assert.notInclude(JSON.stringify(error), KEY)
+    }),
+  )
+
+  it.effect("have no place for a name that is no setting", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        inDirectory({}, (cwd) => loadSettings({ env: { ...environment, Security__WebhokApiToken__File: "x" }, cwd })),
+      )
+      assert.include(error.message, "Security.WebhokApiToken.File: expected a known setting")
+    }),
+  )
+})
+
+describe("the list of settings in force", () => {
+  it.effect("has every setting once, with where it is from, and no secret", () =>
+    Effect.gen(function* () {
+      const files = {
+        "settings.json": JSON.stringify({
+          ...minimal,
+          VoiceAiPlatform: { ...minimal.VoiceAiPlatform, Campaigns: { sales: { WebCampaignId: "s1" } } },
+          StoreConnectionString: "redis://user:pass-word@cache:6379",
+        }),
+        token: "the-token-in-a-file",
+      }
+      const listed = yield* inDirectory(files, (cwd) =>
+        listLoaded({
+          env: { Server__Port: "99", Security__ConsoleToken__File: "token", Security__AllowedOrigins__1: "x" },
+          cwd,
+        }),
+      )
+      const found = (path: string) =>
+        listed.filter((each) => each.path === path).map(({ from, value }) => [value, from])
+      assert.deepStrictEqual(found("Server.Port"), [['"99"', "in the environment variable Server__Port"]])
+      assert.deepStrictEqual(found("Security.ConsoleToken"), [["***", "in the file of Security__ConsoleToken__File"]])
+      assert.deepStrictEqual(found("Security.RateLimitDaily"), [["100", "default"]])
+      assert.deepStrictEqual(found("Security.AllowedOrigins.1"), [
+        ['"x"', "in the environment variable Security__AllowedOrigins__1"],
+      ])
+      assert.deepStrictEqual(found("VoiceAiPlatform.Campaigns.sales.WebCampaignId"), [['"s1"', "in the settings file"]])
+      const paths = listed.map(({ path }) => path)
+      assert.deepStrictEqual(paths, [...new Set(paths)])
+      for (const { path } of settingRows) {
+        if (!path.includes("{name}"))
+          assert.isTrue(
+            paths.some((each) => each === path || each.startsWith(`${path}.`)),
+            path,
+          )
+      }
+      const text = listingText(listed)
+      for (const secret of [KEY, TOKEN, "pass-word", "the-token-in-a-file"]) assert.notInclude(text, secret)
+    }),
+  )
+
+  it.effect("shows no value of a name that nobody knows, and no credentials of an invalid URL", () =>
+    Effect.gen(function* () {
+      const secret = "secret-of-nobody"
+      const settings = {
+        ...minimal,
+        VoiceAiPlatform: {
+          ...minimal.VoiceAiPlatform,
+          BaseUrl: `https://user:pa/${secret}@platform.example/#token=${secret}`,
+          Campaigns: {
+            misspelt: { WebCampaignId: "s1", ApiSecretTokn: secret },
+            text: secret,
+            nested: { ApiSecretToken: { Value: secret } },
+          },
+        },
+        Security: { ...minimal.Security, AllowedOrigins: { misplaced: secret } },
+        IpIntel: { BaseUrl: `https://intel.example/#${secret}` },
+      }
+      const [listed, problems] = yield* inDirectory({ "settings.json": JSON.stringify(settings) }, (cwd) =>
+        Effect.all([listLoaded({ env: {}, cwd }), Effect.flip(loadSettings({ env: {}, cwd }))]),
+      )
+      assert.notInclude(listingText(listed), secret)
+      assert.include(listingText(listed), "VoiceAiPlatform.Campaigns.misspelt.WebCampaignId")
+      assert.notInclude(problems.message, secret)
+      assert.include(problems.message, "VoiceAiPlatform.Campaigns.misspelt.ApiSecretTokn")
     }),
   )
 })

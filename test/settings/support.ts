@@ -2,6 +2,7 @@
 import { Redacted, Result } from "effect"
 import type { SettingProblem } from "../../src/settings/problems.ts"
 import { type LoadedSettings, resolveSettings } from "../../src/settings/resolve.ts"
+import { variablesOf } from "../../src/settings/variables.ts"
 
 export const KEY = "key-of-the-platform-5f2c"
 export const TOKEN = "token-of-the-webhook-91"
@@ -20,13 +21,13 @@ export type Json = Readonly<Record<string, unknown>>
 type Env = Readonly<Record<string, string>>
 
 export const valid = (json: Json, env: Env = {}): LoadedSettings => {
-  const result = resolveSettings(json, env)
+  const result = resolveSettings(json, variablesOf(env))
   if (Result.isFailure(result)) throw result.failure
   return result.success
 }
 export const treeOf = (json: Json, env: Env = {}) => valid(json, env).tree
 export const problemsOf = (json: Json, env: Env = {}): ReadonlyArray<SettingProblem> => {
-  const result = resolveSettings(json, env)
+  const result = resolveSettings(json, variablesOf(env))
   return Result.isFailure(result) ? result.failure.problems : []
 }
 export const pathsOf = (json: Json, env: Env = {}) => problemsOf(json, env).map(({ path }) => path)

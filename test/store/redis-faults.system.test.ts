@@ -92,9 +92,9 @@ describe("a Redis that refuses to write", () => {
       yield* store.ping
       yield* TestClock.adjust("1 minute")
       assert.lengthOf(refusals(), 3)
-      assert.match(lines.at(-1) ?? "", new RegExp(`no longer refuses .*${fault.kind}`))
+      assert.match(refusals().at(-1) ?? "", new RegExp(`no longer refuses .*${fault.kind}`))
       yield* TestClock.adjust("10 minutes")
-      assert.match(lines.at(-1) ?? "", /no longer refuses/)
+      assert.lengthOf(refusals(), 3)
       assert.notInclude(lines.join("\n"), "a-secret-argument")
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
@@ -103,6 +103,8 @@ describe("a Redis that refuses to write", () => {
     const lines: Array<string> = []
     const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
     const complaints = () => lines.filter((line) => line.includes("READONLY"))
+    // the last line may be one of the listener, which notices later that messages arrive again
+    const connections = () => lines.filter((line) => line.startsWith("The store is connected"))
     return Effect.gen(function* () {
       const server = yield* redisServer()
       const store = yield* Effect.flatMap(Layer.build(layer(connectionTo(server.url))), (built) =>
@@ -120,8 +122,9 @@ describe("a Redis that refuses to write", () => {
       const began = yield* Clock.currentTimeMillis
       yield* advanceUntil("the line of a minute later", () => complaints().length > 1)
       assert.isAtLeast((yield* Clock.currentTimeMillis) - began, 55_000)
+      assert.lengthOf(connections(), 1)
       yield* Effect.promise(() => server.command("replicaof", "no", "one"))
-      yield* advanceUntil("the connection", () => /^The store is connected/.test(lines.at(-1) ?? ""))
+      yield* advanceUntil("the connection", () => connections().length > 1)
       yield* store.run(add, adding("b"))
     }).pipe(Effect.provide(Logger.layer([logger])))
   })

@@ -117,6 +117,10 @@ export interface World {
     since: number,
     campaign: string,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+  /** ends a session for a caller who has left; undefined on a platform that cannot */
+  end: ((session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+  /** the sessions that the platform was asked to end, by their first id */
+  readonly endings: Array<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
   readonly lookedUp: Array<string>
   /** an additional effect of delivering an event */
@@ -134,6 +138,8 @@ export const makeWorld = (): World => ({
   sessionStatus: () => Effect.succeed("running"),
   sessionIds: () => [],
   sessionsOf: () => Effect.succeed([]),
+  end: undefined,
+  endings: [],
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
   send: () => Effect.void,
@@ -154,6 +160,11 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         Effect.map(world.sessionStatus(id), (status) => ({ status, sessionIds: world.sessionIds(id) })),
       ),
     sessionsOf: (campaign, client, since) => Effect.suspend(() => world.sessionsOf(client, since, campaign)),
+    end: (_campaign, session) =>
+      Effect.suspend(() => {
+        world.endings.push(session.sessionIds[0] ?? "")
+        return world.end?.(session) ?? Effect.succeed(false)
+      }),
     verify: () => Effect.succeed([]),
   })
 

@@ -10,7 +10,6 @@ import {
   type CampaignContext,
   FifoQueue,
   INSTANCE_CHANNEL,
-  layer as queueLayer,
   type Settlement,
   type Signal,
   type StartFailure,
@@ -19,6 +18,7 @@ import {
   type Withdrawals,
 } from "../../src/FifoQueue.ts"
 import { keysOf } from "../../src/queue/keys.ts"
+import { layer as queueLayer } from "../../src/queue/layer.ts"
 import type { Action, Pages } from "../../src/queue/operator.ts"
 import { rules } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"

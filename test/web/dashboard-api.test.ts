@@ -141,6 +141,11 @@ describe("the dashboard's API", () => {
       assert.match(index.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/)
       assert.strictEqual(index.headers.get("x-frame-options"), "DENY")
       assert.strictEqual(index.headers.get("referrer-policy"), "no-referrer")
+      for (const path of ["/", "/assets/a-1.js"]) {
+        const packed = yield* send("GET", path, undefined, { "accept-encoding": "gzip" })
+        assert.deepStrictEqual([packed.status, packed.headers.get("content-encoding")], [200, "gzip"], path)
+      }
+      assert.include((yield* send("GET", "/assets/a-1.js")).headers.get("cache-control") ?? "", "immutable")
       for (const path of ["/assets/none.js", "/assets/..%2f..%2fbeside.txt", "/beside.txt"]) {
         assert.strictEqual((yield* send("GET", path)).status, 404, path)
       }

@@ -208,4 +208,52 @@ onEachEngine("the dashboard's data", (engine) => {
       }),
     ),
   )
+
+  it.effect("sends all again that failed since a time, and nothing else", () =>
+    given(
+      Effect.gen(function* () {
+        yield* prepare()
+        const deliveries = yield* Deliveries.Deliveries
+        const webhooks = yield* Webhooks
+        const audit = yield* Audit
+        const message = { userId: "u1", businessId: "b1", webCampaignId: "c1", webSessionId: "w1", body: "{}" }
+        /** one message, attempted once */
+        const attempted = (taken: boolean, from: object = {}) =>
+          Effect.gen(function* () {
+            yield* webhooks.enqueue({ ...message, ...from })
+            const [claimed] = yield* webhooks.claim(1)
+            if (claimed === undefined) return yield* Effect.die("nothing was due")
+            yield* webhooks.settle(claimed, taken, taken ? "HTTP 200" : "HTTP 503")
+            return claimed.id
+          })
+        const due = Effect.map(deliveries.list("u1", {}, {}), ({ items }) =>
+          items.filter(({ nextAttemptAt }) => nextAttemptAt === 86_400_000).map(({ id }) => id),
+        )
+        yield* attempted(false)
+        yield* TestClock.setTime(86_400_000)
+        // what is due is not attempted here
+        yield* deliveries.sendFailedAgain("u1", 0)
+        for (const claimed of yield* webhooks.claim(10)) yield* webhooks.settle(claimed, false, "HTTP 503")
+        const failed = yield* attempted(false)
+        const other = yield* attempted(false, { businessId: "b2" })
+        yield* attempted(true)
+        assert.strictEqual(yield* deliveries.sendFailedAgain("u2", 0), 0)
+        assert.deepStrictEqual(yield* due, [])
+        assert.strictEqual(yield* deliveries.sendFailedAgain("u1", 86_400_000, "b1"), 1)
+        assert.deepStrictEqual(yield* due, [failed])
+        assert.strictEqual(yield* deliveries.sendFailedAgain("u1", 86_400_000), 2)
+        assert.sameMembers([...(yield* due)], [failed, other])
+        assert.strictEqual(yield* deliveries.sendFailedAgain("u1", 0), 3)
+        const details = (yield* audit.list("u1", {})).items.flatMap(({ action, detail, subjectId }) =>
+          action === "webhooks.resent" ? [`${subjectId}: ${detail}`] : [],
+        )
+        assert.sameMembers(details, [
+          "all: 1 failed since 1970-01-01T00:00:00.000Z",
+          "b1: 1 failed since 1970-01-02T00:00:00.000Z",
+          "all: 2 failed since 1970-01-02T00:00:00.000Z",
+          "all: 3 failed since 1970-01-01T00:00:00.000Z",
+        ])
+      }),
+    ),
+  )
 })

@@ -19,6 +19,8 @@ const pageFolder = Effect.gen(function* () {
     await mkdir(page)
     await writeFile(join(directory, "beside.txt"), "not of the page")
     await writeFile(join(page, "index.html"), "<!doctype html><title>page</title>")
+    await mkdir(join(page, "assets"))
+    await writeFile(join(page, "assets/a-1.js"), "1")
   })
   return page
 })

@@ -1,7 +1,8 @@
 /** The built dashboard in a real browser, against an API with nothing behind it: its pages, and how they look. */
 import axe from "axe-core"
 import { describe, expect, it } from "vitest"
-import type { Transcript } from "../../src/platform/http/dashboard/shapes.ts"
+import { eventually } from "../../scripts/harness/process.ts"
+import type { DeliveryDetail, Transcript } from "../../src/platform/http/dashboard/shapes.ts"
 import {
   announced,
   BAKERY,
@@ -20,26 +21,26 @@ const dashboard = useDashboard()
 describe("businesses and web campaigns", () => {
   it("are added, copied, edited without showing what is secret, and deleted", async () => {
     const tab = await dashboard.signIn("#/businesses")
-    await click(tab, "Copy the id of Bakery")
-    await announced(tab, "Copied the id of Bakery.")
+    await click(tab, "Copy the ID of Bakery")
+    await announced(tab, "Copied the ID of Bakery.")
     await copied(tab, "business-1")
 
     await click(tab, "Add web campaign to Bakery")
     await tab.getByRole("textbox", { name: "Name", exact: true }).fill("Widget")
-    await tab.getByLabel("Longest call, in minutes").fill("1441")
-    await tab.getByRole("checkbox", { name: /Tell a server/ }).check()
-    await tab.getByLabel("Address").fill("gate.example/hook")
+    await tab.getByLabel("Maximum call length (minutes)").fill("1441")
+    await tab.getByRole("checkbox", { name: /Notify a server/ }).check()
+    await tab.getByLabel("Endpoint URL").fill("gate.example/hook")
     await tab.getByRole("radio", { name: "Sign with a secret" }).check()
     await click(tab, "Add header")
-    await tab.getByLabel("Header 1, name").fill("X-Api-Token")
-    await tab.getByLabel("Header 1, value").fill("hook-token")
+    await tab.getByLabel("Header 1 name").fill("X-Api-Token")
+    await tab.getByLabel("Header 1 value").fill("hook-token")
     await click(tab, "Add web campaign")
-    await tab.getByText("Enter an address that begins with https:// or http://.").waitFor()
-    await tab.getByText("Enter a whole number of minutes from 1 to 1440.").waitFor()
-    await tab.getByLabel("Longest call, in minutes").fill("45")
-    await tab.getByLabel("Address").fill("https://gate.example/hook")
+    await tab.getByText("Enter a URL that starts with https:// or http://.").waitFor()
+    await tab.getByText("Enter a whole number from 1 to 1440.").waitFor()
+    await tab.getByLabel("Maximum call length (minutes)").fill("45")
+    await tab.getByLabel("Endpoint URL").fill("https://gate.example/hook")
     await click(tab, "Add web campaign")
-    await announced(tab, "Widget is added.")
+    await announced(tab, "Widget added.")
     const id = dashboard.platform.state.businesses[0]?.campaigns[0]?.id ?? ""
     expect(dashboard.platform.state.campaignInputs.get(id)?.webhook).toMatchObject({
       url: "https://gate.example/hook",
@@ -49,10 +50,10 @@ describe("businesses and web campaigns", () => {
 
     await click(tab, "Edit Widget")
     await dialog(tab, "Edit web campaign").waitFor()
-    await holds(tab.getByLabel("Header 1, value"), "")
+    await holds(tab.getByLabel("Header 1 value"), "")
     await tab.getByRole("textbox", { name: "Name", exact: true }).fill("Website")
     await click(tab, "Save")
-    await announced(tab, "Website is saved.")
+    await announced(tab, "Website saved.")
     expect(dashboard.platform.state.campaignInputs.get(id)).toEqual({
       name: "Website",
       maxCallMinutes: 45,
@@ -65,11 +66,44 @@ describe("businesses and web campaigns", () => {
 
     await click(tab, "Delete Website")
     await click(tab, "Delete")
-    await announced(tab, "Website is deleted.")
+    await announced(tab, "Website deleted.")
     await click(tab, "Delete Dentist")
     await click(tab, "Delete")
-    await announced(tab, "Dentist is deleted.")
+    await announced(tab, "Dentist deleted.")
     expect(dashboard.platform.state.businesses.map(({ name }) => name)).toEqual(["Bakery"])
+  })
+
+  it("warn of a webhook that a gate rejects, and add the token that it needs", async () => {
+    dashboard.platform.state.businesses[0] = {
+      ...BAKERY,
+      campaigns: [
+        {
+          id: "campaign-1",
+          name: "Widget",
+          maxCallMinutes: 120,
+          createdAt: 1_700_000_000_000,
+          webhook: { url: "https://gate.example/hook", headerNames: ["X-Other"], signed: false },
+        },
+      ],
+    }
+    const tab = await dashboard.signIn("#/businesses")
+    await tab.getByText("This webhook has no token and no signature.").waitFor()
+    await click(tab, "Edit Widget")
+    await click(tab, "Add X-Api-Token with a new token")
+    await tab.getByText(/A gate rejects this webhook/).waitFor({ state: "detached" })
+    await click(tab, "Cancel")
+    await click(tab, "Add a token to Widget")
+    const token = await tab.getByLabel("Header 2 value").inputValue()
+    expect(token).toMatch(/^[\w-]{43}$/)
+    await click(tab, "Copy the webhook token")
+    await copied(tab, token)
+    await click(tab, "Save")
+    await announced(tab, "Widget saved.")
+    expect(dashboard.platform.state.campaignInputs.get("campaign-1")?.webhook?.headers).toEqual([
+      { name: "X-Other", value: null },
+      { name: "X-Api-Token", value: token },
+    ])
+    await tab.getByText("This webhook has no token and no signature.").waitFor({ state: "detached" })
   })
 
   it("show markup as text", async () => {
@@ -116,7 +150,7 @@ describe("conversations, sessions and deliveries", () => {
 
   it("show a session as soon as it exists, without a reload", async () => {
     const tab = await dashboard.signIn("#/live")
-    await tab.getByText("Nothing is running.").waitFor()
+    await tab.getByText("No live calls.").waitFor()
     dashboard.platform.state.live.push({
       id: "web-1",
       kind: "web",
@@ -131,51 +165,153 @@ describe("conversations, sessions and deliveries", () => {
     })
     await later(tab)
     await tab.getByText("visitor-9").waitFor()
-    await tab.getByText("1 of 5 calls in use").waitFor()
+    await tab.getByText("1 of 5 concurrent calls in use").waitFor()
+  })
+
+  const delivery = (number: number, createdAt: number): DeliveryDetail => ({
+    id: `msg_${number}`,
+    businessId: "business-1",
+    campaignId: "campaign-1",
+    sessionId: "web-1",
+    state: "given_up",
+    attempts: 36,
+    nextAttemptAt: null,
+    lastOutcome: "HTTP 503",
+    createdAt,
+    settledAt: createdAt,
+    body: '{"ConversationSessionId":"conversation-1"}',
+    log: [
+      {
+        number: 36,
+        at: createdAt + 86_000_000,
+        durationMillis: 41,
+        url: "https://gate.example/api/webhook/session-ended",
+        headers: [
+          ["X-Api-Token", "••••••••"],
+          ["webhook-id", `msg_${number}`],
+        ],
+        status: 503,
+        error: null,
+        answer: '{"message":"the store is down"}',
+        truncated: true,
+      },
+      {
+        number: 35,
+        at: createdAt + 82_000_000,
+        durationMillis: 5_000,
+        url: "https://gate.example/api/webhook/session-ended",
+        headers: [],
+        status: null,
+        error: "no answer within 5 s",
+        answer: null,
+        truncated: false,
+      },
+    ],
   })
 
   it("send a webhook again that was given up", async () => {
-    dashboard.platform.state.deliveries.push({
-      id: "msg_1",
-      businessId: "business-1",
-      campaignId: "campaign-1",
-      sessionId: "web-1",
-      state: "given_up",
-      attempts: 36,
-      nextAttemptAt: null,
-      lastOutcome: "HTTP 503",
-      createdAt: Date.now(),
-      settledAt: Date.now(),
-    })
+    dashboard.platform.state.deliveries.push(delivery(1, Date.now()))
     const tab = await dashboard.signIn("#/webhooks")
     await tab.getByText("HTTP 503").waitFor()
-    await click(tab, "Send msg_1 again")
-    await announced(tab, "It is sent again.")
+    await click(tab, "Resend msg_1")
+    await announced(tab, "Message resent.")
     await tab.getByText("HTTP 200").waitFor()
+  })
+
+  it("show the payload of a webhook, what its attempts sent, and what was answered", async () => {
+    dashboard.platform.state.deliveries.push(delivery(1, Date.now()))
+    const tab = await dashboard.signIn("#/webhooks")
+    await visit(tab, "Details of msg_1")
+    await heading(tab, "Webhook delivery")
+    await tab
+      .getByRole("region", { name: "Payload" })
+      .getByText(/"ConversationSessionId": "conversation-1"/)
+      .waitFor()
+    const last = tab.getByRole("region", { name: "Attempt 36", exact: true })
+    await last.getByText("the store is down").waitFor()
+    await last.getByText("Its first 4 kilobytes are shown").waitFor()
+    await last.getByText("Request headers").click()
+    await last.getByText(/X-Api-Token: ••••••••/).waitFor()
+    const before = tab.getByRole("region", { name: "Attempt 35", exact: true })
+    await before.getByText("no answer within 5 s").waitFor()
+    await tab.getByText("The last 2 are shown.").waitFor()
+    await tab.evaluate(axe.source)
+    expect(await tab.evaluate("axe.run(document).then(({ violations }) => violations)")).toEqual([])
+    await tab.setViewportSize({ width: 360, height: 780 })
+    expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    await click(tab, "Resend")
+    await announced(tab, "Message resent.")
+  })
+
+  it("send failed webhooks again, those since a time", async () => {
+    const now = Date.now()
+    dashboard.platform.state.deliveries.push(delivery(1, now - 60_000), delivery(2, now - 3 * 86_400_000))
+    const tab = await dashboard.signIn("#/webhooks")
+    const states = (): ReadonlyArray<string> => dashboard.platform.state.deliveries.map(({ state }) => state)
+    await click(tab, "Resend failed…")
+    await tab.getByLabel("Created in").selectOption("A time you choose")
+    await click(tab, "Resend")
+    await tab.getByText("Choose a time in the past.").waitFor()
+    await tab.getByLabel("Created in").selectOption("The last 24 hours")
+    await click(tab, "Resend")
+    await announced(tab, "1 message resent.")
+    expect(states()).toEqual(["pending", "given_up"])
+    await click(tab, "Resend failed…")
+    await tab.getByLabel("Created in").selectOption("A time you choose")
+    await tab.getByLabel("Since").fill("2020-01-01T00:00")
+    await click(tab, "Resend")
+    await announced(tab, "1 message resent.")
+    expect(states()).toEqual(["pending", "pending"])
   })
 })
 
 describe("the page itself", () => {
+  it.each([1200, 360])("shifts its layout by less than 0.02 while a page loads, at %i px", async (width) => {
+    dashboard.platform.state.delayMillis = 200
+    const tab = await dashboard.signIn("#/businesses")
+    await tab.setViewportSize({ width, height: 800 })
+    for (const page of ["keys", "businesses", "conversations", "live", "webhooks", "audit", "setup", "account"]) {
+      await tab.goto(`${dashboard.platform.url}#/${page}`)
+      await tab.reload()
+      // a page and the notice that it loads are drawn together
+      await tab.locator("#main h1").waitFor()
+      await eventually("everything is loaded", async () => (await tab.getByText(/^Loading /).count()) === 0)
+      // what Chromium has seen since the page was opened, without what followed an input (web.dev, CLS)
+      const shifts: unknown = await tab.evaluate(`new Promise((resolve) => {
+        const shifts = []
+        new PerformanceObserver((list) => {
+          for (const { hadRecentInput, sources, value } of list.getEntries())
+            if (!hadRecentInput) shifts.push({ value, moved: sources.map(({ node }) => node?.nodeName + "." + node?.className) })
+        }).observe({ type: "layout-shift", buffered: true })
+        // the page's timers are the test's; frames are not: entries of what was drawn come with the next ones
+        const frames = (left) => left === 0 ? resolve(shifts) : requestAnimationFrame(() => frames(left - 1))
+        frames(20)
+      })`)
+      const sum = Array.isArray(shifts) ? shifts.reduce((total: number, { value }) => total + value, 0) : Number.NaN
+      expect(sum, `${page}: ${JSON.stringify(shifts)}`).toBeLessThan(0.02)
+    }
+  })
+
   it("says that the platform does not answer, keeps what it has, and goes on by itself", async () => {
     const tab = await dashboard.signIn("#/live")
-    await tab.getByText("Nothing is running.").waitFor()
+    await tab.getByText("No live calls.").waitFor()
     dashboard.platform.allowRequests(false)
     await later(tab)
-    await tab.getByRole("alert").getByText("Not up to date.").waitFor()
-    await tab.getByText("Nothing is running.").waitFor()
-    await visit(tab, "Audit")
-    await tab.getByText("Could not load the audit trail.").waitFor()
+    await tab.getByRole("alert").getByText("This may be out of date.").waitFor()
+    await tab.getByText("No live calls.").waitFor()
+    await visit(tab, "Audit log")
+    await tab.getByText("Couldn’t load the audit log.").waitFor()
     dashboard.platform.allowRequests(true)
     await later(tab)
-    await tab.getByText("Nothing was done yet.").waitFor()
+    await tab.getByText("No activity yet.").waitFor()
   })
 
   it("shows what it is loading", async () => {
     const tab = await dashboard.signIn()
     dashboard.platform.state.delayMillis = 800
-    await visit(tab, "Audit")
-    await tab.getByText("Loading the audit trail …").waitFor()
-    await tab.getByText("Nothing was done yet.").waitFor()
+    await visit(tab, "Audit log")
+    await tab.getByText("Loading the audit log…").waitFor()
+    await tab.getByText("No activity yet.").waitFor()
   })
 
   it("fits a phone of 360 pixels on every page and in the longest form", async () => {
@@ -195,7 +331,7 @@ describe("the page itself", () => {
     const tab = await dashboard.signIn()
     await tab.setViewportSize({ width: 360, height: 740 })
     const overflow = () => tab.evaluate("document.documentElement.scrollWidth - innerWidth")
-    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "Account", "API Keys"]) {
+    for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
       await visit(tab, name)
       await heading(tab, name)
       await tab.locator(".state[role=status]").waitFor({ state: "detached" })
@@ -218,17 +354,17 @@ describe("the page itself", () => {
       )
     for (const colorScheme of ["light", "dark"] as const) {
       await tab.emulateMedia({ colorScheme })
-      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit", "Account", "API Keys"]) {
+      for (const name of ["Businesses", "Conversations", "Live", "Webhooks", "Audit log", "Account", "API keys"]) {
         await visit(tab, name)
         await heading(tab, name)
         await tab.locator(".state[role=status]").waitFor({ state: "detached" })
         expect([colorScheme, name, await found()]).toEqual([colorScheme, name, []])
       }
-      await click(tab, "Add API key")
-      await dialog(tab, "Add API key").waitFor()
+      await click(tab, "Create API key")
+      await dialog(tab, "Create API key").waitFor()
       expect([colorScheme, "new key", await found()]).toEqual([colorScheme, "new key", []])
       await tab.keyboard.press("Escape")
-      await dialog(tab, "Add API key").waitFor({ state: "detached" })
+      await dialog(tab, "Create API key").waitFor({ state: "detached" })
     }
   })
 

@@ -1,83 +1,19 @@
 /** The widget on another site's page: cross-origin, a strict content security policy, custom fields and texts. */
-import { once } from "node:events"
 import { readFile } from "node:fs/promises"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import type { Browser, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import type { Page } from "playwright-core"
+import { describe, expect, it } from "vitest"
 import { eventually } from "../../scripts/harness/process.ts"
-import { launchBrowser } from "../support/browser.ts"
-import { type Built, type Rig, startRig, whenWebBuilt } from "./rig.ts"
-import { click, level, screen, type Visitor, visit } from "./visitor.ts"
+import { useSite } from "./embed-rig.ts"
+import { click, level, screen } from "./visitor.ts"
 
-let built: Built
-let browser: Browser
-let rig: Rig
-let visitor: Visitor
-let site: Awaited<ReturnType<typeof startSite>>
-
-/** Another site: one page with the given content and policy, and the widget's module hosted there. */
-const startSite = async () => {
-  const page = { body: "", policy: "" }
-  const server = createServer(async (request, response) => {
-    if (request.url === "/own.js") {
-      response
-        .writeHead(200, { "content-type": "text/javascript" })
-        .end(await readFile(join(built.widget, "widget.js")))
-      return
-    }
-    response
-      .writeHead(request.url === "/" ? 200 : 404, {
-        "content-type": "text/html; charset=utf-8",
-        "content-security-policy": page.policy,
-        // the strictest isolation a page can ask for
-        "cross-origin-embedder-policy": "require-corp",
-      })
-      .end(`<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1>${page.body}</main>`)
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port")
-  return {
-    origin: `http://127.0.0.1:${address.port}`,
-    page,
-    stop: async () => {
-      server.close()
-      server.closeAllConnections()
-      await once(server, "close")
-    },
-  }
-}
-
-beforeAll(async () => {
-  ;[built, browser] = await Promise.all([whenWebBuilt(), launchBrowser()])
-})
-
-afterAll(async () => {
-  await browser?.close()
-})
-
-beforeEach(async () => {
-  site = await startSite()
-  rig = await startRig(built, { settings: { Security: { AllowedOrigins: [site.origin] } } })
-  visitor = await visit(browser)
-})
-
-afterEach(async () => {
-  await visitor.context.close()
-  await rig.stop()
-  await site.stop()
-})
-
-const gate = (): string => rig.url.slice(0, -1)
-/** The minimal policy of such a page. */
-const policy = (script: string): string =>
-  `default-src 'none'; script-src ${script}; connect-src ${gate()} ${gate().replace("http", "ws")} ws://127.0.0.1:${rig.callLine.port}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'`
+const page = useSite()
+const { gate, policy, withoutWorkers } = page
 
 const callFrom = async (body: string, allowed: string): Promise<Page> => {
-  Object.assign(site.page, { body, policy: allowed })
-  const tab = await visitor.open(site.origin)
+  Object.assign(page.site.page, { body, policy: allowed })
+  const tab = await page.visitor.open(page.site.origin)
   await click(tab, "Start talking")
   await screen(tab, "In call")
   await eventually("the echo's sound", async () => (await level(tab, "Agent")) > 0.3)
@@ -90,26 +26,109 @@ describe("a page that embeds the widget", () => {
       `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
       policy(gate()),
     )
-    expect(visitor.complaints).toEqual([])
+    expect(page.visitor.complaints).toEqual([])
   })
 
-  it("may use the classic script, with Trusted Types enabled", async () => {
-    await callFrom(
-      `<voice-agent gate="${gate()}"></voice-agent><script src="${gate()}/widget.classic.js" crossorigin></script>`,
-      policy(gate()),
-    )
-    expect(visitor.complaints).toEqual([])
+  for (const crossorigin of [" crossorigin", ""]) {
+    it(`may use the classic script with${crossorigin === "" ? "out" : ""} crossorigin, with Trusted Types enabled`, async () => {
+      // a page with strict isolation loads no script of another origin without it
+      page.site.page.isolated = crossorigin !== ""
+      await callFrom(
+        `<voice-agent gate="${gate()}"></voice-agent><script src="${gate()}/widget.classic.js"${crossorigin}></script>`,
+        policy(gate()),
+      )
+      expect(page.visitor.complaints).toEqual([])
+    })
+  }
+
+  it("cannot deform it with styles that reach everything", { timeout: 30_000 }, async () => {
+    const body = (styles: string): string =>
+      `<style>${styles}</style><script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`
+    // position and size of every element of the widget, relative to its panel, and how its text looks
+    const look = async (styles: string): Promise<unknown> => {
+      Object.assign(page.site.page, { body: body(styles), policy: "" })
+      const tab = await page.visitor.open(page.site.origin)
+      await screen(tab, "Talk to us")
+      const found = await tab.evaluate<unknown>(`(() => {
+        const panel = document.querySelector("voice-agent").shadowRoot.querySelector(".panel")
+        const { left, top } = panel.getBoundingClientRect()
+        const shown = [...panel.querySelectorAll("*")].filter((element) => element.getClientRects().length > 0)
+        return [panel, ...shown].map((element) => {
+          const { x, y, width, height } = element.getBoundingClientRect()
+          const { color, fontSize, fontStyle, letterSpacing, lineHeight, textTransform, visibility } = getComputedStyle(element)
+          const styles = { color, fontSize, fontStyle, letterSpacing, lineHeight, textTransform, visibility }
+          return [element.localName, x - left, y - top, width, height, styles]
+        })
+      })()`)
+      await tab.close()
+      return found
+    }
+    const plain = await look("body { font-family: monospace }")
+    const inherited =
+      "body { font: italic 700 30px / 3 monospace; text-transform: uppercase; letter-spacing: 9px; word-spacing: 9px; text-indent: 20px; color: red; white-space: pre; text-align: end }"
+    expect(await look(`html { font-size: 62.5% } ${inherited}`)).toEqual(plain)
+    expect(await look(`html { font-size: 250% } ${inherited} * { all: unset }`)).toEqual(plain)
+  })
+
+  for (const [what, allowed] of [
+    ["workers", (strict: string) => strict.replace(/; require-trusted.*/, "")],
+    ["any type of script to be trusted", (strict: string) => `${strict}; worker-src blob:`],
+  ] as const) {
+    it(`calls on its own thread where it forbids ${what}, and says once what would be needed`, async () => {
+      const tab = await callFrom(
+        `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+        allowed(withoutWorkers(gate())),
+      )
+      await click(tab, "Hang up")
+      await screen(tab, "Call ended")
+      await click(tab, "Talk again")
+      await screen(tab, "In call")
+      expect(page.visitor.complaints).toHaveLength(1)
+      expect(page.visitor.complaints[0]).toMatch(/worker|TrustedTypePolicy|TrustedScriptURL/i)
+    })
+  }
+
+  it("ends a call that its policy blocks, names what is missing, and gives the slot back", async () => {
+    const blocked = policy(gate()).replace(` ws://127.0.0.1:${page.rig.callLine.port}`, "")
+    Object.assign(page.site.page, {
+      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+      policy: blocked,
+    })
+    const tab = await page.visitor.open(page.site.origin)
+    await click(tab, "Start talking")
+    await screen(tab, "The call didn’t connect")
+    await eventually("the slot is free", () => page.rig.webhooks.length === 1)
+    const own = page.visitor.complaints.filter((complaint) => complaint.startsWith("voicegate"))
+    expect(own).toHaveLength(1)
+    expect(own[0]).toContain(`add ws://127.0.0.1:${page.rig.callLine.port} to connect-src`)
+    expect(await tab.locator("voice-agent .panel").textContent()).not.toMatch(/policy|connect-src/i)
   })
 
   it("works without the gate's scripts if it hosts the widget and allows blob:", async () => {
     const open = policy("'self' blob:").replace(/; require-trusted.*/, "")
     await callFrom(`<script type="module" src="/own.js"></script><voice-agent gate="${gate()}"></voice-agent>`, open)
-    // the gate's worklet was tried first, and refused
-    expect(visitor.complaints.every((complaint) => complaint.includes("widget/audio.js"))).toBe(true)
+    // the gate's scripts were tried first, and refused
+    for (const complaint of page.visitor.complaints) expect(complaint).toMatch(/widget\/(audio|visit|screens)\.js/)
+  })
+
+  it("may use the package, whose parts are beside it", async () => {
+    const parts: Array<string> = []
+    page.visitor.context.on("request", (request) => {
+      const { origin, pathname } = new URL(request.url())
+      if (origin === page.site.origin && pathname.endsWith(".js")) parts.push(pathname)
+    })
+    await callFrom(
+      `<script type="module" src="/package/index.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+      policy(`'self' ${gate()}`),
+    )
+    expect(parts.toSorted()).toEqual(["/package/index.js", "/package/screens.js", "/package/visit.js"])
+    expect(page.visitor.complaints).toEqual([])
+    // as bundlers need it
+    expect(await readFile(join(page.built.widget, "index.js"), "utf8")).toMatch(/import\("\.\/visit\.js"\)/)
   })
 
   it("sends its fields as variables and metadata, and requires those that are mandatory", async () => {
-    Object.assign(site.page, {
+    Object.assign(page.site.page, {
       policy: policy(gate()),
       body: `<script type="module" src="${gate()}/widget.js"></script>
         <voice-agent gate="${gate()}" client-identifier="shop-42">
@@ -119,12 +138,13 @@ describe("a page that embeds the widget", () => {
           <label><input type="checkbox" name="news" value="yes" /> News</label>
         </voice-agent>`,
     })
-    const tab = await visitor.open(site.origin)
+    const tab = await page.visitor.open(page.site.origin)
     await click(tab, "Start talking")
     await screen(tab, "Talk to us")
     await tab.getByLabel("Name").fill("Ada")
     const request = tab.waitForRequest((each) => each.url().endsWith("/request") && each.method() === "POST")
-    await click(tab, "Start talking")
+    // as in a form
+    await tab.getByLabel("Name").press("Enter")
     expect((await request).postDataJSON()).toMatchObject({
       clientIdentifier: "shop-42",
       dynamicVariables: { name: "Ada", topic: "Returns" },
@@ -134,17 +154,40 @@ describe("a page that embeds the widget", () => {
     await screen(tab, "In call")
   })
 
+  it("may contain two widgets of one gate, each of which keeps its own place over a reload", async () => {
+    const agent = `<voice-agent gate="${gate()}"></voice-agent>`
+    Object.assign(page.site.page, {
+      policy: policy(gate()),
+      body: `<script type="module" src="${gate()}/widget.js"></script>${agent}${agent}`,
+    })
+    await page.rig.hold()
+    const tab = await page.visitor.open(page.site.origin)
+    const widgets = tab.locator("voice-agent")
+    const place = (widget: number, number: number): Promise<void> =>
+      widgets
+        .nth(widget)
+        .locator(".place", { hasText: new RegExp(`^${number}$`) })
+        .waitFor()
+    for (const widget of [1, 0]) {
+      await widgets.nth(widget).getByRole("button", { name: "Start talking" }).click()
+      await place(widget, widget === 1 ? 1 : 2)
+    }
+    await tab.reload()
+    await place(0, 2)
+    await place(1, 1)
+  })
+
   it("replaces all texts, also the gate's messages", async () => {
-    Object.assign(site.page, {
+    Object.assign(page.site.page, {
       policy: policy(gate()),
       body: `<script type="module" src="${gate()}/widget.js"></script>
         <voice-agent gate="${gate()}" lang="de" strings='{"idle.begin":"Sprechen","waiting.title":"Ihr Platz",
           "waiting.ahead":{"one":"Eine Person vor Ihnen.","other":"{n} Personen vor Ihnen."},"waiting.leave":"Verlassen",
           "notice.left":"Sie haben die Schlange verlassen.","refused.region_not_allowed.title":"Hier nicht"}'></voice-agent>`,
     })
-    await rig.hold()
-    const tab = await visitor.open(site.origin)
-    const other = await visitor.open(site.origin)
+    await page.rig.hold()
+    const tab = await page.visitor.open(page.site.origin)
+    const other = await page.visitor.open(page.site.origin)
     await click(other, "Sprechen")
     await screen(other, "Ihr Platz")
     await click(tab, "Sprechen")
@@ -155,37 +198,67 @@ describe("a page that embeds the widget", () => {
     await click(tab, "Sprechen")
     await screen(tab, "Hier nicht")
   })
-
-  it("is refused by a gate that does not know its origin", async () => {
-    await rig.stop()
-    rig = await startRig(built)
-    Object.assign(site.page, {
-      policy: policy(gate()),
-      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
-    })
-    const tab = await visitor.open(site.origin)
-    await click(tab, "Start talking")
-    // The browser keeps the reason to itself.
-    await screen(tab, "No connection")
-  })
 })
 
 describe("the widget's scripts", () => {
-  const FILES = ["widget.js", "widget.classic.js", "widget/audio.js"]
+  const FILES = ["widget.js", "widget.classic.js", "widget/visit.js", "widget/screens.js?v=1", "widget/audio.js"]
 
-  it("are at most 15 kB gzipped, and depend on nothing", async () => {
-    for (const name of ["widget.js", "widget.classic.js"]) {
-      const script = await readFile(join(built.widget, name))
-      const size = gzipSync(script, { level: 9 }).length
-      console.log(`      ${name}: ${size} bytes gzipped, ${script.length} as it is`)
-      expect(size).toBeLessThanOrEqual(15_000)
-      expect(script.toString()).not.toMatch(/(?:^|;)import\b|require\(|import\(/)
+  it("load 12 kB gzipped first and 16 kB when a visit begins, at most, and depend on nothing else", async () => {
+    const size = async (name: string): Promise<number> => {
+      const script = await readFile(join(page.built.widget, name))
+      const bytes = gzipSync(script, { level: 9 }).length
+      console.log(`      ${name}: ${bytes} bytes gzipped, ${script.length} as it is`)
+      const imported = [...script.toString().matchAll(/(?:^|;)import\b|require\(|import\(["`'](.*?)["`']\)/g)]
+      const parts = imported.map(([all, part]) => (part ?? all).replace(/\?v=[0-9a-f]{8}$/, ""))
+      const first = name.startsWith("widget")
+      expect(parts.toSorted()).toEqual(first ? ["./widget/screens.js", "./widget/visit.js"] : [])
+      return bytes
     }
+    for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(12_200)
+    expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(16_000)
+  })
+
+  it("are all there before a place is taken: nothing is loaded at the turn", async () => {
+    const hangUp = await page.rig.hold()
+    Object.assign(page.site.page, {
+      policy: policy(gate()),
+      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+    })
+    const tab = await page.visitor.open(page.site.origin)
+    const loaded: Array<string> = []
+    tab.on("request", (request) => {
+      if (request.method() === "GET") loaded.push(request.url())
+    })
+    await screen(tab, "Talk to us")
+    expect(loaded).toEqual([])
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    expect(loaded.map((url) => new URL(url).pathname)).toEqual(expect.arrayContaining(["/widget/visit.js"]))
+    loaded.length = 0
+    hangUp()
+    await click(tab, "Start the call")
+    await screen(tab, "In call")
+    expect(loaded.filter((url) => url.includes(".js"))).toEqual([])
+  })
+
+  it("are loaded again when that fails, and the visitor reads it", async () => {
+    Object.assign(page.site.page, {
+      policy: policy(gate()),
+      body: `<script type="module" src="${gate()}/widget.js"></script><voice-agent gate="${gate()}"></voice-agent>`,
+    })
+    const tab = await page.visitor.open(page.site.origin)
+    const cut = ["**/widget/visit.js*", "**/widget/screens.js*"]
+    for (const part of cut) await tab.route(part, (route) => route.abort())
+    await click(tab, "Start talking")
+    await screen(tab, "No connection")
+    for (const part of cut) await tab.unroute(part)
+    await click(tab, "Try now")
+    await screen(tab, "In call")
   })
 
   it("are served to any page, with a strong ETag that answers 304", async () => {
     for (const file of FILES) {
-      const first = await fetch(rig.url + file, { headers: { origin: "https://anybody.example" } })
+      const first = await fetch(page.rig.url + file, { headers: { origin: "https://anybody.example" } })
       expect(first.status).toBe(200)
       expect(first.headers.get("content-type")).toBe("text/javascript; charset=utf-8")
       expect(first.headers.get("content-encoding")).toBe("gzip")
@@ -196,15 +269,17 @@ describe("the widget's scripts", () => {
       const etag = first.headers.get("etag") ?? ""
       expect(etag).toMatch(/^"[\w-]{43}"$/)
       const content = await first.text()
-      expect(content).toBe(await readFile(join(built.widget, file.replace("widget/", "")), "utf8"))
+      expect(content).toBe(
+        await readFile(join(page.built.widget, file.replace("widget/", "").replace(/\?.*/, "")), "utf8"),
+      )
 
-      const again = await fetch(rig.url + file, { headers: { "if-none-match": etag } })
+      const again = await fetch(page.rig.url + file, { headers: { "if-none-match": etag } })
       expect([again.status, await again.text()]).toEqual([304, ""])
-      const plain = await fetch(rig.url + file, { headers: { "accept-encoding": "identity" } })
+      const plain = await fetch(page.rig.url + file, { headers: { "accept-encoding": "identity" } })
       expect(plain.headers.get("content-encoding")).toBeNull()
       expect(plain.headers.get("etag")).not.toBe(etag)
       expect(await plain.text()).toBe(content)
-      const head = await fetch(rig.url + file, { method: "HEAD", headers: { "accept-encoding": "gzip;q=0" } })
+      const head = await fetch(page.rig.url + file, { method: "HEAD", headers: { "accept-encoding": "gzip;q=0" } })
       expect([head.status, head.headers.get("content-length")]).toEqual([200, String(Buffer.byteLength(content))])
     }
   })

@@ -14,6 +14,7 @@ import { clearCookie, readCookie, setCookie } from "../../src/platform/http/dash
 import { Conflict, Invalid, NotFound, SignedOut, SignInFailed } from "../../src/platform/http/dashboard/failures.ts"
 import { forms, sameOrigin } from "../../src/platform/http/dashboard/middleware.ts"
 import { page } from "../../src/platform/http/dashboard/page.ts"
+import { preview } from "../../src/platform/http/dashboard/preview.ts"
 import type {
   Account,
   ApiKey,
@@ -21,9 +22,10 @@ import type {
   Business,
   Campaign,
   CampaignInput,
-  Delivery,
+  DeliveryDetail,
   LiveSession,
   Page,
+  SetupCheck,
   SignInEntry,
   Transcript,
 } from "../../src/platform/http/dashboard/shapes.ts"
@@ -43,8 +45,10 @@ export interface State {
   readonly campaignInputs: Map<string, CampaignInput>
   readonly conversations: Array<Transcript>
   readonly live: Array<LiveSession>
-  readonly deliveries: Array<Delivery>
+  readonly deliveries: Array<DeliveryDetail>
   readonly audit: Array<AuditEntry>
+  /** what the platform has seen of the gate that is set up */
+  setup: Omit<SetupCheck, "asOf">
   /** every answer takes this long */
   delayMillis: number
   password: string
@@ -100,6 +104,7 @@ export const startFakeDashboard = async (options: {
     live: [],
     deliveries: [],
     audit: [],
+    setup: { firstRequestAt: null, lastRequestAt: null, firstDeliveryAt: null, lastDelivery: null },
     delayMillis: 0,
     password: PASSWORD,
     signIns: [
@@ -144,7 +149,7 @@ export const startFakeDashboard = async (options: {
         if (payload.email !== ADA.email || payload.password !== state.password) {
           return yield* new SignInFailed({
             code: "SIGN_IN_FAILED",
-            message: "the e-mail address or the password is wrong",
+            message: "incorrect email or password",
           })
         }
         yield* setCookie(state.newSession(), false, 3_600_000)
@@ -162,7 +167,7 @@ export const startFakeDashboard = async (options: {
     handlers.handleAll({
       changePassword: Effect.fnUntraced(function* ({ payload }) {
         if (payload.current !== state.password) {
-          return yield* new Invalid({ code: "PASSWORD_WRONG", message: "the current password is wrong" })
+          return yield* new Invalid({ code: "PASSWORD_WRONG", message: "the current password is incorrect" })
         }
         state.password = payload.next
         state.signIns.splice(0, state.signIns.length, ...state.signIns.filter(({ current }) => current))
@@ -188,11 +193,11 @@ export const startFakeDashboard = async (options: {
         if (payload.scope.type === "Restricted" && payload.scope.businessIds.length === 0) {
           return yield* new Invalid({
             code: "BUSINESSES_REQUIRED",
-            message: "a restricted key needs at least one business",
+            message: "select at least one business",
           })
         }
         if (payload.permissions.length === 0) {
-          return yield* new Invalid({ code: "PERMISSIONS_REQUIRED", message: "a key needs at least one permission" })
+          return yield* new Invalid({ code: "PERMISSIONS_REQUIRED", message: "select at least one permission" })
         }
         const secret = `vgp_${randomBytes(24).toString("hex")}`
         const key: ApiKey = {
@@ -202,6 +207,7 @@ export const startFakeDashboard = async (options: {
           createdAt: Date.now(),
           lastUsedAt: null,
           revokedAt: null,
+          previousSecretUntil: null,
         }
         state.keys.unshift(key)
         state.secrets.push(secret)
@@ -210,10 +216,19 @@ export const startFakeDashboard = async (options: {
       }),
       change: Effect.fnUntraced(function* ({ params, payload }) {
         const { index, item } = yield* find(state.keys, params.id, "key")
-        const changed = { ...item, ...payload }
+        const changed: ApiKey = { ...item, ...payload }
         state.keys[index] = changed
         record("api_key.changed", item.id, `${item.name} (${item.display})`)
         return changed
+      }),
+      rotate: Effect.fnUntraced(function* ({ params, payload }) {
+        const { index, item } = yield* find(state.keys, params.id, "key")
+        const secret = `vgp_${randomBytes(24).toString("hex")}`
+        const key = { ...item, display: `vgp_…${secret.slice(-4)}`, previousSecretUntil: payload.previousUntil }
+        state.keys[index] = key
+        state.secrets.push(secret)
+        record("api_key.rotated", item.id, `${item.name} (${item.display})`)
+        return { key, secret }
       }),
       revoke: Effect.fnUntraced(function* ({ params }) {
         const { index, item } = yield* find(state.keys, params.id, "key")
@@ -336,9 +351,21 @@ export const startFakeDashboard = async (options: {
           )
           return pageOf(some, place)
         }),
+      read: ({ params }) => Effect.map(find(state.deliveries, params.id, "delivery"), ({ item }) => item),
+      sendFailedAgain: ({ payload }) =>
+        Effect.sync(() => {
+          const failed = state.deliveries.filter(
+            (each) =>
+              each.state === "given_up" &&
+              each.createdAt >= payload.since &&
+              (payload.businessId === undefined || each.businessId === payload.businessId),
+          )
+          for (const each of failed) state.deliveries[state.deliveries.indexOf(each)] = { ...each, state: "pending" }
+          return { resent: failed.length }
+        }),
       sendAgain: Effect.fnUntraced(function* ({ params }) {
         const { index, item } = yield* find(state.deliveries, params.id, "delivery")
-        const sent: Delivery = {
+        const sent: DeliveryDetail = {
           ...item,
           state: "delivered",
           attempts: item.attempts + 1,
@@ -356,12 +383,16 @@ export const startFakeDashboard = async (options: {
     handlers.handleAll({ list: ({ query }) => Effect.sync(() => pageOf(state.audit, query)) }),
   )
 
-  const groups = Layer.mergeAll(session, account, keys, businesses, campaigns, conversations, deliveries, audit)
+  const setup = HttpApiBuilder.group(DashboardApi, "setup", (handlers) =>
+    handlers.handleAll({ check: () => Effect.sync(() => ({ asOf: Date.now(), ...state.setup })) }),
+  )
+
+  const groups = Layer.mergeAll(session, account, keys, businesses, campaigns, conversations, deliveries, audit, setup)
   const api = HttpApiBuilder.layer(DashboardApi).pipe(Layer.provide(groups), Layer.provide([guard, sameOrigin, forms]))
 
   let server: Server | undefined
   let allowed = true
-  const app = HttpRouter.serve(Layer.mergeAll(api, page(options.page)), {
+  const app = HttpRouter.serve(Layer.mergeAll(api, page(options.page), preview), {
     disableLogger: true,
     disableListenLog: true,
   }).pipe(

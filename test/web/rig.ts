@@ -121,6 +121,8 @@ export interface Rig {
   readonly hold: () => Promise<() => void>
   /** as `hold`, but past the gate, as a telephone call on the same account */
   readonly holdPastGate: () => Promise<() => void>
+  /** pauses the queue or resumes it, as an operator does at the console */
+  readonly operate: (type: "pause" | "resume") => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -128,6 +130,7 @@ const REGION = "local"
 
 type Account = Effect.Success<ReturnType<typeof makeStarterAccount>>
 const TOKEN = "webhook-token-of-the-tests"
+const CONSOLE_TOKEN = "console-token-of-the-tests"
 
 const talk = async (url: unknown): Promise<() => void> => {
   const socket = new WebSocket(String(url))
@@ -192,6 +195,7 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
             ...settings,
             Security: {
               WebhookApiToken: TOKEN,
+              ConsoleToken: CONSOLE_TOKEN,
               RateLimitHourly: 0,
               RateLimitDaily: 0,
               RateLimitConcurrency: 0,
@@ -247,6 +251,10 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
       )
       if (typeof data !== "object" || data === null || !("sessionWebSocketURL" in data)) throw new Error("no session")
       return talk(data.sessionWebSocketURL)
+    },
+    operate: async (type) => {
+      const headers = { authorization: `Bearer ${CONSOLE_TOKEN}` }
+      await postJson(`http://127.0.0.1:${portOf(server)}/console/api/actions`, { action: { type } }, headers)
     },
     stop: async () => {
       await Promise.all([gateLine.stop(), callLine.stop(), platformLine.stop()])

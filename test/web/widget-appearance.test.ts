@@ -76,7 +76,7 @@ describe("the appearance of the widget", () => {
       await screen(tab, "Allow the microphone")
       await check(tab, "2-checking-microphone")
       await tab.evaluate("window.deny()")
-      await screen(tab, "The microphone is blocked")
+      await screen(tab, "Your microphone is blocked")
       await check(tab, "3-no-microphone")
 
       let release = (): void => {}
@@ -111,7 +111,7 @@ describe("the appearance of the widget", () => {
       await click(first, "Start the call")
       await tab
         .locator("voice-agent .panel")
-        .getByText(/^The voice agent cannot be reached/)
+        .getByText(/^The voice agent is temporarily unavailable/)
         .waitFor()
       await check(tab, "5-waiting-disrupted")
       rig.platformLine.set("open")
@@ -214,11 +214,11 @@ describe("the appearance of the widget", () => {
       const tab = await visitor.open(`${rig.url}headless.html`)
       await check(tab, "headless")
       await click(tab, "Start talking")
-      await tab.getByText("In call. What you say comes back a second later.").waitFor()
+      await tab.getByText("In a call. You'll hear what you say one second later.").waitFor()
       await tab.getByText("Hello. I repeat what you say.").waitFor()
       await eventually("the echo's sound", async () => (await tab.evaluate("heard.value")) !== 0)
       await click(tab, "Leave")
-      await tab.getByText("Over: hung-up.").waitFor()
+      await tab.getByText("Ended: hung-up.").waitFor()
     })
   })
 })

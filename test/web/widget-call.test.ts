@@ -17,13 +17,15 @@ const talk = async (): Promise<Page> => {
   return tab
 }
 
-/** The traffic of the session's WebSocket, in both directions. */
+/** The audio of the session's WebSocket, in both directions. */
 const recordFrames = (tab: Page): { readonly sent: Array<Buffer>; readonly received: Array<Buffer> } => {
   const sent: Array<Buffer> = []
   const received: Array<Buffer> = []
   tab.on("websocket", (socket) => {
     if (!socket.url().includes("/session/") || socket.url().endsWith("/events")) return
-    socket.on("framesent", ({ payload }) => sent.push(Buffer.from(payload)))
+    socket.on("framesent", ({ payload }) => {
+      if (typeof payload !== "string") sent.push(payload)
+    })
     socket.on("framereceived", ({ payload }) => {
       if (typeof payload !== "string") received.push(payload)
     })
@@ -168,10 +170,137 @@ describe("a call", () => {
     await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
     await screen(tab, "In call")
     widget.rig.callLine.set("cut")
-    await screen(tab, "The call was cut off")
+    await screen(tab, "The call dropped")
     widget.rig.callLine.set("open")
     await eventually("the platform noticed", () => widget.rig.webhooks.length === 1)
     await click(tab, "Talk again")
+    await screen(tab, "In call")
+  })
+
+  it("shows a dead line by itself, and goes on when the line recovers", async () => {
+    await widget.begin()
+    const tab = await talk()
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+    widget.rig.callLine.set("frozen")
+    await see(tab, /^Your connection is down/)
+    widget.rig.callLine.set("open")
+    await tab.locator("voice-agent .notice").waitFor({ state: "hidden" })
+    await announced(tab, /^Your connection is back/)
+  })
+
+  for (const [how, hangUp] of [
+    ["the visitor hangs up", (tab: Page) => click(tab, "Hang up")],
+    ["the page goes", (tab: Page) => tab.goto("about:blank")],
+  ] as const) {
+    it(`frees the slot at once when ${how} on a dead line`, async () => {
+      await widget.begin()
+      const tab = await talk()
+      widget.rig.callLine.set("frozen")
+      await hangUp(tab)
+      await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
+      widget.rig.callLine.set("open")
+      const next = await widget.open()
+      await click(next, "Start talking")
+      await screen(next, "In call")
+    })
+  }
+
+  it("ends when it does not open, and gives the slot back", { timeout: 45_000 }, async () => {
+    await widget.begin()
+    const tab = await widget.open()
+    widget.rig.callLine.set("frozen")
+    await click(tab, "Start talking")
+    await screen(tab, "Connecting your call")
+    await tab.getByRole("heading", { level: 2, name: "The call didn’t connect" }).waitFor({ timeout: 20_000 })
+    await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
+    widget.rig.callLine.set("open")
+    await click(tab, "Talk again")
+    await screen(tab, "In call")
+  })
+
+  it("says that a reload interrupted it, once, and allows another call", async () => {
+    await widget.begin()
+    const tab = await talk()
+    await tab.reload()
+    await screen(tab, "Your call was interrupted")
+    await announced(tab, /^Your call was interrupted/)
+    await eventually("the slot is free", () => widget.rig.webhooks.length === 1)
+    await click(tab, "Talk again")
+    await screen(tab, "In call")
+    await click(tab, "Hang up")
+    await screen(tab, "Call ended")
+    await tab.reload()
+    await screen(tab, "Talk to us")
+  })
+
+  it("announces the end of muting, and not the call again", async () => {
+    await widget.begin()
+    const tab = await talk()
+    await announced(tab, "You’re in the call.")
+    await click(tab, "Mute")
+    await announced(tab, /^Muted$/)
+    await click(tab, "Mute")
+    await announced(tab, /^Microphone on$/)
+  })
+
+  it("keeps its messages after it, and through a change of language", async () => {
+    await widget.begin()
+    const tab = await talk()
+    await see(tab, "Hello. I repeat what you say.")
+    await tab.evaluate('document.querySelector("voice-agent").lang = "de"')
+    await screen(tab, "Im Gespräch")
+    await see(tab, "Hello. I repeat what you say.")
+    expect(await tab.locator("voice-agent .messages .speaker").allTextContents()).toEqual(["Assistent"])
+    await click(tab, "Auflegen")
+    await screen(tab, "Anruf beendet")
+    await see(tab, "Hello. I repeat what you say.")
+    await click(tab, "Erneut sprechen")
+    await screen(tab, "Im Gespräch")
+    await see(tab, "Hello. I repeat what you say.")
+    expect(await tab.locator("voice-agent .messages li").count()).toBe(1)
+  })
+
+  it("has the microphone only from its begin on: it is off while waiting", async () => {
+    await widget.begin()
+    await widget.visitor.context.addInitScript(`
+      window.tracks = []
+      const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      navigator.mediaDevices.getUserMedia = async (wanted) => {
+        const stream = await open(wanted)
+        window.tracks.push(...stream.getTracks())
+        return stream
+      }`)
+    const states = (tab: Page) => tab.evaluate<Array<string>>("window.tracks.map(({ readyState }) => readyState)")
+    const hangUp = await widget.rig.hold()
+    const tab = await widget.open()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    expect(await states(tab)).toEqual(["ended"])
+    hangUp()
+    await click(tab, "Start the call")
+    await screen(tab, "In call")
+    expect(await states(tab)).toEqual(["ended", "live"])
+    await eventually("speech", async () => (await level(tab, "You")) > 0.3)
+  })
+
+  it("says why its start takes long when the browser asks for the microphone again", async () => {
+    await widget.begin()
+    await widget.visitor.context.addInitScript(`
+      const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      let opened = 0
+      // the second time, the visitor decides when
+      navigator.mediaDevices.getUserMedia = async (wanted) => {
+        if (opened++ > 0) await new Promise((resolve) => (window.allow = resolve))
+        return open(wanted)
+      }`)
+    const hangUp = await widget.rig.hold()
+    const tab = await widget.open()
+    await click(tab, "Start talking")
+    await screen(tab, "Your place in the queue")
+    hangUp()
+    await click(tab, "Start the call")
+    await see(tab, "Allow the microphone again to start the call.")
+    await tab.evaluate("window.allow()")
     await screen(tab, "In call")
   })
 

@@ -21,17 +21,17 @@ describe("the queue", () => {
     const first = await talk("In call")
     const second = await talk("Your place in the queue")
     await place(second, 1)
-    await see(second, "You are next.")
+    await see(second, "You’re next.")
     const third = await talk("Your place in the queue")
     await place(third, 2)
     await see(third, "One person is ahead of you.")
-    await announced(third, "Place 2 in the queue. One person is ahead of you.")
+    await announced(third, "You’re number 2 in the queue. One person is ahead of you.")
     const title = await second.title()
 
     await click(first, "Hang up")
     await screen(second, "Your turn")
     await titled(second, `● Your turn – ${title}`)
-    await announced(second, "It is your turn. Start the call now.")
+    await second.getByRole("alert").getByText("It’s your turn. Start the call now.").waitFor()
     await see(second, /for 0:(30|2\d)\./)
     await place(third, 1)
     await click(second, "Start the call")
@@ -179,7 +179,7 @@ describe("the queue", () => {
     const second = await talk("Your place in the queue")
     const third = await talk("Your place in the queue")
     await place(third, 2)
-    await see(third, "We cannot tell yet how long it takes.")
+    await see(third, "We don’t have an estimated wait yet.")
     hangUp()
     await screen(second, "Your turn")
     await second.evaluate(`
@@ -191,10 +191,10 @@ describe("the queue", () => {
     widget.rig.platformLine.set("gone")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
-    await see(second, /^(You are next\. )?The voice agent cannot be reached at the moment\. You keep your place/)
-    const trouble = "The voice agent cannot be reached at the moment. You keep your place."
+    await see(second, /The voice agent is (temporarily unavailable|unavailable right now)\./)
+    const trouble = "The voice agent is temporarily unavailable. You’ll keep your place."
     await see(third, trouble)
-    const expectedText = new RegExp(`(You are next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
+    const expectedText = new RegExp(`(You’re next|One person is ahead of you)\\. ${trouble.replaceAll(".", "\\.")}$`)
     await third.locator("voice-agent .text").getByText(expectedText).waitFor()
     await announced(third, expectedText)
     // one at a time is called to find out
@@ -217,7 +217,7 @@ describe("the queue", () => {
     await click(second, "Start the call")
     await screen(second, "In call")
     await place(third, 1)
-    await see(third, /^About .+ to go\.$/)
+    await see(third, /^(Estimated wait: .+|This is taking longer than usual\. You’ll keep your place)\.$/)
     await place(fourth, 2)
   })
 
@@ -230,9 +230,84 @@ describe("the queue", () => {
     widget.rig.platformLine.set("cut")
     await click(second, "Start the call")
     await screen(second, "Your place in the queue")
-    await see(second, "The voice agent cannot be reached at the moment. You keep your place and will be called again.")
-    await see(second, /^About .+ to go\.$/)
+    await see(second, "The voice agent is unavailable right now. You keep your place and will be called again.")
+    await see(second, /^(Estimated wait: .+|This is taking longer than usual\. You’ll keep your place)\.$/)
   })
+
+  it("says within moments that an operator has paused it, and gives no estimate meanwhile", async () => {
+    await widget.begin()
+    const hangUp = await widget.rig.hold()
+    const second = await talk("Your place in the queue")
+    await widget.rig.operate("pause")
+    const paused = "You’re next. The queue is paused. You’ll keep your place."
+    await see(second, "The queue is paused. You’ll keep your place.")
+    await announced(second, new RegExp(`${paused.replaceAll(".", "\\.")}$`))
+    hangUp()
+    // a newcomer is told at once, and the tab that waits is not called
+    const third = await talk("Your place in the queue")
+    await see(third, "The queue is paused. You’ll keep your place.")
+    await screen(second, "Your place in the queue")
+    await widget.rig.operate("resume")
+    await screen(second, "Your turn")
+    await see(third, /^Estimated wait: /)
+  })
+
+  it("counts the estimate down by itself, and says when it takes longer", async () => {
+    await widget.begin()
+    await widget.rig.hold()
+    const tab = await widget.open()
+    await tab.clock.install()
+    // the gate has measured calls of ten minutes
+    await tab.route("**/api/session/request", async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), estimatedWaitSeconds: 600 } })
+    })
+    await tab.routeWebSocket(/\/events$/, (socket) => {
+      socket
+        .connectToServer()
+        .onMessage((text) =>
+          socket.send(String(text).replace(/"estimatedWaitSeconds":null/, '"estimatedWaitSeconds":600')),
+        )
+    })
+    await click(tab, "Start talking")
+    await see(tab, "Estimated wait: 7–13 minutes.")
+    await tab.clock.runFor("05:00")
+    await see(tab, "Estimated wait: 3–7 minutes.")
+    await tab.clock.runFor("04:20")
+    await see(tab, "Estimated wait: less than a minute.")
+    await tab.clock.runFor("01:00")
+    await see(tab, "This is taking longer than usual. You’ll keep your place.")
+  })
+
+  for (const [ring, rings] of [
+    ["on", true],
+    ["off", false],
+  ] as const) {
+    it(`${rings ? "rings until the call starts" : "does not ring if the page forbids it"}`, async () => {
+      await widget.begin()
+      const hangUp = await widget.rig.hold()
+      const tab = await widget.open()
+      await tab.evaluate(`
+        window.chimes = 0
+        const start = OscillatorNode.prototype.start
+        OscillatorNode.prototype.start = function (...args) { window.chimes++; start.apply(this, args) }
+        document.querySelector("voice-agent").setAttribute("ring", "${ring}")`)
+      const chimes = () => tab.evaluate<number>("window.chimes")
+      await click(tab, "Start talking")
+      await screen(tab, "Your place in the queue")
+      expect(await chimes()).toBe(0)
+      hangUp()
+      await screen(tab, "Your turn")
+      if (rings) await eventually("the second chime", async () => (await chimes()) >= 4)
+      await click(tab, "Start the call")
+      await screen(tab, "In call")
+      const after = await chimes()
+      expect(after > 0).toBe(rings)
+      // longer than between two chimes
+      await tab.waitForTimeout(2_500)
+      expect(await chimes()).toBe(after)
+    })
+  }
 
   it("starts automatically if the page enables that", async () => {
     await widget.begin()
@@ -266,7 +341,7 @@ describe("the queue", () => {
     await screen(second, "Your turn")
     const notified = () => second.evaluate<ReadonlyArray<string>>("window.notified")
     await eventually("the notification", async () => (await notified()).length > 0)
-    expect(await notified()).toEqual(["Your turn: An agent is free. Come back to start the call."])
+    expect(await notified()).toEqual(["Your turn: An agent is ready. Come back to start your call."])
   })
 
   it("is announced within moments of the webhook", async () => {

@@ -29,7 +29,7 @@ describe("the widget", () => {
     const settings = { IpIntel: { Lists: { Vpn: [vpn] } } }
     const tab = await begin({ settings }, { extraHTTPHeaders: { "x-forwarded-for": "8.8.8.8" } })
     await click(tab, "Start talking")
-    await screen(tab, "This connection may not call")
+    await screen(tab, "Calls aren’t available on this network")
   })
 
   it("tells a caller who is rate limited when to try again", async () => {
@@ -65,10 +65,10 @@ describe("the widget", () => {
 
   it("lists what was wrong with a request, as text and not as markup", async () => {
     const tab = await begin()
-    await tab.evaluate('document.querySelector("voice-agent").setAttribute("region", "<b>mars</b>")')
+    await tab.evaluate('document.querySelector("voice-agent").setAttribute("client-identifier", "<b>mars</b>")')
     await click(tab, "Start talking")
-    await screen(tab, "The call was not accepted")
-    await see(tab, /^regionId: /)
+    await screen(tab, "This call isn’t available")
+    await see(tab, /^clientIdentifier: /)
     expect(await tab.locator("voice-agent b").count()).toBe(0)
   })
 
@@ -109,7 +109,7 @@ describe("the widget", () => {
         return denials-- > 0 ? Promise.reject(new DOMException("denied", "NotAllowedError")) : ask(wanted)
       }`)
     await click(tab, "Start talking")
-    await screen(tab, "The microphone is blocked")
+    await screen(tab, "Your microphone is blocked")
     expect(requests.count).toBe(0)
     expect(await tab.evaluate("window.wanted.audio")).toMatchObject({
       echoCancellation: true,
@@ -121,7 +121,7 @@ describe("the widget", () => {
     expect(requests.count).toBe(1)
   })
 
-  it("takes no slot when the browser itself refuses the microphone", async () => {
+  it("takes no slot when the page itself may not use the microphone", async () => {
     const tab = await begin()
     await tab.route(widget.rig.url, async (route) => {
       const response = await route.fetch()
@@ -130,7 +130,7 @@ describe("the widget", () => {
     await tab.reload()
     const requests = counting(tab)
     await click(tab, "Start talking")
-    await screen(tab, "The microphone is blocked")
+    await screen(tab, "Audio isn’t available on this page")
     expect(requests.count).toBe(0)
     // Chromium reports the violated policy
     widget.visitor.complaints.splice(0)
@@ -153,7 +153,7 @@ describe("the widget", () => {
     // as with a security policy that allows neither the gate nor blob:
     await tab.evaluate('AudioWorklet.prototype.addModule = () => Promise.reject(new DOMException("no", "AbortError"))')
     await click(tab, "Start talking")
-    await screen(tab, "No sound on this page")
+    await screen(tab, "Audio isn’t available on this page")
     expect(requests.count).toBe(0)
   })
 

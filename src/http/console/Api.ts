@@ -1,7 +1,7 @@
-/** The endpoints of the console, for its page: the view, the audit log and the actions. They are not part of the gate's documented wire. */
+/** The endpoints of the console, for its page: the view, the campaigns, the audit log, the search and the actions. They are not part of the gate's documented wire. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Action, ActionOutcome, AuditLog, View } from "../../operator/shapes.ts"
+import { Action, ActionOutcome, AuditLog, Campaigns, Found, View } from "../../operator/shapes.ts"
 
 export const Command = Schema.Struct({
   campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
@@ -12,6 +12,8 @@ export const Command = Schema.Struct({
 const group = HttpApiGroup.make("Console").add(
   HttpApiEndpoint.get("view", "/console/api/view", { success: View }),
   HttpApiEndpoint.get("auditLog", "/console/api/audit-log", { success: AuditLog }),
+  HttpApiEndpoint.get("campaigns", "/console/api/campaigns", { success: Campaigns }),
+  HttpApiEndpoint.get("find", "/console/api/find", { success: Found }),
   HttpApiEndpoint.post("act", "/console/api/actions", { payload: Command, success: ActionOutcome }),
 )
 

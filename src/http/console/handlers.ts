@@ -6,6 +6,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CallerNames } from "../../CallerNames.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
+import { HASH } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
 import type { StoreUnavailable } from "../../Session.ts"
 import { Settings } from "../../Settings.ts"
@@ -28,6 +29,7 @@ const Query = Schema.Struct({
   places: Schema.optionalKey(whole),
   first: Schema.optionalKey(whole),
   count: Schema.optionalKey(whole),
+  hash: Schema.optionalKey(Schema.String),
 })
 const decodeQuery = Schema.decodeUnknownOption(Query)
 const decodeCommand = Schema.decodeUnknownOption(Command)
@@ -42,6 +44,7 @@ const unauthorized = problem(401, "console_unauthorized", "authorization: Expect
 })
 const unknownCampaign = problem(404, "unknown_campaign", "campaign: Expected a configured campaign.")
 const wrongQuery = problem(400, "invalid_request", "query: Expected whole numbers.")
+const wrongHash = problem(400, "invalid_request", "hash: Expected 4 to 10 hexadecimal digits.")
 const wrongAction = problem(400, "invalid_request", "action: Expected an action with its fields.")
 
 export const handlers = HttpApiBuilder.group(
@@ -107,6 +110,18 @@ export const handlers = HttpApiBuilder.group(
             const { campaign, count = ROWS, first = 0 } = yield* query
             const auditLog = yield* Effect.mapError(operator.auditLog(campaign, first, count), toAnswer)
             return auditLog === undefined ? unknownCampaign : json(200, auditLog, "console")
+          }),
+        ),
+      )
+      .handleRaw("campaigns", () =>
+        authorized(() => Effect.map(operator.campaigns, (campaigns) => json(200, campaigns, "console"))),
+      )
+      .handleRaw("find", () =>
+        authorized(() =>
+          Effect.gen(function* () {
+            const hash = (yield* query).hash?.toLowerCase() ?? ""
+            if (!HASH.test(hash)) return wrongHash
+            return json(200, yield* Effect.mapError(operator.find(hash), toAnswer), "console")
           }),
         ),
       )

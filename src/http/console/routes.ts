@@ -1,11 +1,13 @@
 /** The operator's console below `/console`: its page, which loads only its own files, and its endpoints, which need the token. */
-import { NodeHttpServer } from "@effect/platform-node"
+import { join } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse, HttpStaticServer } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { CallerNames } from "../../CallerNames.ts"
 import type { Operator } from "../../operator/Operator.ts"
 import type { Settings } from "../../Settings.ts"
+import { makePageFiles } from "../../serving/page-files.ts"
 import { webRoot } from "../static.ts"
 import { Api } from "./Api.ts"
 import { handlers } from "./handlers.ts"
@@ -14,8 +16,6 @@ import { handlers } from "./handlers.ts"
 export const PageRoot = Context.Reference<string>("voicegate/http/console/PageRoot", {
   defaultValue: () => webRoot,
 })
-
-const ASSET = /^\/console\/assets\/[\w.-]+(\?|$)/
 
 const HEADERS = {
   "content-security-policy":
@@ -28,34 +28,18 @@ const HEADERS = {
 
 const page: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
   Effect.gen(function* () {
-    const files = yield* HttpStaticServer.make({ root: yield* PageRoot })
-    const answer = (cacheControl: string) =>
-      files.pipe(
-        Effect.catch(() => Effect.succeed(HttpServerResponse.empty({ status: 404 }))),
-        Effect.map((response) =>
-          HttpServerResponse.setHeaders(response, {
-            ...HEADERS,
-            "cache-control": response.status === 404 ? "no-store" : cacheControl,
-          }),
-        ),
-      )
+    const files = yield* makePageFiles(join(yield* PageRoot, "console"), HEADERS)
     // the router matches the path with and without the slash; a relative redirect works below any mount path
     const index = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
       const [path = "", ...query] = url.split("?")
       return path.endsWith("/")
-        ? answer("no-cache")
+        ? files.index
         : Effect.succeed(HttpServerResponse.redirect(["console/", ...query].join("?"), { status: 308 }))
     })
     yield* router.add("GET", "/console", index)
-    // names contain a hash of the content; a name with an encoded slash could leave the folder
-    const asset = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
-      ASSET.test(url)
-        ? answer("public, max-age=31536000, immutable")
-        : Effect.succeed(HttpServerResponse.empty({ status: 404 })),
-    )
-    yield* router.add("GET", "/console/assets/*", asset)
+    yield* router.add("GET", "/console/assets/*", files.asset)
   }),
-).pipe(Layer.orDie, Layer.provide(NodeHttpServer.layerHttpServices))
+)
 
 /** The page and the endpoints. Mount them only if `Security.ConsoleToken` is set. */
 export const consoleRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | CallerNames | Operator | Settings> =

@@ -188,6 +188,39 @@ const signIns = [
   `CREATE INDEX dashboard_sessions_of_user ON dashboard_sessions (user_id)`,
 ]
 
+/** The secret of a key before its last rotation, and until when it works. */
+const keyRotation = [
+  `ALTER TABLE api_keys ADD COLUMN previous_digest TEXT`,
+  `ALTER TABLE api_keys ADD COLUMN previous_until BIGINT`,
+  `CREATE UNIQUE INDEX api_keys_by_previous_digest ON api_keys (previous_digest)`,
+]
+
+/** When a key was first used, unknown for a key that was last used before this step; and the webhooks of one campaign. */
+const setupChecks = [
+  `ALTER TABLE api_keys ADD COLUMN first_used_at BIGINT`,
+  `CREATE INDEX webhook_deliveries_of_campaign ON webhook_deliveries (web_campaign_id, created_at, id)`,
+]
+
+/** What was sent and answered in the last attempts of a webhook's delivery, without secrets. */
+const deliveryAttempts = [
+  `CREATE TABLE webhook_attempts (
+    delivery_id TEXT NOT NULL REFERENCES webhook_deliveries (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    at BIGINT NOT NULL,
+    duration_millis INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    status INTEGER,
+    error TEXT,
+    answer TEXT,
+    truncated INTEGER NOT NULL,
+    PRIMARY KEY (delivery_id, number)
+  )`,
+]
+
+/** The addresses from which a key may be used, a JSON list; empty for any. */
+const keyAddresses = [`ALTER TABLE api_keys ADD COLUMN allowed_addresses TEXT NOT NULL DEFAULT '[]'`]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -202,6 +235,10 @@ export const migrate = run({
     "2_key_permissions": step(keyPermissions),
     "3_longest_call": step(longestCall),
     "4_sign_ins": step(signIns),
+    "5_key_rotation": step(keyRotation),
+    "6_setup_checks": step(setupChecks),
+    "7_delivery_attempts": step(deliveryAttempts),
+    "8_key_addresses": step(keyAddresses),
   }),
   table: "migrations",
 })

@@ -29,9 +29,11 @@ import {
   CreatedApiKey,
   Credentials,
   Delivery,
+  DeliveryDetail,
   DeliveryState,
   Ended,
   KeyChange,
+  KeyRotation,
   Kind,
   Live,
   NewApiKey,
@@ -39,6 +41,9 @@ import {
   page,
   pageQuery,
   Region,
+  Resend,
+  Resent,
+  SetupCheck,
   SignInEntry,
   Transcript,
 } from "./dashboard/shapes.ts"
@@ -110,6 +115,13 @@ const Keys = HttpApiGroup.make("keys")
       success: ApiKey,
       error: [Invalid, NotFound],
     }),
+    /** Answers with a new secret; the present one still works until the given time. */
+    HttpApiEndpoint.post("rotate", "/keys/:id/rotate", {
+      params: { id },
+      payload: KeyRotation,
+      success: CreatedApiKey,
+      error: [Invalid, NotFound],
+    }),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: { id }, success: ApiKey, error: NotFound }),
   )
   .middleware(Session)
@@ -179,6 +191,13 @@ const Deliveries = HttpApiGroup.make("deliveries")
       success: page(Delivery),
       error: [Invalid, NotFound],
     }),
+    HttpApiEndpoint.get("read", "/deliveries/:id", { params: { id }, success: DeliveryDetail, error: NotFound }),
+    /** Makes failed messages due now, those that were given up included. */
+    HttpApiEndpoint.post("sendFailedAgain", "/deliveries/send-failed-again", {
+      payload: Resend,
+      success: Resent,
+      error: Invalid,
+    }),
     /** Attempts delivery now, with the same id; a message that was given up gets one more attempt. Refused for a delivered one. */
     HttpApiEndpoint.post("sendAgain", "/deliveries/:id/send-again", {
       params: { id },
@@ -192,8 +211,18 @@ const Audit = HttpApiGroup.make("audit")
   .add(HttpApiEndpoint.get("list", "/audit", { query: pageQuery, success: page(AuditEntry), error: Invalid }))
   .middleware(Session)
 
+const Setup = HttpApiGroup.make("setup")
+  .add(
+    /** The page polls it while a gate is set up. An id that is absent, unknown or not the user's was not seen. */
+    HttpApiEndpoint.get("check", "/setup", {
+      query: { keyId: Schema.optionalKey(id), campaignId: Schema.optionalKey(id) },
+      success: SetupCheck,
+    }),
+  )
+  .middleware(Session)
+
 export const DashboardApi = HttpApi.make("dashboard")
-  .add(SessionGroup, AccountGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit)
+  .add(SessionGroup, AccountGroup, Keys, Businesses, Campaigns, Conversations, Deliveries, Audit, Setup)
   .annotateMerge(refuseUnknown)
   .middleware(Forms)
   .middleware(SameOrigin)

@@ -1,9 +1,10 @@
 /** The API's documentation page and its OpenAPI document, both prepared on first use. */
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Layer } from "effect"
+import { HttpRouter } from "effect/http"
 import { OpenApi } from "effect/http-api"
+import { answerDocument } from "../../serving/answer-document.ts"
 import { renderApiPage } from "../../serving/api-page.ts"
-import { answerWith, type Document, lazyDocument, makeDocument } from "../../serving/documents.ts"
+import { type Document, lazyDocument, makeDocument } from "../../serving/documents.ts"
 import { Api } from "./Api.ts"
 
 const described = (): Promise<Document> =>
@@ -12,24 +13,8 @@ const described = (): Promise<Document> =>
     "cache-control": "no-cache",
   })
 
-const serve = (path: "/docs" | "/openapi.json", prepare: () => Promise<Document>) => {
-  const prepared = lazyDocument(prepare)
-  return HttpRouter.add(
-    "GET",
-    path,
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const document = yield* Effect.promise(async () => prepared())
-      const { body, headers } = answerWith(
-        { "accept-encoding": request.headers["accept-encoding"], "if-none-match": request.headers["if-none-match"] },
-        document,
-      )
-      return body === undefined
-        ? HttpServerResponse.empty({ status: 304, headers })
-        : HttpServerResponse.uint8Array(body, { headers, contentType: headers["content-type"] ?? "" })
-    }),
-  )
-}
+const serve = (path: "/docs" | "/openapi.json", prepare: () => Promise<Document>) =>
+  HttpRouter.add("GET", path, answerDocument(lazyDocument(prepare)))
 
 export const docs: Layer.Layer<never, never, HttpRouter.HttpRouter> = Layer.merge(
   serve("/docs", () => renderApiPage(Api)),

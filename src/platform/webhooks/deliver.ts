@@ -4,10 +4,12 @@
  * messages are tried again.
  */
 import { Clock, Effect, Layer, Redacted, Stream } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
+import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { WebhookTarget } from "../model.ts"
 import { WebCampaigns } from "../WebCampaigns.ts"
 import { type Delivery, Webhooks } from "../Webhooks.ts"
+import { type Attempt, keptAnswer, keptHeaders, MAX_ANSWER_BYTES } from "./attempts.ts"
+import { NotPublic } from "./rules.ts"
 import { sign } from "./sign.ts"
 
 /** Timeout for a receiver, in milliseconds (reference/platform-api.md). */
@@ -16,18 +18,66 @@ export const WEBHOOK_TIMEOUT_MILLIS = 5_000
 export const POLL_MILLIS = 1_000
 /** Limit of concurrent deliveries. */
 const MAX_CONCURRENT_DELIVERIES = 32
+/**
+ * A user with this many deliveries in flight gets no more until one ends: one whose receivers are slow, and who sends thousands of failed
+ * messages again, must not delay the messages of others.
+ */
+const MAX_CONCURRENT_OF_USER = 16
+/** Limit of messages that are claimed at once: a user may exceed the limit by fewer. */
+const MAX_CLAIMED = 8
 
-const requestOf = (target: WebhookTarget, { body, id }: Delivery, timestamp: number) => {
-  const custom = Object.entries(target.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
+/** The headers that the request itself sets. */
+const ownHeaders = (target: WebhookTarget, { body, id }: Delivery, timestamp: number): Record<string, string> => {
   const signature = target.signingSecret && sign(target.signingSecret, id, timestamp, body)
-  return HttpClientRequest.post(target.url, {
-    headers: {
-      ...Object.fromEntries(custom),
-      "webhook-id": id,
-      "webhook-timestamp": String(timestamp),
-      ...(signature === undefined ? {} : { "webhook-signature": signature }),
-    },
-  }).pipe(HttpClientRequest.bodyText(body, "application/json"))
+  return {
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    ...(signature === undefined ? {} : { "webhook-signature": signature }),
+  }
+}
+
+const requestOf = (target: WebhookTarget, { body }: Delivery, own: Readonly<Record<string, string>>) => {
+  const custom = Object.entries(target.headers).map(([name, value]) => [name, Redacted.value(value)] as const)
+  return HttpClientRequest.post(target.url, { headers: { ...Object.fromEntries(custom), ...own } }).pipe(
+    HttpClientRequest.bodyText(body, "application/json"),
+  )
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: Uint8Array
+  readonly truncated: boolean
+}
+
+/** Reads the start of an answer: what is kept of it, and enough that an ordinary connection closes cleanly. */
+const readAnswer = Effect.fnUntraced(function* ({ status, stream }: HttpClientResponse.HttpClientResponse) {
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  yield* stream.pipe(
+    Stream.takeUntil((chunk) => {
+      chunks.push(chunk)
+      size += chunk.length
+      return size > MAX_ANSWER_BYTES
+    }),
+    Stream.runDrain,
+  )
+  const body = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)
+  return { status, body, truncated: size > MAX_ANSWER_BYTES } satisfies Answer
+})
+
+/** A code of the system or of TLS, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`: it contains nothing of the request. */
+const ERROR_CODE = /^[A-Z][A-Z0-9_]{2,63}$/
+
+/** Why there was no answer, from the first code among the causes. The causes' texts may contain the request with its secrets. */
+const reasonOf = (error: unknown): string => {
+  let cause: unknown = error
+  for (let depth = 0; depth < 8 && typeof cause === "object" && cause !== null; depth++) {
+    if ("code" in cause && typeof cause.code === "string" && ERROR_CODE.test(cause.code)) return cause.code
+    if (cause instanceof NotPublic) return cause.message
+    cause = "reason" in cause ? cause.reason : "cause" in cause ? cause.cause : undefined
+  }
+  return "the connection failed"
 }
 
 export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClient.HttpClient> = Layer.effectDiscard(
@@ -37,52 +87,70 @@ export const layer: Layer.Layer<never, never, Webhooks | WebCampaigns | HttpClie
     const campaigns = yield* WebCampaigns
     const scope = yield* Effect.scope
 
-    /** One attempt: the status of the answer, or undefined when there was none. */
     const attempt = Effect.fnUntraced(function* (target: WebhookTarget, delivery: Delivery) {
-      const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-      return yield* client.execute(requestOf(target, delivery, timestamp)).pipe(
-        // The body is irrelevant; a little of it is read, so that an ordinary connection closes cleanly.
-        Effect.tap(({ stream }) => Stream.runDrain(Stream.take(stream, 4))),
-        Effect.map(({ status }) => status),
-        Effect.timeout(WEBHOOK_TIMEOUT_MILLIS),
-        // The cause contains the request with its secrets, so it is dropped.
-        Effect.catch(() => Effect.succeed(undefined)),
+      const at = yield* Clock.currentTimeMillis
+      const own = ownHeaders(target, delivery, Math.floor(at / 1000))
+      const answered = yield* client.execute(requestOf(target, delivery, own)).pipe(
+        Effect.flatMap(readAnswer),
+        Effect.timeoutOrElse({
+          duration: WEBHOOK_TIMEOUT_MILLIS,
+          orElse: () => Effect.succeed(`no answer within ${WEBHOOK_TIMEOUT_MILLIS / 1000} s`),
+        }),
+        Effect.catch((error) => Effect.succeed(reasonOf(error))),
       )
+      const kept = {
+        at,
+        durationMillis: (yield* Clock.currentTimeMillis) - at,
+        url: target.url,
+        headers: keptHeaders(target, own),
+      }
+      if (typeof answered === "string") {
+        return { ...kept, status: null, error: answered, answer: null, truncated: false } satisfies Attempt
+      }
+      const { body, status, truncated } = answered
+      return { ...kept, status, error: null, answer: keptAnswer(target, body, truncated), truncated } satisfies Attempt
     })
 
     const deliver = Effect.fnUntraced(function* (delivery: Delivery) {
       const target = yield* campaigns.targetOf(delivery.webCampaignId)
       // The campaign was deleted or has no webhook any more.
       if (target === undefined) return yield* webhooks.settle(delivery, true, "no receiver")
-      const status = yield* attempt(target, delivery)
-      const delivered = status !== undefined && status >= 200 && status < 300
-      const outcome = status === undefined ? "no answer" : `HTTP ${status}`
-      const state = yield* webhooks.settle(delivery, delivered, outcome)
+      const done = yield* attempt(target, delivery)
+      const delivered = done.status !== null && done.status >= 200 && done.status < 300
+      const outcome = done.status === null ? "no answer" : `HTTP ${done.status}`
+      const state = yield* webhooks.settle(delivery, delivered, outcome, done)
       if (state === "given_up") yield* Effect.logWarning(`webhook ${delivery.id} was given up (${outcome})`)
       return state
     })
 
-    let inFlight = 0
-    /** Starts due deliveries up to the limit; returns whether more may be due. */
+    const inFlight = new Map<string, number>()
+    const count = (userId: string, change: number): void => {
+      const deliveries = (inFlight.get(userId) ?? 0) + change
+      if (deliveries === 0) inFlight.delete(userId)
+      else inFlight.set(userId, deliveries)
+    }
+    /** Starts due deliveries up to the limits; returns whether more may be due. */
     const deliverDue = Effect.gen(function* () {
       yield* webhooks.hint.close
-      const capacity = MAX_CONCURRENT_DELIVERIES - inFlight
-      if (capacity === 0) return false
-      const claimed = yield* webhooks.claim(capacity)
+      const total = [...inFlight.values()].reduce((sum, deliveries) => sum + deliveries, 0)
+      const limit = Math.min(MAX_CONCURRENT_DELIVERIES - total, MAX_CLAIMED)
+      if (limit === 0) return false
+      const busyUsers = [...inFlight].flatMap(([id, deliveries]) => (deliveries < MAX_CONCURRENT_OF_USER ? [] : id))
+      const claimed = yield* webhooks.claim(limit, busyUsers)
       for (const delivery of claimed) {
-        inFlight++
+        count(delivery.userId, 1)
         yield* deliver(delivery).pipe(
           Effect.ignore,
           Effect.ensuring(
             Effect.suspend(() => {
-              inFlight--
+              count(delivery.userId, -1)
               return webhooks.hint.open
             }),
           ),
           Effect.forkIn(scope),
         )
       }
-      return claimed.length === capacity
+      return claimed.length === limit
     })
 
     yield* Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { lookup } from "node:dns"
 import { Agent as HttpAgent } from "node:http"
 import { Agent as HttpsAgent } from "node:https"
 import { isIP, type LookupFunction, Socket } from "node:net"
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { HttpClient } from "effect/http"
 import { parseOnce } from "../../ip-intel/address.ts"
@@ -42,7 +42,7 @@ export const isPublicAddress = (text: string): boolean => {
 }
 
 /** The address was refused before a byte was sent. */
-class NotPublic extends Error {
+export class NotPublic extends Error {
   override readonly name = "NotPublic"
   constructor() {
     super("the address is not on the public internet")

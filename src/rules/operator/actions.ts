@@ -84,7 +84,7 @@ const endLease = (s: Step, lease: string, deadline: number): LoggedOutcome => {
       const state = holder.state === "doubt" ? "in_doubt" : holder.state
       const ticket = hashOfHolder(id, holder)
       if (holder.state === "live") {
-        endSession(s, id, holder, "removed")
+        endSession(s, id, holder, "stopped")
       } else if (holder.state === "doubt") {
         dropDoubt(s, id, holder)
       } else {

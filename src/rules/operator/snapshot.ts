@@ -2,7 +2,7 @@
  * A campaign at one moment, for operators: its figures, a page of its slots (by deadline) and a page of its queue. It names tickets
  * by a short hash, because a ticket's id is its bearer's credential.
  */
-import { isDisrupted } from "../line.ts"
+import { isDisrupted, isPaused } from "../line.ts"
 import { load, loadHolder, loadWaiting } from "../load.ts"
 import { meta, type Step } from "../step.ts"
 import { shortHash } from "../ticket.ts"
@@ -110,7 +110,7 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     disrupted: isDisrupted(s),
     probeUntil: meta(s, "probeUntil"),
     doubts: meta(s, "doubts"),
-    paused: meta(s, "paused") === 1,
+    paused: isPaused(s),
     draining: meta(s, "draining") === 1,
     accepted: meta(s, "seq"),
     firstAcceptedAt: first === undefined ? 0 : first.accepted,

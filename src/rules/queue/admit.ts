@@ -159,7 +159,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         isChanged[field] = true
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
-      answers.push({ _tag: "waiting", position, length, averageMillis, disrupted })
+      const place: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
+      answers.push(paused === 1 ? { ...place, paused: true } : place)
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)

@@ -3,7 +3,7 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, positionAt } from "../line.ts"
+import { isDisrupted, isPaused, positionAt } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
 import { meta, type Step } from "../step.ts"
@@ -23,6 +23,8 @@ export interface Heartbeat {
   readonly length: number
   readonly averageMillis: number
   readonly disrupted: boolean
+  /** an operator has paused the campaign: nobody is called */
+  readonly paused?: true
   /** in the order of the ids */
   readonly tickets?: ReadonlyArray<TicketHeartbeat>
 }
@@ -55,5 +57,6 @@ export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string
   if (s.db.zcard(s.keys.leases) < leasesBefore) callNext(s)
   const averageMillis = meta(s, "averageMillis")
   const found = { length: s.db.zcard(s.keys.waiting), averageMillis, disrupted: isDisrupted(s) }
-  return tickets.length === 0 ? found : { ...found, tickets }
+  const queue = isPaused(s) ? { ...found, paused: true as const } : found
+  return tickets.length === 0 ? queue : { ...queue, tickets }
 }

@@ -1,6 +1,6 @@
 /** The settings of authentication, limits, blocking, origins and proxies. */
 import { Schema } from "effect"
-import { origin, proxies } from "../network-values.ts"
+import { headerName, origin, proxies } from "../network-values.ts"
 import { consoleToken, signingSecret, webhookToken } from "../secret-values.ts"
 import { listWithDefault, optional, withDefault } from "../setting.ts"
 import { flag, list, wholeNumber } from "../values.ts"
@@ -69,6 +69,12 @@ export const SecuritySettings = Schema.Struct({
       "origins of other pages that may use the gate, such as `https://shop.example`, or `*`; the gate's own origin is always allowed",
     documentation:
       "A page that is allowed by `*` alone neither sends nor receives cookies, so a SignalR client there needs `withCredentials: false`",
+  }),
+  AllowedHeaders: listWithDefault(list(headerName), [], "none", {
+    description:
+      "further request headers that those pages may send with session requests, such as `X-Tenant`; the names in a widget's `headers` option",
+    documentation:
+      "Browsers ask for each of them in a preflight. The gate does not read them: they are for a proxy in front of it, or for a host. The console and the webhook do not accept them from other origins",
   }),
   TrustedProxies: listWithDefault(proxies, [], "none", {
     description:

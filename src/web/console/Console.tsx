@@ -1,24 +1,28 @@
 /** The console of a signed-in operator. Every action asks for confirmation first. */
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
-import type { Action, View } from "../../operator/shapes.ts"
+import type { Action, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
-import { type ActionButton, outcomeText } from "./actions.ts"
+import { type ActionButton, campaignButtons, outcomeText } from "./actions.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
+import { Campaigns } from "./panels/Campaigns.tsx"
 import { Charts } from "./panels/Charts.tsx"
 import { Figures } from "./panels/Figures.tsx"
 import { Health } from "./panels/Health.tsx"
 import { Instances } from "./panels/Instances.tsx"
+import { focusSearch, Search } from "./panels/Search.tsx"
 import { Slots } from "./panels/Slots.tsx"
 import { State } from "./panels/State.tsx"
 import { Waiting } from "./panels/Waiting.tsx"
 import { Confirm } from "./parts/Confirm.tsx"
+import { Help } from "./parts/Help.tsx"
 import { Mark } from "./parts/Mark.tsx"
-import { type Position, type QueueView, START, useGate } from "./polling.ts"
+import { type Position, type QueueView, ROWS, START, useGate } from "./polling.ts"
 import { signOut } from "./session.ts"
+import { type Shortcut, useShortcuts } from "./shortcuts.ts"
 import { count, stateOf } from "./words.ts"
 
 /** How long the outcome of an action is shown. */
@@ -33,6 +37,7 @@ export const Console = ({
 }): JSX.Element => {
   const [position, setPosition] = useState(START)
   const [asking, setAsking] = useState<ActionButton>()
+  const [helping, setHelping] = useState(false)
   const [refresh, setRefresh] = useState(0)
   const { auditLog, live, problem, shown } = useGate(client, first, position, refresh)
   const isShown = shown !== undefined
@@ -42,7 +47,7 @@ export const Console = ({
     try {
       announce(outcomeText(action, await client.act(position.campaign, action)), OUTCOME_MILLIS)
     } catch (error) {
-      announce(`Not done: ${messageOf(error)}`, OUTCOME_MILLIS)
+      announce(`Action failed: ${messageOf(error)}`, OUTCOME_MILLIS)
     }
     setRefresh((before) => before + 1)
   }
@@ -50,6 +55,34 @@ export const Console = ({
     setAsking(undefined)
     if (confirmed) void act(action)
   }
+
+  const campaigns = shown?.view.campaigns ?? []
+  const current = position.campaign === "" ? (shown?.view.campaign ?? "") : position.campaign
+  const choose = (campaign: string): void => setPosition({ ...START, campaign })
+  const chooseBy = (steps: number): void => {
+    const next = campaigns.at((campaigns.indexOf(current) + steps) % Math.max(1, campaigns.length))
+    if (next !== undefined && next !== current) {
+      choose(next)
+      announce(`Campaign ${next}.`, OUTCOME_MILLIS)
+    }
+  }
+  const showTicket = ({ campaign, row, state }: FoundTicket): void => {
+    const page = Math.floor(row / ROWS) * ROWS
+    setPosition({ ...START, campaign, ...(state === "waiting" ? { firstPlace: page } : { firstSlot: page }) })
+    document.querySelector<HTMLElement>(state === "waiting" ? ".queue .scroll" : ".slots .scroll")?.focus()
+  }
+  const [callNext, pauseOrResume, drainOrReopen] = campaignButtons(shown?.queueView?.queue)
+  const shortcuts: ReadonlyArray<Shortcut> = [
+    { key: "n", does: "Call next", run: () => setAsking(callNext) },
+    { key: "p", does: "Pause or resume calls", run: () => setAsking(pauseOrResume) },
+    { key: "d", does: "Drain, or stop draining", run: () => setAsking(drainOrReopen) },
+    { key: "]", does: "Next campaign", run: () => chooseBy(1) },
+    { key: "[", does: "Previous campaign", run: () => chooseBy(-1) },
+    { key: "/", does: "Find a ticket", run: focusSearch },
+    { key: "r", does: "Refresh now", run: () => setRefresh((before) => before + 1) },
+    { key: "?", does: "Show this sheet", run: () => setHelping(true) },
+  ]
+  useShortcuts(isShown ? shortcuts : [])
 
   useTitle(shown?.queueView)
   useEffect(() => {
@@ -61,17 +94,16 @@ export const Console = ({
     <Frame
       session={
         <>
-          {isShown && (
-            <Campaigns
-              all={shown.view.campaigns}
-              current={position.campaign === "" ? shown.view.campaign : position.campaign}
-              onChoose={(campaign) => setPosition({ ...START, campaign })}
-            />
-          )}
+          {isShown && <CampaignSelect all={campaigns} current={current} onChoose={choose} />}
           {live !== undefined && (
             <Mark of={live ? "good" : "bad"} soft>
-              {live ? "Live" : "Not live"}
+              {live ? "Live" : "Disconnected"}
             </Mark>
+          )}
+          {isShown && (
+            <button type="button" class="quiet" onClick={() => setHelping(true)}>
+              Shortcuts
+            </button>
           )}
           <button type="button" onClick={() => signOut()}>
             Sign out
@@ -89,7 +121,11 @@ export const Console = ({
           <State queue={shown.queueView?.queue} now={shown.view.now} onAct={setAsking} />
           <Figures view={shown.queueView} minutes={shown.minutes} />
           <Charts minutes={shown.minutes} />
+          <Search client={client} several={campaigns.length > 1} onShow={showTicket} />
           <div class="tables">
+            {campaigns.length > 1 && (
+              <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />
+            )}
             <Health items={shown.view.health} />
             <Instances view={shown.queueView} />
             <Slots
@@ -108,6 +144,7 @@ export const Console = ({
           </div>
         </div>
       )}
+      {helping && <Help shortcuts={shortcuts} onClose={() => setHelping(false)} />}
       {asking !== undefined && (
         <Confirm question={asking.question} onAnswer={(confirmed) => answer(asking, confirmed)} />
       )}
@@ -124,7 +161,7 @@ const useTitle = (view: QueueView | undefined): void => {
   }, [view])
 }
 
-const Campaigns = ({
+const CampaignSelect = ({
   all,
   current,
   onChoose,

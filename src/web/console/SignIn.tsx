@@ -1,6 +1,7 @@
 /** The sign-in form. A token is accepted if the gate answers a request with it. */
 import type { JSX } from "preact"
 import { useLayoutEffect, useState } from "preact/hooks"
+import { useErrors } from "../shared/parts/errors.ts"
 import { Field, Form } from "../shared/parts/form.tsx"
 import { createClient, isWrongToken, messageOf } from "./client.ts"
 import { ROWS, START } from "./polling.ts"
@@ -9,30 +10,31 @@ import { signIn } from "./session.ts"
 export const SignIn = ({ wrong: before }: { readonly wrong: string }): JSX.Element => {
   const [token, setToken] = useState("")
   const [wrong, setWrong] = useState(before)
-  const [errors, setErrors] = useState<{ readonly token?: string }>({})
+  const errors = useErrors<{ readonly token?: string }>(
+    token.trim() === "" ? { token: "Enter the console token." } : {},
+  )
   useLayoutEffect(() => {
     document.title = "Sign in: voicegate console"
   }, [])
   const submit = async (): Promise<void> => {
     const given = token.trim()
-    setErrors(given === "" ? { token: "Enter the console token." } : {})
-    if (given === "") return
+    if (!errors.check()) return
     setToken("")
     const client = createClient(given)
     try {
       signIn(given, client, await client.view({ ...START, since: 0, rows: ROWS }))
     } catch (error) {
-      setWrong(isWrongToken(error) ? "This token is wrong." : `${messageOf(error)} Try again.`)
+      setWrong(isWrongToken(error) ? "Incorrect token." : `${messageOf(error)} Try again.`)
     }
   }
   return (
     <div class="sign-in">
       <h1>Sign in</h1>
-      <Form onSubmit={() => void submit()} errors={errors} start="input">
+      <Form onSubmit={() => void submit()} errors={errors.reported} start="input">
         <Field
           label="Console token"
-          hint="The value of Security.ConsoleToken. This tab forgets it when it is closed."
-          error={errors.token}
+          hint="The value of Security.ConsoleToken. It’s forgotten when you close this tab."
+          error={errors.of("token")}
         >
           {(control) => (
             <input

@@ -24,7 +24,7 @@ const pause: ActionButton = {
   label: "Pause calls",
   question: {
     title: "Pause calls?",
-    text: "Nobody is called until you resume. Newcomers join the queue. Running calls continue, and callers who were already called may still start.",
+    text: "No one is called until you resume. New callers join the queue. Calls in progress continue, and callers who have already been called can still start.",
     confirm: "Pause",
   },
 }
@@ -34,7 +34,7 @@ const resume: ActionButton = {
   primary: true,
   question: {
     title: "Resume calls?",
-    text: "Waiting callers are called to the free slots at once, in order.",
+    text: "Waiting callers are called to free slots right away, in order.",
     confirm: "Resume",
   },
 }
@@ -43,27 +43,27 @@ const drain: ActionButton = {
   label: "Drain",
   question: {
     title: "Drain the queue?",
-    text: "Newcomers are told to come back later. Waiting callers are still served, and running calls continue.",
+    text: "New callers are asked to come back later. Waiting callers are still served, and calls in progress continue.",
     confirm: "Drain",
   },
 }
 const reopen: ActionButton = {
   action: { type: "reopen" },
-  label: "Take callers again",
+  label: "Stop draining",
   primary: true,
   question: {
-    title: "Take callers again?",
-    text: "Newcomers get a slot or a place in the queue as usual.",
-    confirm: "Take callers",
+    title: "Stop draining?",
+    text: "New callers get a slot or join the queue as usual.",
+    confirm: "Stop draining",
   },
 }
 const callNext: ActionButton = {
   action: { type: "call" },
-  label: "Call next now",
+  label: "Call next",
   question: {
-    title: "Call the next one now?",
-    text: "The first caller in the queue who is present is called to a free slot, even while calls are paused or the platform was at capacity. Without a free slot nothing happens.",
-    confirm: "Call",
+    title: "Call the next caller?",
+    text: "Calls the first caller who is present to a free slot, even if calls are paused or the platform is at capacity. Nothing happens if no slot is free.",
+    confirm: "Call next",
   },
 }
 
@@ -82,48 +82,72 @@ export const waitingButtons = ({ seq, ticket }: WaitingTicket): ReadonlyArray<Ac
     of: ticket,
     question: {
       title: `Remove ${ticket} from the queue?`,
-      text: "The caller is notified and loses the place. The quota that the request used is not given back.",
+      text: "The caller is notified and loses their place. The request still counts toward their limits.",
       confirm: "Remove",
       danger: true,
     },
   },
 ]
 
-/** The buttons of a held slot. */
-export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): ReadonlyArray<ActionButton> => [
-  {
-    action: { type: "end", lease, deadline },
-    label: "End",
-    of: `lease of ${ticket}`,
-    question: {
-      title: `End the lease of ${ticket}?`,
-      text:
-        state === "in_doubt"
-          ? "The slot is free for the next caller at once. If the platform has started the session after all, it continues there until it ends by itself. The caller keeps the place."
-          : "The slot is free for the next caller at once, and the caller is notified. A session that the platform has started may run on there until it ends by itself.",
-      confirm: "End lease",
-      danger: true,
-    },
+/** What ending a held slot is called, and what it does to the caller; by the state of the slot. */
+const slotActions: Readonly<
+  Record<
+    HeldSlot["state"],
+    { readonly label: string; readonly title: (ticket: string) => string; readonly text: string }
+  >
+> = {
+  live: {
+    label: "End call",
+    title: (ticket) => `End the call of ${ticket}?`,
+    text: "The caller is told that the operator ended the call, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
   },
-]
+  starting: {
+    label: "Stop start",
+    title: (ticket) => `Stop the start of ${ticket}?`,
+    text: "The caller is told that they were removed, and the slot goes to the next caller right away. A session that the platform has started may keep running there until it ends.",
+  },
+  called: {
+    label: "Remove",
+    title: (ticket) => `Remove ${ticket}?`,
+    text: "The caller has been called and hasn’t started. They are told that they were removed and lose their turn, and the slot goes to the next caller right away.",
+  },
+  in_doubt: {
+    label: "Free slot",
+    title: (ticket) => `Free the slot of ${ticket}?`,
+    text: "The slot goes to the next caller right away. If the platform did start the session, it keeps running there until it ends. The caller keeps their place.",
+  },
+}
+
+/** The buttons of a held slot. */
+export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): ReadonlyArray<ActionButton> => {
+  const { label, text, title } = slotActions[state]
+  return [
+    {
+      action: { type: "end", lease, deadline },
+      label,
+      of: ticket,
+      question: { title: title(ticket), text, confirm: label, danger: true },
+    },
+  ]
+}
 
 const doneTexts: Readonly<Partial<Record<Action["type"], string>>> = {
-  pause: "Calls are paused.",
-  resume: "Calls are resumed.",
-  drain: "The queue drains.",
-  reopen: "Callers are taken again.",
+  pause: "Calls paused.",
+  resume: "Calls resumed.",
+  drain: "Draining started.",
+  reopen: "Draining stopped.",
 }
 
 const outcomeTexts: Readonly<Record<ActionOutcome["result"], (ticket: string, type: Action["type"]) => string>> = {
   done: (_, type) => doneTexts[type] ?? "Done.",
-  already: () => "That was already so.",
+  already: () => "No change needed.",
   called: (ticket) => `${ticket} was called.`,
-  no_slot: () => "Nobody was called: no slot is free.",
-  nobody: () => "Nobody was called: no waiting caller is present.",
-  more: () => "Many absent callers were removed. Call again.",
-  removed: (ticket) => `${ticket} was removed from the queue.`,
-  ended: (ticket) => `The lease of ${ticket} was ended.`,
-  gone: () => "Nothing was done: it has ended or changed in the meantime.",
+  no_slot: () => "No one was called: no slot is free.",
+  nobody: () => "No one was called: no waiting caller is present.",
+  more: () => "Cleared many absent callers. Try again.",
+  removed: (ticket) => `Removed ${ticket} from the queue.`,
+  ended: (ticket) => `The slot of ${ticket} is free.`,
+  gone: () => "Nothing to do: it has already ended or changed.",
 }
 
 /** The outcome of an action, as text. */
@@ -133,25 +157,25 @@ export const outcomeText = ({ type }: Action, { result, ticket }: ActionOutcome)
 const loggedActions: Readonly<Record<string, string>> = {
   pause: "Paused calls",
   resume: "Resumed calls",
-  drain: "Drained",
-  reopen: "Took callers again",
+  drain: "Started draining",
+  reopen: "Stopped draining",
   call: "Called next",
   remove: "Removed",
-  end: "Ended lease of",
+  end: "Freed the slot of",
 } satisfies Readonly<Record<Action["type"], string>>
 
 const loggedResults: Readonly<Record<string, string>> = {
   done: "Done",
-  already: "Already so",
+  already: "No change",
   called: "Called",
   no_slot: "No free slot",
-  nobody: "Nobody present",
-  more: "Absent callers removed",
+  nobody: "No one present",
+  more: "Absent callers cleared",
   removed: "Removed",
-  ended_called: "Ended while called",
-  ended_starting: "Ended while starting",
-  ended_in_doubt: "Freed, start not confirmed",
-  ended_live: "Ended in call",
+  ended_called: "Removed after the call to start",
+  ended_starting: "Start stopped",
+  ended_in_doubt: "Freed, start unconfirmed",
+  ended_live: "Call ended",
   gone: "Already gone",
 }
 

@@ -1,5 +1,6 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
-import type { Action, ActionOutcome, AuditLog, View } from "../../operator/shapes.ts"
+import type { Action, ActionOutcome, AuditLog, Campaigns, Found, View } from "../../operator/shapes.ts"
+import { VIEW_VERSION } from "../../operator/view-version.ts"
 
 /** A request failed. `status` is 0 if the gate did not answer. */
 class RequestFailed extends Error {
@@ -15,7 +16,7 @@ export const isWrongToken = (error: unknown): boolean => error instanceof Reques
 
 /** The message of a failed request. */
 export const messageOf = (error: unknown): string =>
-  error instanceof RequestFailed ? error.message : "The answer of the gate is invalid."
+  error instanceof RequestFailed ? error.message : "The gate sent an invalid response."
 
 const TIMEOUT_MILLIS = 8_000
 
@@ -30,6 +31,8 @@ export interface ViewRequest {
 export interface Client {
   readonly view: (request: ViewRequest) => Promise<View>
   readonly auditLog: (campaign: string, first: number, count: number) => Promise<AuditLog>
+  readonly campaigns: () => Promise<Campaigns>
+  readonly find: (hash: string) => Promise<Found>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
 }
 
@@ -50,7 +53,7 @@ export const createClient = (token: string): Client => {
       cache: "no-store",
       signal: AbortSignal.timeout(TIMEOUT_MILLIS),
     }).catch(() => {
-      throw new RequestFailed(0, "The gate does not answer.")
+      throw new RequestFailed(0, "The gate isn’t responding.")
     })
     if (!response.ok) {
       throw new RequestFailed(response.status, await problemDetail(response))
@@ -63,12 +66,14 @@ export const createClient = (token: string): Client => {
   return {
     view: async ({ rows, ...request }) => {
       const view = await send<View>(`api/view?${query({ ...request, slots: rows, places: rows })}`)
-      // behind a load balancer, while instances are replaced
-      if (view.queue !== null && !("waitingPage" in view.queue))
-        throw new RequestFailed(0, "An instance of another version answered. Reload the page.")
+      // behind a load balancer, while instances are replaced; absent from an instance that is older than this field
+      if (view.version !== VIEW_VERSION)
+        throw new RequestFailed(0, "An instance running another version responded. Reload the page.")
       return view
     },
     auditLog: (campaign, first, count) => send(`api/audit-log?${query({ campaign, first, count })}`),
+    campaigns: () => send("api/campaigns"),
+    find: (hash) => send(`api/find?${query({ hash })}`),
     act: (campaign, action) =>
       send("api/actions", {
         method: "POST",

@@ -12,7 +12,7 @@ const AUDIT_LOG_MILLIS = 10_000
 export const ROWS = 25
 export const AUDIT_LOG_ROWS = 10
 
-const STORE_UNAVAILABLE = "The store cannot be reached. Slots and queue are shown as they were last known."
+const STORE_UNAVAILABLE = "The store is unreachable. Slots and queue are shown as last known."
 
 /** The campaign that is shown, and the first row of each page. */
 export interface Position {
@@ -42,7 +42,8 @@ export interface Shown {
  * Sends a request at once, and again `everyMillis` after each answer while the tab is visible. When `inputs` change, it sends a new
  * request at once and ignores the answer to the old one.
  */
-const usePolling = <A>(
+/** Asks now and then at an interval, as long as the component is shown; `inputs` are what the request depends on. */
+export const usePolling = <A>(
   request: () => Promise<A>,
   everyMillis: number,
   inputs: ReadonlyArray<unknown>,
@@ -123,8 +124,8 @@ export const useGate = (client: Client, first: View | undefined, position: Posit
     show,
     (error) =>
       isWrongToken(error)
-        ? signOut("This token is wrong.")
-        : setState({ live: false, problem: `${messageOf(error)} Trying again.` }),
+        ? signOut("Incorrect token.")
+        : setState({ live: false, problem: `${messageOf(error)} Retrying.` }),
   )
   usePolling(
     () => client.auditLog(campaign, firstLine, AUDIT_LOG_ROWS),

@@ -21,32 +21,38 @@ export const dateTime = (at: number): string => times.format(at)
 
 /** The state of a campaign, and what it means for callers. `limited`: not every caller is served as usual. */
 export const stateOf = (
-  { disrupted, draining, paused, probeUntil, backoffUntil }: Queue,
+  {
+    disrupted,
+    draining,
+    paused,
+    probeUntil,
+    backoffUntil,
+  }: Pick<Queue, "disrupted" | "draining" | "paused" | "probeUntil" | "backoffUntil">,
   now: number,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
-  const outage = disrupted ? " The platform cannot be reached." : ""
+  const outage = disrupted ? " The platform is unreachable." : ""
   if (paused && draining) {
     return {
       limited: true,
       title: "Paused and draining",
-      meaning: `Nobody is called, and newcomers are refused.${outage}`,
+      meaning: `No one is called, and new callers are turned away.${outage}`,
     }
   }
-  if (paused) return { limited: true, title: "Paused", meaning: `Newcomers queue, and nobody is called.${outage}` }
+  if (paused) return { limited: true, title: "Paused", meaning: `New callers wait; no one is called.${outage}` }
   if (draining) {
     return {
       limited: true,
       title: "Draining",
-      meaning: `Newcomers are refused, and waiting callers are served.${outage}`,
+      meaning: `New callers are turned away; waiting callers are still served.${outage}`,
     }
   }
   if (disrupted) {
     const seconds = Math.ceil((Math.max(backoffUntil, probeUntil) - now) / 1000)
-    const next = seconds > 0 ? `, the next in ${seconds} s` : ""
+    const next = seconds > 0 ? ` The next test is in ${seconds} s.` : ""
     return {
       limited: true,
       title: "Platform unreachable",
-      meaning: `Everybody keeps their place. One caller at a time is called to test the platform${next}.`,
+      meaning: `Everyone keeps their place. Callers are tried one at a time until the platform responds.${next}`,
     }
   }
   if (backoffUntil > now) {
@@ -54,15 +60,30 @@ export const stateOf = (
     return {
       limited: false,
       title: "Backing off",
-      meaning: `The platform was at capacity. The next caller is called in ${seconds} s.`,
+      meaning: `The platform is at capacity. Trying again in ${seconds} s.`,
     }
   }
-  return { limited: false, title: "Taking calls", meaning: "Callers are called as slots become free." }
+  return { limited: false, title: "Taking calls", meaning: "Callers are called as slots become available." }
+}
+
+/** Why the waiting callers are not called right now; empty when no one waits. What an operator can change comes first. */
+export const whyWaiting = (
+  { backoffUntil, disrupted, held, paused, present, probeUntil, waiting }: Queue,
+  slots: number,
+  now: number,
+): string => {
+  if (waiting === 0) return ""
+  if (paused) return "Callers are waiting because calls are paused."
+  if (disrupted && Math.max(backoffUntil, probeUntil) > now)
+    return "Callers are waiting because the platform is unreachable."
+  if (backoffUntil > now) return "Callers are waiting because the platform is at capacity."
+  if (held >= slots) return "Callers are waiting because all slots are in use."
+  return present === 0 ? "No waiting caller is present." : "The next caller is being called."
 }
 
 export const slotState: Readonly<Record<HeldSlot["state"], string>> = {
   called: "Called",
   starting: "Starting",
-  in_doubt: "Start not confirmed",
+  in_doubt: "Start unconfirmed",
   live: "In call",
 }

@@ -10,8 +10,11 @@ import { Audit } from "./pages/Audit.tsx"
 import { Businesses } from "./pages/Businesses.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
 import { Deliveries } from "./pages/Deliveries.tsx"
+import { Delivery } from "./pages/Delivery.tsx"
+import { Embed } from "./pages/Embed.tsx"
 import { Keys } from "./pages/Keys.tsx"
 import { Live } from "./pages/Live.tsx"
+import { Setup } from "./pages/setup/Setup.tsx"
 import { Transcript } from "./pages/Transcript.tsx"
 import { useAction } from "./parts/action.ts"
 import { useLoad } from "./parts/load.ts"
@@ -70,7 +73,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
   return (
     <>
       <button type="button" class="skip" onClick={focusHeading}>
-        Skip to the content
+        Skip to content
       </button>
       <header class="site">
         <Wordmark of="platform" />
@@ -82,7 +85,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
             aria-disabled={leaving.busy}
             onClick={() => void leaving.run(api.session.signOut(), signOut)}
           >
-            {leaving.busy ? "Signing out …" : "Sign out"}
+            {leaving.busy ? "Signing out…" : "Sign out"}
           </button>
         </div>
       </header>
@@ -116,7 +119,7 @@ const PageOf = ({
     case "keys":
       return <Keys />
     case "businesses":
-      return <Businesses />
+      return route.id === undefined ? <Businesses /> : <Embed campaignId={route.id} />
     case "conversations":
       return route.id === undefined ? (
         <Conversations route={route} />
@@ -126,9 +129,11 @@ const PageOf = ({
     case "live":
       return <Live />
     case "webhooks":
-      return <Deliveries route={route} />
+      return route.id === undefined ? <Deliveries route={route} /> : <Delivery id={route.id} />
     case "audit":
       return <Audit route={route} />
+    case "setup":
+      return <Setup account={account} />
     case "account":
       return <AccountPage account={account} />
   }

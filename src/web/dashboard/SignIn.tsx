@@ -4,6 +4,7 @@ import { useLayoutEffect, useState } from "preact/hooks"
 import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { Dialog } from "../shared/parts/Dialog.tsx"
+import { useErrors } from "../shared/parts/errors.ts"
 import { Field, Form } from "../shared/parts/form.tsx"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
 import { api } from "./client.ts"
@@ -14,23 +15,21 @@ import { signIn, signOut } from "./session.ts"
 const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element => {
   const [email, setEmail] = useState(known ?? "")
   const [password, setPassword] = useState("")
-  const [errors, setErrors] = useState<{ readonly email?: string; readonly password?: string }>({})
   const { busy, failure, run } = useAction()
+  const errors = useErrors<{ readonly email?: string; readonly password?: string }>({
+    ...(email.trim() === "" ? { email: "Enter your email address." } : {}),
+    ...(password === "" ? { password: "Enter your password." } : {}),
+  })
   const submit = (): void => {
-    const found = {
-      ...(email.trim() === "" ? { email: "Enter your e-mail address." } : {}),
-      ...(password === "" ? { password: "Enter your password." } : {}),
-    }
-    setErrors(found)
-    if (Object.keys(found).length > 0) return
+    if (!errors.check()) return
     void run(api.session.signIn({ payload: { email: email.trim(), password } }), (account) => {
       announce(`Signed in as ${account.name}.`)
       signIn(account)
     })
   }
   return (
-    <Form onSubmit={submit} errors={errors} start={known === undefined ? "[type=email]" : "[type=password]"}>
-      <Field label="E-mail address" error={errors.email}>
+    <Form onSubmit={submit} errors={errors.reported} start={known === undefined ? "[type=email]" : "[type=password]"}>
+      <Field label="Email address" error={errors.of("email")}>
         {(control) => (
           <input
             {...control}
@@ -41,7 +40,7 @@ const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element 
           />
         )}
       </Field>
-      <Field label="Password" error={errors.password}>
+      <Field label="Password" error={errors.of("password")}>
         {(control) => (
           <input
             {...control}
@@ -55,11 +54,11 @@ const SignInForm = ({ email: known }: { readonly email?: string }): JSX.Element 
       <Problem of={failure} />
       <div class="actions">
         <button type="submit" class="primary" aria-disabled={busy}>
-          {busy ? "Signing in …" : "Sign in"}
+          {busy ? "Signing in…" : "Sign in"}
         </button>
         {known !== undefined && (
           <button type="button" class="quiet" onClick={signOut}>
-            Use another account
+            Use a different account
           </button>
         )}
       </div>
@@ -76,14 +75,14 @@ export const SignInPage = (): JSX.Element => {
       <Wordmark of="platform" />
       <h1 tabIndex={-1}>Sign in</h1>
       <SignInForm />
-      <p class="small">Users are made on the command line, by whoever runs this platform.</p>
+      <p class="small">Accounts are created on the command line by whoever runs this platform.</p>
     </main>
   )
 }
 
 export const SignInAgain = ({ account }: { readonly account: Account }): JSX.Element => (
   <Dialog title="Your session has ended" keep onClose={signOut}>
-    <p>Sign in to go on where you were. Nothing that you entered is lost.</p>
+    <p>Sign in to pick up where you left off. Nothing you entered is lost.</p>
     <SignInForm email={account.email} />
   </Dialog>
 )

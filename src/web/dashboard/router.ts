@@ -1,7 +1,7 @@
 /** The address after `#` names the page that is shown: the back button works, and a reload stays on the page. */
 import { signal } from "@preact/signals"
 
-export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "account"] as const
+export const PAGES = ["keys", "businesses", "conversations", "live", "webhooks", "audit", "setup", "account"] as const
 export type PageName = (typeof PAGES)[number]
 
 export interface Route {

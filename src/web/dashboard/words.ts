@@ -3,12 +3,13 @@ import type { Failure } from "./client.ts"
 import type { PageName } from "./router.ts"
 
 export const titles: Readonly<Record<PageName, string>> = {
-  keys: "API Keys",
+  keys: "API keys",
   businesses: "Businesses",
   conversations: "Conversations",
   live: "Live",
   webhooks: "Webhooks",
-  audit: "Audit",
+  audit: "Audit log",
+  setup: "Setup",
   account: "Account",
 }
 
@@ -17,13 +18,13 @@ export const failure = (failure: Failure): string => {
     case "refused":
       return failure.retryAfterSeconds === undefined
         ? sentence(failure.message)
-        : `${sentence(failure.message)} You can try again in ${span(failure.retryAfterSeconds * 1_000)}.`
+        : `${sentence(failure.message)} Try again in ${span(failure.retryAfterSeconds * 1_000)}.`
     case "unreachable":
-      return "The platform does not answer. It may be restarting, or you are offline."
+      return "The platform isn’t responding. It may be restarting, or you may be offline."
     case "broken":
-      return "The platform answered with something this page does not understand. Reload the page to get the current one."
+      return "The platform sent a response this page doesn’t understand. Reload the page to get the latest version."
     case "signed-out":
-      return "You are signed out."
+      return "You’re signed out."
   }
 }
 

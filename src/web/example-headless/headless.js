@@ -6,17 +6,17 @@ const element = (id) => document.getElementById(id)
 
 /** The text shown for each state. */
 const sentences = {
-  idle: () => "Nobody is talking.",
-  "checking-microphone": () => "Please allow the microphone.",
+  idle: () => "Not in a call.",
+  "checking-microphone": () => "Allow microphone access.",
   "no-microphone": ({ problem }) => `No microphone: ${problem}.`,
   connecting: () => "Connecting.",
   waiting: ({ place }) =>
-    `Place ${place.position} in the queue.${place.disrupted ? " The voice agent cannot be reached at the moment." : ""}`,
+    `Place ${place.position} in the queue.${place.disrupted ? " The voice agent is unavailable right now." : ""}`,
   "your-turn": ({ startBefore }) => `Your turn, until ${new Date(startBefore).toLocaleTimeString()}.`,
-  "in-call": () => "In call. What you say comes back a second later.",
-  ended: ({ reason }) => `Over: ${reason}.`,
+  "in-call": () => "In a call. You'll hear what you say one second later.",
+  ended: ({ reason }) => `Ended: ${reason}.`,
   refused: ({ message }) => message,
-  offline: () => "The gate does not answer; trying again.",
+  offline: () => "The gate isn't responding. Retrying.",
 }
 const OVER = ["idle", "no-microphone", "ended", "refused"]
 

@@ -1,7 +1,8 @@
 /**
- * Alerts a caller who is on another tab when it is their turn: in the tab's title, and by a notification if the page enables it
- * and the caller has allowed it.
+ * Alerts a caller when it is their turn: it rings, and the tab's title says so; a caller who is on another tab gets a notification if the
+ * page enables that and the caller has allowed it. While they wait on another tab, the title says where they stand.
  */
+import { createRing } from "./ring.ts"
 import type { VoiceAgentState } from "./state.ts"
 import type { Say } from "./strings.ts"
 
@@ -10,17 +11,39 @@ export interface Attention {
   readonly notifying: () => "ask" | "yes" | "no"
   /** Asks whether notifications are allowed; call it from a tap. */
   readonly ask: () => Promise<void>
+  /** Releases the audio output. */
+  readonly close: () => void
 }
 
-export const createAttention = (say: Say, wanted: () => boolean): Attention => {
+export interface AttentionOptions {
+  /** whether the page enables notifications */
+  readonly notifies: () => boolean
+  /** whether it rings */
+  readonly rings: () => boolean
+}
+
+export const createAttention = (say: Say, { notifies, rings }: AttentionOptions): Attention => {
+  const ring = createRing()
+  let state: VoiceAgentState | undefined
+  /** the page's own title, while there is text before it */
   let before: string | undefined
   let notification: Notification | undefined
 
-  const call = (): void => {
-    if (before !== undefined) return
-    before = document.title
-    document.title = `● ${say("your-turn.title")} – ${before}`
-    if (!document.hidden || attention.notifying() !== "yes") return
+  /** Puts text before the page's title; undefined takes it away. If the page has changed its title meanwhile, that one stays. */
+  const entitle = (text: string | undefined): void => {
+    if (before !== undefined && document.title.endsWith(` – ${before}`)) document.title = before
+    before = text === undefined ? undefined : document.title
+    if (text !== undefined) document.title = `${text} – ${before}`
+  }
+
+  const name = (): void => {
+    if (state?.name === "your-turn") entitle(`● ${say("your-turn.title")}`)
+    else if (state?.name === "waiting" && document.hidden) entitle(say("floating.place", { n: state.place.position }))
+    else entitle(undefined)
+  }
+
+  const notify = (): void => {
+    if (notification !== undefined || !document.hidden || attention.notifying() !== "yes") return
     try {
       notification = new Notification(say("your-turn.title"), { body: say("your-turn.notification"), tag: "voicegate" })
       notification.onclick = () => {
@@ -33,21 +56,36 @@ export const createAttention = (say: Say, wanted: () => boolean): Attention => {
   }
 
   const release = (): void => {
-    // If the page has changed its title meanwhile, that title stays.
-    if (before !== undefined && document.title.endsWith(` – ${before}`)) document.title = before
-    before = undefined
     notification?.close()
     notification = undefined
   }
 
   const attention: Attention = {
-    show: ({ name }) => (name === "your-turn" ? call() : release()),
+    show: (next) => {
+      const called = next.name === "your-turn" && state?.name !== "your-turn"
+      if (state === undefined) document.addEventListener("visibilitychange", name)
+      state = next
+      name()
+      // the visitor has just tapped to begin
+      if (state.name === "checking-microphone" && rings()) ring.unlock()
+      if (called) notify()
+      else if (state.name !== "your-turn") release()
+      if (state.name === "your-turn" && !state.starting && rings()) ring.start()
+      else ring.stop()
+    },
     notifying: () => {
-      if (!wanted() || !("Notification" in window)) return "no"
+      if (!notifies() || !("Notification" in window)) return "no"
       return Notification.permission === "granted" ? "yes" : Notification.permission === "default" ? "ask" : "no"
     },
     ask: async () => {
       await Notification.requestPermission()
+    },
+    close: () => {
+      release()
+      entitle(undefined)
+      document.removeEventListener("visibilitychange", name)
+      state = undefined
+      ring.close()
     },
   }
   return attention

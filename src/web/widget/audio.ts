@@ -1,23 +1,13 @@
 /**
- * The page's audio: captures the microphone and plays to the loudspeaker, with bytes in the session's format on the other side. A
- * muted source sends frames of silence.
+ * The page's audio: captures the microphone and plays to the loudspeaker. On the other side are ports that carry bytes in the session's
+ * format, for the line. A muted source sends frames of silence.
  */
-import worklet from "virtual:worklet"
+import { audioScriptUrl, withBlobOf } from "./audio-script.ts"
+import { type Carrier, openCarrier } from "./carrier.ts"
 import { type AudioFormat, bytesPerSample } from "./format.ts"
 import { Unreachable } from "./gate-client.ts"
-import { formatOf, gateUrl, type VoiceAgentOptions } from "./options.ts"
-import type { MicrophoneProblem } from "./state.ts"
-import type { Captured } from "./worklet.ts"
-
-/** Audio cannot be captured. */
-export class NoSound extends Error {
-  readonly problem: MicrophoneProblem
-
-  constructor(problem: MicrophoneProblem, cause?: unknown) {
-    super(`no sound: ${problem}`, { cause })
-    this.problem = problem
-  }
-}
+import { NoSound, openMicrophone, problemOf } from "./microphone.ts"
+import { formatOf, type VoiceAgentOptions } from "./options.ts"
 
 /** A source of captured audio, such as the microphone. */
 export interface Source {
@@ -28,15 +18,8 @@ export interface Source {
   readonly stop: () => void
 }
 
-const microphone = (): Promise<MediaStream> => {
-  // Absent in browsers unless the page is on https or on localhost.
-  if (!("mediaDevices" in navigator)) throw new NoSound("insecure")
-  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true, channelCount: 1 }
-  return navigator.mediaDevices.getUserMedia({ audio })
-}
-
 /** Opens the microphone, or the source that the page provides. It starts muted. Fails with `NoSound`. */
-export const openSource = async (source: () => Promise<MediaStream> = microphone): Promise<Source> => {
+export const openSource = async (source: () => Promise<MediaStream> = openMicrophone): Promise<Source> => {
   let stream: MediaStream
   try {
     stream = await source()
@@ -60,12 +43,6 @@ export const openSource = async (source: () => Promise<MediaStream> = microphone
   }
 }
 
-const problemOf = (cause: unknown): MicrophoneProblem => {
-  const name = cause instanceof DOMException ? cause.name : ""
-  if (name === "NotAllowedError" || name === "SecurityError") return "denied"
-  return name === "NotReadableError" || name === "AbortError" ? "busy" : "missing"
-}
-
 /** Ignores the failure of a context that was closed meanwhile. */
 const ignore = (): void => {}
 
@@ -73,17 +50,16 @@ const ignore = (): void => {}
 export interface Sound {
   /** bytes of one second of captured audio */
   readonly bytesPerSecond: number
+  /** The other ends of the processors' ports: for the line, once. */
+  readonly capture: MessagePort
+  readonly playback: MessagePort
+  /** where the line will run */
+  readonly carrier: Carrier
   /** Connects a source and the loudspeaker. Loudness is 0 to 1. */
   readonly begin: (
     source: Source,
-    on: {
-      readonly frame: (frame: ArrayBuffer) => void
-      readonly said: (loudness: number) => void
-      readonly heard: (loudness: number) => void
-    },
+    on: { readonly said: (loudness: number) => void; readonly heard: (loudness: number) => void },
   ) => void
-  /** Queues bytes for playback. */
-  readonly play: (bytes: ArrayBuffer) => void
   readonly close: () => void
 }
 
@@ -95,23 +71,26 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   const context = new AudioContext({ latencyHint: "interactive" })
   // The user gesture unlocks the context now; it is suspended until the call begins.
   context.resume().catch(ignore)
+  const carrying = openCarrier(audioScriptUrl(options))
   try {
     await loadWorklet(context, options)
   } catch (error) {
+    void carrying.then((carrier) => carrier.close())
     await context.close()
     throw error
   }
+  const carrier = await carrying
   context.suspend().catch(ignore)
   const [input, output] = [formatOf(options.input), formatOf(options.output)]
   const capture = node(context, "voicegate-capture", input, { channelCount: 1, channelCountMode: "explicit" })
   const playback = node(context, "voicegate-playback", output, { numberOfInputs: 0, outputChannelCount: [1] })
   return {
     bytesPerSecond: input.sampleRate * bytesPerSample(input),
+    capture: portOf(capture),
+    playback: portOf(playback),
+    carrier,
     begin: (source, on) => {
-      capture.port.onmessage = ({ data }: MessageEvent<Captured>) => {
-        on.said(data.loudness)
-        on.frame(data.frame)
-      }
+      capture.port.onmessage = ({ data }: MessageEvent<number>) => on.said(data)
       playback.port.onmessage = ({ data }: MessageEvent<number>) => on.heard(data)
       context.createMediaStreamSource(source.stream).connect(capture)
       capture.connect(context.destination)
@@ -119,13 +98,20 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
       // Not awaited: without a user gesture it stays pending, and the call is silent until there is one.
       context.resume().catch(ignore)
     },
-    play: (bytes) => playback.port.postMessage(bytes, [bytes]),
     close: () => {
       capture.port.onmessage = null
       playback.port.onmessage = null
+      carrier.close()
       if (context.state !== "closed") void context.close()
     },
   }
+}
+
+/** A port to a processor that does not pass through this thread. */
+const portOf = ({ port }: AudioWorkletNode): MessagePort => {
+  const { port1, port2 } = new MessageChannel()
+  port.postMessage(port1, [port1])
+  return port2
 }
 
 const node = (context: AudioContext, name: string, format: AudioFormat, options: AudioWorkletNodeOptions) =>
@@ -136,21 +122,19 @@ const node = (context: AudioContext, name: string, format: AudioFormat, options:
  * it too. If the widget was loaded from elsewhere, `blob:` in `script-src` allows it.
  */
 const loadWorklet = async (context: AudioContext, options: VoiceAgentOptions): Promise<void> => {
-  const address = options.worklet ?? gateUrl(options, "widget/audio.js")
+  const script = audioScriptUrl(options)
   try {
-    await context.audioWorklet.addModule(address)
+    await context.audioWorklet.addModule(script)
   } catch {
-    const blob = URL.createObjectURL(new Blob([worklet], { type: "text/javascript" }))
-    try {
-      await context.audioWorklet.addModule(blob)
-    } catch (cause) {
-      // Distinguishes a worklet that is forbidden from one that is unreachable.
-      await fetch(address).catch(() => {
-        throw new Unreachable("the worklet cannot be loaded", { cause })
+    // Distinguishes a worklet that is forbidden from one that is unreachable.
+    let forbidden: unknown
+    const add = (address: string): Promise<void> =>
+      context.audioWorklet.addModule(address).catch((cause: unknown) => {
+        forbidden = cause
       })
-      throw new NoSound("no-sound", cause)
-    } finally {
-      URL.revokeObjectURL(blob)
-    }
+    await withBlobOf(script, add).catch((cause: unknown) => {
+      throw new Unreachable("the worklet cannot be loaded", { cause })
+    })
+    if (forbidden !== undefined) throw new NoSound("no-sound", forbidden)
   }
 }

@@ -1,28 +1,65 @@
 /**
- * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio,
- * worklet, auto-start, notify, theme, strings (JSON), lang, dir. Events: `statechange`, `message`.
+ * `<voice-agent gate="https://…">`: the widget as an element. Attributes: gate, campaign, region, client-identifier, audio, worklet,
+ * auto-start, notify, ring, push-to-talk, text-input, captions, check, mode, corner, open, theme, strings (JSON), lang, dir, languages. Events:
+ * `statechange`, `message`, `turn`.
  */
 import { createAttention } from "./attention.ts"
-import { createVoiceAgent, type VoiceAgent } from "./client.ts"
-import { areValid, valuesOf } from "./fields.ts"
+import { type Described, optionsOf } from "./attributes.ts"
+import { createClient, type VoiceAgent } from "./client.ts"
+import { areValid } from "./fields.ts"
 import { parse } from "./json.ts"
-import type { VoiceAgentOptions, WantedFormat } from "./options.ts"
-import type { Action } from "./screens.ts"
+import { createLanguages } from "./languages.ts"
+import { loadScreens, loadVisit, type VisitPart } from "./load.ts"
+import type { VoiceAgentOptions } from "./options.ts"
+import type { Action } from "./parts.ts"
 import type { VoiceAgentState } from "./state.ts"
 import { createSay, type Strings } from "./strings.ts"
+import { createSwitcher } from "./switcher.ts"
+import type { Turn } from "./transcript.ts"
 import { createView } from "./view.ts"
 
+/** The events of a `<voice-agent>`. */
+export interface VoiceAgentElementEventMap extends HTMLElementEventMap {
+  statechange: CustomEvent<VoiceAgentState>
+  /** a text of the agent */
+  message: CustomEvent<string>
+  /** a text of the agent or of the caller, which may grow until it is final */
+  turn: CustomEvent<Turn>
+}
+
+type ListenerOf<Type extends keyof VoiceAgentElementEventMap> = (
+  this: VoiceAgentElement,
+  event: VoiceAgentElementEventMap[Type],
+) => unknown
+
 /** The API of a `<voice-agent>`. */
-export interface VoiceAgentElement extends HTMLElement {
+export interface VoiceAgentElement extends Described {
+  addEventListener<Type extends keyof VoiceAgentElementEventMap>(
+    type: Type,
+    listener: ListenerOf<Type>,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  removeEventListener<Type extends keyof VoiceAgentElementEventMap>(
+    type: Type,
+    listener: ListenerOf<Type>,
+    options?: boolean | EventListenerOptions,
+  ): void
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | EventListenerOptions,
+  ): void
   /** `begin`, `start`, `leave` and the rest, as of `createVoiceAgent` */
   readonly agent: VoiceAgent
   /** replaces texts of the widget; overrides the attribute */
   strings: Strings
-  /** sent in addition to the form fields in the element: variables for the agent's script, metadata for the records */
-  dynamicVariables: Readonly<Record<string, string>>
-  metadata: Readonly<Record<string, string>>
-  /** replaces the microphone */
-  source: (() => Promise<MediaStream>) | undefined
+  /** whether the panel of the floating form is open; reflects the attribute */
+  open: boolean
 }
 
 declare global {
@@ -31,85 +68,85 @@ declare global {
   }
 }
 
-/** Parses a format such as `pcm 16000 16` or `mulaw 8000`: encoding, sample rate and, for PCM, bits per sample. */
-const formatFrom = (text: string | null): WantedFormat | undefined => {
-  const [encoding, rate, bits] = (text ?? "").trim().split(/\s+/)
-  if (encoding !== "pcm" && encoding !== "mulaw" && encoding !== "alaw") return undefined
-  return {
-    encoding,
-    ...(rate === undefined ? {} : { sampleRate: Number(rate) }),
-    ...(bits === undefined ? {} : { bitsPerSample: Number(bits) }),
-  }
-}
+/** How long the first texts may take before they are shown in English, in milliseconds. */
+const LANGUAGE_PATIENCE = 1_000
 
 /** Defines the element `<voice-agent>`, once. */
 export const defineVoiceAgent = (): void => {
   if (customElements.get("voice-agent") !== undefined) return
 
   class Widget extends HTMLElement implements VoiceAgentElement {
-    static readonly observedAttributes = ["strings", "lang"]
-    dynamicVariables: Readonly<Record<string, string>> = {}
-    metadata: Readonly<Record<string, string>> = {}
-    source: (() => Promise<MediaStream>) | undefined
-    readonly agent = createVoiceAgent(this.options())
+    static readonly observedAttributes = ["strings", "lang", "dir", "languages", "mode", "open"]
+    private given: Pick<VoiceAgentElement, "dynamicVariables" | "metadata" | "source"> = {
+      dynamicVariables: {},
+      metadata: {},
+      source: undefined,
+    }
+    private readonly options = optionsOf(this)
+    readonly agent = createClient(this.options, (options) => this.load(options))
     private ownStrings: Strings = {}
-    private readonly say = createSay(
-      () => ({ ...parse(this.getAttribute("strings") ?? ""), ...this.ownStrings }),
-      () => this.language,
-    )
-    private readonly attention = createAttention(this.say, () => this.hasAttribute("notify"))
+    private readonly allStrings = (): Strings => ({ ...parse(this.getAttribute("strings") ?? ""), ...this.ownStrings })
+    private readonly switcher = createSwitcher(this, () => this.languages.update())
+    private readonly languages = createLanguages(this, {
+      chosen: this.switcher.chosen,
+      hasOwnTexts: () => Object.keys(this.allStrings()).length > 0,
+      changed: () => this.view?.redraw(),
+    })
+    private readonly say = createSay(this.allStrings, this.languages.current)
+    private readonly langObserver = new MutationObserver(this.languages.update)
+    private readonly attention = createAttention(this.say, {
+      notifies: () => this.hasAttribute("notify"),
+      rings: () => this.getAttribute("ring") !== "off",
+    })
     private view: ReturnType<typeof createView> | undefined
     private readonly root = this.attachShadow({ mode: "open" })
 
     constructor() {
       super()
       this.agent.on("state", (state) => this.show(state))
-      this.agent.on("message", (text) => {
-        this.view?.message(text)
-        this.dispatchEvent(new CustomEvent("message", { detail: text }))
+      this.agent.on("message", (text) => this.dispatchEvent(new CustomEvent("message", { detail: text })))
+      this.agent.on("turn", (turn) => {
+        this.view?.turn(turn)
+        this.dispatchEvent(new CustomEvent("turn", { detail: turn }))
       })
       this.agent.on("level", (level) => this.view?.level(level))
     }
 
-    /** Getters, because each visit reads the attributes and fields again. */
-    private options(): VoiceAgentOptions {
-      const attribute = (name: string): string | undefined => this.getAttribute(name) ?? undefined
-      const element = this
-      return {
-        get gate() {
-          return attribute("gate")
-        },
-        get campaign() {
-          return attribute("campaign")
-        },
-        get region() {
-          return attribute("region")
-        },
-        get clientIdentifier() {
-          return attribute("client-identifier")
-        },
-        get worklet() {
-          return attribute("worklet")
-        },
-        get input() {
-          return formatFrom(element.getAttribute("audio"))
-        },
-        get output() {
-          return formatFrom(element.getAttribute("audio"))
-        },
-        get autoStart() {
-          return element.hasAttribute("auto-start")
-        },
-        get dynamicVariables() {
-          return { ...element.dynamicVariables, ...valuesOf(element, "variables") }
-        },
-        get metadata() {
-          return { ...element.metadata, ...valuesOf(element, "metadata") }
-        },
-        get source() {
-          return element.source
-        },
-      }
+    private async load(options: VoiceAgentOptions): Promise<VisitPart> {
+      const [visit, screens] = await Promise.all([loadVisit(options), loadScreens(options)])
+      this.view?.use(screens)
+      return visit
+    }
+
+    private async check(on: boolean): Promise<void> {
+      // A tap that loads nothing may be repeated.
+      if (on) await this.load(this.options).catch(() => {})
+      this.view?.check(on)
+    }
+
+    // Accessors, because Svelte sets a property only where there is a setter.
+    get dynamicVariables(): Readonly<Record<string, string>> {
+      return this.given.dynamicVariables
+    }
+
+    set dynamicVariables(dynamicVariables: Readonly<Record<string, string>>) {
+      this.given = { ...this.given, dynamicVariables }
+    }
+
+    get metadata(): Readonly<Record<string, string>> {
+      return this.given.metadata
+    }
+
+    set metadata(metadata: Readonly<Record<string, string>>) {
+      this.given = { ...this.given, metadata }
+    }
+
+    get source(): VoiceAgentElement["source"] {
+      return this.given.source
+    }
+
+    set source(source: VoiceAgentElement["source"]) {
+      this.given = { ...this.given, source }
     }
 
     get strings(): Strings {
@@ -121,35 +158,90 @@ export const defineVoiceAgent = (): void => {
       this.view?.redraw()
     }
 
-    private get language(): string {
-      const named = this.closest("[lang]")?.getAttribute("lang") ?? ""
-      return Intl.NumberFormat.supportedLocalesOf([named].filter(Boolean))[0] ?? "en"
+    get open(): boolean {
+      return this.hasAttribute("open")
+    }
+
+    set open(open: boolean) {
+      this.toggleAttribute("open", open)
+    }
+
+    private place(): void {
+      this.view?.place(this.getAttribute("mode") === "floating", this.open)
     }
 
     connectedCallback(): void {
-      if (this.view !== undefined) return
+      this.followLanguage()
+      if (this.view !== undefined) {
+        // moved within the page
+        this.place()
+        return
+      }
+      this.addEventListener("keydown", this.submit)
+      for (const near of ["pointerenter", "focusin"]) this.addEventListener(near, this.agent.prepare, { once: true })
       this.view = createView(this.root, {
         say: this.say,
-        language: () => this.language,
+        language: () => this.languages.current().locale,
+        localize: (screen, shown) => {
+          for (const each of shown) this.languages.mark(each)
+          this.switcher.draw(screen, this.languages.current().name, this.say("language"))
+        },
         act: (action) => this.act(action),
+        open: (open) => {
+          this.open = open
+        },
         notifying: this.attention.notifying,
+        pushToTalk: () => this.hasAttribute("push-to-talk"),
+        captions: () => this.getAttribute("captions") !== "off",
+        checks: () => this.source === undefined && this.getAttribute("check") !== "off",
+        check: (on) => void this.check(on),
+        mute: (muted) => this.agent.setMuted(muted),
+        send: (text) => this.agent.send(text),
       })
-      this.show(this.agent.state)
-      void this.agent.resume()
+      const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
+      void Promise.race([this.languages.update(), patience]).then(() => {
+        if (this.view === undefined) return
+        this.place()
+        this.show(this.agent.state)
+        void this.agent.resume()
+      })
+    }
+
+    /** Follows `lang` of every ancestor, also outside of shadow roots. */
+    private followLanguage(): void {
+      this.langObserver.disconnect()
+      for (let root = this.getRootNode(); ; root = root.host.getRootNode()) {
+        this.langObserver.observe(root, { subtree: true, attributeFilter: ["lang"] })
+        if (!(root instanceof ShadowRoot)) return
+      }
     }
 
     /** Leaves when the element is removed from the page, but not when it is moved within it. */
     disconnectedCallback(): void {
       queueMicrotask(() => {
         if (this.isConnected) return
+        this.langObserver.disconnect()
         this.agent.leave()
         this.view?.close()
+        this.attention.close()
         this.view = undefined
       })
     }
 
-    attributeChangedCallback(): void {
+    attributeChangedCallback(name: string): void {
+      if (name === "mode" || name === "open") {
+        this.place()
+        return
+      }
+      // before that, a framework may not have set the gate yet
+      if (this.isConnected) void this.languages.update()
       this.view?.redraw()
+    }
+
+    /** Enter in a field of the page begins, as in a form. */
+    private readonly submit = ({ isComposing, key, target }: KeyboardEvent): void => {
+      if (key === "Enter" && !isComposing && target instanceof HTMLInputElement && this.agent.state.name === "idle")
+        this.act("begin")
     }
 
     private show(state: VoiceAgentState): void {

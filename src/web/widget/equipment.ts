@@ -1,6 +1,6 @@
 /**
- * The devices of a call: source and audio output, opened together, once at a time. They stay open until `close`. A source that was lost is
- * opened again.
+ * The devices of a call: source and audio output, opened together, once at a time. They stay open until `close`; the source may rest
+ * meanwhile. A source that rested or was lost is opened again.
  */
 import { openSound, openSource, type Sound, type Source } from "./audio.ts"
 import type { VoiceAgentOptions } from "./options.ts"
@@ -52,6 +52,13 @@ export class Equipment {
       this.source = undefined
       this.lost()
     })
+  }
+
+  /** Stops the source while it is not needed, so that the browser does not show a microphone in use. */
+  rest(): void {
+    const { source } = this
+    this.source = undefined
+    source?.stop()
   }
 
   setMuted(muted: boolean): void {

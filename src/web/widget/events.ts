@@ -24,13 +24,25 @@ const MAX_DELAY = 8_000
 /** The gate's close code for a connection that was replaced by another one of the same ticket (RFC 6455 §7.4.1). */
 const POLICY_VIOLATION = 1008
 
-/** Follows a ticket until `signal` aborts or the ticket is over. Returns a function that polls the ticket's state at once. */
-export const follow = (gate: Gate, ticket: string, listener: Listener, signal: AbortSignal): (() => void) => {
+/** Follows a ticket, whose place is known, until `signal` aborts or the ticket is over. Returns a function that polls the ticket's state at once. */
+export const follow = (
+  gate: Gate,
+  { place: known, ticket }: { readonly ticket: string; readonly place: Place },
+  listener: Listener,
+  signal: AbortSignal,
+): (() => void) => {
   let socket: WebSocket | undefined
   let timer: number | undefined
   let failures = 0
   /** number of events so far, to detect that an event arrived while a poll was in progress, which makes its answer stale */
   let pushed = 0
+  let last = known
+  /** An estimate that is repeated goes on counting down from the time when it was first reported. */
+  const place = (next: Place): void => {
+    const repeated = last.position === next.position && last.estimatedWait === next.estimatedWait
+    last = repeated ? { ...next, asOf: last.asOf } : next
+    listener.place(last)
+  }
 
   const finish = (reason: string, message: string): void => {
     stop()
@@ -63,14 +75,14 @@ export const follow = (gate: Gate, ticket: string, listener: Listener, signal: A
     // a reconnect event does not count as success: the gate cannot serve the ticket
     if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
-    if (event.type === "position") listener.place(placeOf(event))
+    if (event.type === "position") place(placeOf(event))
     else if (event.type === "start_call") listener.called(gate.localTime(event.startBefore))
     else if (event.type === "ended") finish(text(event.reason) ?? "", message)
     else if (event.type === "error") listener.failed(text(event.code) ?? "", message)
     else if (event.type === "reconnect") socket?.close()
     else if (event.type === "session") {
       const webSocketUrl = text(event.webSocketUrl)
-      if (webSocketUrl !== undefined) listener.session({ webSocketUrl, sessionId: text(event.sessionId) ?? "" })
+      if (webSocketUrl !== undefined) listener.session({ webSocketUrl, sessionId: text(event.sessionId) ?? "", ticket })
     }
   }
 
@@ -79,7 +91,7 @@ export const follow = (gate: Gate, ticket: string, listener: Listener, signal: A
     try {
       const now = await gate.status(ticket, signal)
       if (signal.aborted || pushed !== before) return
-      if (now.state === "waiting") listener.place(now.place)
+      if (now.state === "waiting") place(now.place)
       else if (now.state === "called") listener.called(now.startBefore)
       else if (now.state === "live") listener.session(now.session)
       else if (now.state === "over") finish(now.reason, "")

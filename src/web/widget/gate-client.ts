@@ -10,6 +10,8 @@ import type { Place } from "./state.ts"
 export interface Session {
   readonly webSocketUrl: string
   readonly sessionId: string
+  /** the ticket of the call, with which it can be left; undefined if the gate did not say */
+  readonly ticket: string | undefined
 }
 
 export type Answer =
@@ -53,8 +55,9 @@ const issueOf = (issue: unknown): string => {
 /** HTTP dates have whole seconds, so a smaller clock difference is ignored. In milliseconds. */
 const CLOCK_RESOLUTION = 2_000
 
-/** Ignores failures of requests that only help the gate. */
-const ignore = (): void => {}
+/** How long to wait after the first attempt to leave, and after the last, in milliseconds; two minutes in all. */
+const FIRST_PAUSE = 2_000
+const LAST_PAUSE = 64_000
 
 /** `Retry-After` is a number of seconds or an HTTP date. */
 const retryAfterOf = (response: Response, problem: Fields): number | undefined => {
@@ -69,7 +72,7 @@ const retryAfterOf = (response: Response, problem: Fields): number | undefined =
 const sessionOf = (fields: Fields): Session => {
   const webSocketUrl = text(fields.webSocketUrl)
   if (webSocketUrl === undefined) throw new Unreachable("the gate's answer names no session")
-  return { webSocketUrl, sessionId: text(fields.sessionId) ?? "" }
+  return { webSocketUrl, sessionId: text(fields.sessionId) ?? "", ticket: text(fields.uniqueRequestId) }
 }
 
 /** The place in an event (`position`) or an answer (`queuePosition`). */
@@ -78,6 +81,8 @@ export const placeOf = (fields: Fields): Place => ({
   queueLength: number(fields.queueLength),
   estimatedWait: number(fields.estimatedWaitSeconds),
   disrupted: fields.disrupted === true,
+  paused: fields.paused === true,
+  asOf: Date.now(),
 })
 
 /** One gate, for one campaign. */
@@ -122,9 +127,26 @@ export class Gate {
     return state === "starting" ? { state } : { state: "over", reason: state }
   }
 
-  /** Gives up the place. Best effort, also while the page unloads: the gate gives up an absent ticket anyway. */
-  leave(ticket: string): void {
-    fetch(gateUrl(this.options, path(ticket)), { method: "DELETE", keepalive: true }).catch(ignore)
+  /** Gives up the place, or ends the call. Repeated while the gate does not answer, for about two minutes. */
+  async leave(ticket: string): Promise<void> {
+    for (let pause = FIRST_PAUSE; pause <= LAST_PAUSE; pause *= 2) {
+      try {
+        const { status } = await fetch(gateUrl(this.options, path(ticket)), { method: "DELETE", keepalive: true })
+        // Neither too many requests nor a fault of the gate.
+        if (status < 429) return
+      } catch {
+        // no answer
+      }
+      await new Promise((resolve) => {
+        window.setTimeout(resolve, pause)
+        window.addEventListener("online", resolve, { once: true })
+      })
+    }
+  }
+
+  /** The same while the page goes. A beacon is a POST without preflight, so a browser sends it then. */
+  leaveWithPage(ticket: string): void {
+    navigator.sendBeacon(gateUrl(this.options, `${path(ticket)}/leave`))
   }
 
   /** Where a ticket's events are pushed. */

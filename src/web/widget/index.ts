@@ -3,12 +3,13 @@ import { defineVoiceAgent } from "./element.ts"
 
 export type { VoiceAgent, VoiceAgentEvents } from "./client.ts"
 export { createVoiceAgent } from "./client.ts"
-export type { VoiceAgentElement } from "./element.ts"
+export type { VoiceAgentElement, VoiceAgentElementEventMap } from "./element.ts"
 export type { AudioFormat } from "./format.ts"
 export type { VoiceAgentOptions, WantedFormat } from "./options.ts"
 export type { MicrophoneProblem, Notice, Place, VoiceAgentState } from "./state.ts"
 export type { StringKey, Strings, Text } from "./strings.ts"
 export { defaultStrings } from "./strings.ts"
+export type { Turn } from "./transcript.ts"
 
 // Server-side rendering imports this too, without custom elements.
 if ("customElements" in globalThis) defineVoiceAgent()

@@ -20,8 +20,14 @@ export interface VoiceAgentOptions {
   readonly output?: WantedFormat | undefined
   /** start the call automatically when it is the caller's turn, instead of on a tap */
   readonly autoStart?: boolean | undefined
+  /** a call begins muted, for a page that unmutes while the caller holds a button */
+  readonly pushToTalk?: boolean | undefined
+  /** whether the agent takes text messages of the caller; when absent, as the platform says in its greeting */
+  readonly textInput?: boolean | undefined
   /** replaces the microphone; its tracks are stopped at the end */
   readonly source?: (() => Promise<MediaStream>) | undefined
+  /** distinguishes several widgets of one gate and campaign on a page, so that each keeps its own place over a reload */
+  readonly key?: string | undefined
   /** URL of the audio worklet; `widget/audio.js` of the gate when absent */
   readonly worklet?: string | undefined
 }
@@ -29,6 +35,12 @@ export interface VoiceAgentOptions {
 /** A URL of the gate; `path` has no leading slash. */
 export const gateUrl = ({ gate = "/" }: VoiceAgentOptions, path: string): URL =>
   new URL(path, new URL(gate.replace(/\/?$/, "/"), document.baseURI))
+
+/** The storage key of a ticket. */
+export const storageKeyOf = (options: VoiceAgentOptions): string => {
+  const { href } = gateUrl(options, options.campaign ?? "")
+  return options.key ? `${href}#${options.key}` : href
+}
 
 export const formatOf = ({ encoding = "pcm", sampleRate, bitsPerSample = 16 }: WantedFormat = {}): AudioFormat =>
   encoding === "pcm"

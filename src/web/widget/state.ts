@@ -6,10 +6,24 @@ export interface Place {
   readonly position: number
   /** how many wait in total, if known */
   readonly queueLength: number | undefined
-  /** in seconds; undefined if unknown */
+  /** in seconds from `asOf`; undefined if unknown */
   readonly estimatedWait: number | undefined
   /** the voice agent cannot be reached at the moment; callers keep their places */
   readonly disrupted: boolean
+  /** an operator has paused the queue: nobody is called, and callers keep their places */
+  readonly paused: boolean
+  /** when the gate first reported this position and estimate (ms since 1970 of this machine's clock) */
+  readonly asOf: number
+}
+
+/** The place of a visitor of whom the gate has not said anything yet. */
+export const FIRST_PLACE: Place = {
+  position: 1,
+  queueLength: undefined,
+  estimatedWait: undefined,
+  disrupted: false,
+  paused: false,
+  asOf: 0,
 }
 
 /**
@@ -49,15 +63,18 @@ export type VoiceAgentState =
       readonly name: "in-call"
       readonly since: number
       readonly muted: boolean
-      /** Whether captured audio is currently sent. */
+      /** Whether captured audio currently gets through. */
       readonly link: boolean
       /** False if the microphone was lost. */
       readonly microphone: boolean
+      /** Whether the agent takes text too. */
+      readonly takesText: boolean
     }
   | {
       readonly name: "ended"
       /**
-       * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached` or `no-sound`; for a place `missed`,
+       * for a call `hung-up`, `remote`, `lost` (the connection broke), `unreached`, `interrupted` (the page was reloaded or
+       * left) or `no-sound`; for a place `missed`,
        * `abandoned`, `unknown`, `elsewhere` (another window has it), or another reason of the gate
        */
       readonly reason: string

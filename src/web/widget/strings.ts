@@ -1,52 +1,56 @@
 /**
- * Everything the widget says. A page replaces what it likes; `{n}`, `{time}` and the like are filled in. A text that depends
- * on a number may be given by plural category (`one`, `few`, … and `other`), as the language of the widget counts.
+ * The widget's texts, in English; `languages/*.json` has them in other languages. A page can replace each of them; `{n}`, `{time}` and
+ * the like are filled in. A text that depends on a number may have one form for each plural category (`one`, `few`, … and `other`) of
+ * the widget's language.
  */
+import type { Language } from "./language-tags.ts"
 
 export type Text = string | (Partial<Record<Intl.LDMLPluralRule, string>> & { readonly other: string })
 
 export const defaultStrings = {
   label: "Voice agent",
   "idle.title": "Talk to us",
-  "idle.text": "Speak with our voice agent, here in your browser.",
+  "idle.text": "Talk to our voice agent right here in your browser.",
   "idle.begin": "Start talking",
-  "idle.hint": "Your browser asks for the microphone first.",
+  "idle.hint": "Your browser will ask to use your microphone.",
   "microphone.title": "Allow the microphone",
-  "microphone.text": "Your browser is asking now. Nobody is kept waiting while you decide.",
+  "microphone.text": "Choose Allow in your browser. Take your time – you haven’t joined the queue yet.",
   cancel: "Cancel",
   "try-again": "Try again",
-  "no-microphone.denied.title": "The microphone is blocked",
-  "no-microphone.denied": "Allow it for this site in your browser’s address bar, then try again.",
+  "no-microphone.denied.title": "Your microphone is blocked",
+  "no-microphone.denied": "Allow microphone access for this site in your browser’s address bar, then try again.",
   "no-microphone.missing.title": "No microphone found",
-  "no-microphone.missing": "Plug one in and try again.",
-  "no-microphone.busy.title": "The microphone is in use",
-  "no-microphone.busy": "Another program holds it. Close that and try again.",
-  "no-microphone.insecure.title": "No sound at this address",
-  "no-microphone.insecure": "Browsers give sound only to pages that are reached over https.",
-  "no-microphone.no-sound.title": "No sound on this page",
-  "no-microphone.no-sound": "Your browser, or this page’s settings, keep the sound back.",
+  "no-microphone.missing": "Connect a microphone and try again.",
+  "no-microphone.busy.title": "Your microphone is in use",
+  "no-microphone.busy": "Close any other app that’s using it, then try again.",
+  "no-microphone.insecure.title": "Audio isn’t available here",
+  "no-microphone.insecure": "Browsers allow audio only on secure (https) pages.",
+  "no-microphone.no-sound.title": "Audio isn’t available on this page",
+  "no-microphone.no-sound": "Your browser or this site’s settings are blocking audio.",
   "connecting.gate": "Connecting",
-  "connecting.agent": "Connecting the call",
+  "connecting.agent": "Connecting your call",
   "waiting.title": "Your place in the queue",
   "waiting.ahead": { one: "One person is ahead of you.", other: "{n} people are ahead of you." },
-  "waiting.next": "You are next.",
-  "waiting.estimate": "About {time} to go.",
-  "waiting.no-estimate": "We cannot tell yet how long it takes.",
-  "waiting.disrupted": "The voice agent cannot be reached at the moment. You keep your place.",
+  "waiting.next": "You’re next.",
+  "waiting.estimate": "Estimated wait: {time}.",
+  "waiting.soon": "Estimated wait: less than a minute.",
+  "waiting.overdue": "This is taking longer than usual. You’ll keep your place.",
+  "waiting.paused": "The queue is paused. You’ll keep your place.",
+  "waiting.no-estimate": "We don’t have an estimated wait yet.",
+  "waiting.disrupted": "The voice agent is temporarily unavailable. You’ll keep your place.",
   "waiting.live": "Live",
-  "waiting.link-lost": "Connection lost. Connecting again; your place is kept for a short while.",
-  "waiting.hint":
-    "Keep this tab open: its title will say when it is your turn. Your microphone stays muted until then.",
+  "waiting.link-lost": "Connection lost. Reconnecting – we’ll hold your place for a little while.",
+  "waiting.hint": "Keep this tab open. We’ll let you know when it’s your turn. Your microphone is off until then.",
   "waiting.leave": "Leave the queue",
   "waiting.notify": "Notify me",
   "waiting.notified": "You will get a notification when it is your turn.",
   "your-turn.title": "Your turn",
-  "your-turn.text": "We hold the line for you for {time}.",
-  "your-turn.no-limit": "We hold the line for you.",
+  "your-turn.text": "We’re holding your place for {time}.",
+  "your-turn.no-limit": "We’re holding your place.",
   "your-turn.start": "Start the call",
   "your-turn.starting": "Starting",
   "your-turn.leave": "Leave",
-  "your-turn.notification": "An agent is free. Come back to start the call.",
+  "your-turn.notification": "An agent is ready. Come back to start your call.",
   "in-call.title": "In call",
   "in-call.you": "You",
   "in-call.agent": "Agent",
@@ -54,51 +58,86 @@ export const defaultStrings = {
   "in-call.muted": "Muted",
   "in-call.hang-up": "Hang up",
   "in-call.messages": "Messages",
-  "in-call.link-lost": "Your connection is down. The call goes on when it comes back soon.",
-  "in-call.no-microphone": "The microphone was disconnected; the agent hears nothing.",
+  "in-call.link-lost": "Your connection is down. The call will continue if it comes back soon.",
+  "in-call.no-microphone": "Your microphone was disconnected. The agent can’t hear you.",
   "ended.again": "Talk again",
   "ended.lasted": "The call lasted {time}.",
   "ended.hung-up.title": "Call ended",
   "ended.hung-up": "You hung up.",
   "ended.remote.title": "Call ended",
-  "ended.remote": "The agent closed the call.",
-  "ended.lost.title": "The call was cut off",
-  "ended.lost": "Your connection was lost. Call again when it is back.",
-  "ended.unreached.title": "The call did not connect",
-  "ended.unreached": "The agent could not be reached. Please try again.",
-  "ended.no-sound.title": "The call had no sound",
-  "ended.no-sound": "Your browser could not start its audio.",
+  "ended.remote": "The agent ended the call.",
+  "ended.lost.title": "The call dropped",
+  "ended.lost": "You lost your connection. Call again when you’re back online.",
+  "ended.unreached.title": "The call didn’t connect",
+  "ended.unreached": "We couldn’t reach the agent. Please try again.",
+  "ended.interrupted.title": "Your call was interrupted",
+  "ended.interrupted": "Reloading or leaving the page ends the call.",
+  "ended.no-sound.title": "We couldn’t start the audio",
+  "ended.no-sound": "Your browser couldn’t play or record audio.",
   "ended.missed.title": "You missed your turn",
-  "ended.missed": "The call was not started in time, so the line went to the next.",
-  "ended.abandoned.title": "Your place expired",
-  "ended.abandoned": "We did not hear from this page for too long.",
-  "ended.unknown.title": "Your place is gone",
-  "ended.unknown": "This place in the queue is not known any more.",
-  "ended.elsewhere.title": "Your place is open elsewhere",
-  "ended.elsewhere": "Another window took this place in the queue over.",
+  "ended.missed": "You didn’t start the call in time, so we moved on to the next caller.",
+  "ended.abandoned.title": "Your place has expired",
+  "ended.abandoned": "This page was offline for too long.",
+  "ended.unknown.title": "Your place has expired",
+  "ended.unknown": "Please join the queue again.",
+  "ended.elsewhere.title": "Open in another window",
+  "ended.elsewhere": "You’re continuing in another window.",
   "ended.other.title": "The call is over",
   "ended.other": "{message}",
-  "refused.blocked.title": "This connection may not call",
+  "refused.blocked.title": "Calls aren’t available on this network",
   "refused.rate_limited.title": "Too many calls for now",
   "refused.queue_full.title": "The queue is full",
-  "refused.invalid_request.title": "The call was not accepted",
-  "refused.unknown_campaign.title": "The call was not accepted",
-  "refused.region_not_allowed.title": "The call was not accepted",
-  "refused.other.title": "The agent is not available",
+  "refused.invalid_request.title": "This call isn’t available",
+  "refused.unknown_campaign.title": "This call isn’t available",
+  "refused.region_not_allowed.title": "This call isn’t available",
+  "refused.other.title": "The agent isn’t available",
   "refused.other": "{message}",
   "refused.retry-in": "You can try again in {time}.",
   "refused.retry-now": "You can try again now.",
   "offline.title": "No connection",
-  "offline.text": "We cannot be reached, or you are offline. Next attempt in {time}.",
+  "offline.text": "We can’t connect right now. Trying again in {time}.",
   "offline.retry": "Try now",
   "notice.left": "You left the queue.",
-  "notice.place-expired": "Your old place had expired, so this is a new one.",
-  "notice.no-answer": "There was no answer. Please try again.",
+  "notice.place-expired": "Your earlier place expired, so you’ve joined the queue again.",
+  "notice.no-answer": "No response. Please try again.",
+  "notice.microphone-again": "Allow the microphone again to start the call.",
   "notice.other": "{message}",
-  "announce.place": "Place {n} in the queue.",
-  "announce.your-turn": "It is your turn. Start the call now.",
-  "announce.offline": "No connection. Trying again by itself.",
-  "announce.in-call": "You are in the call.",
+  "announce.place": "You’re number {n} in the queue.",
+  "announce.your-turn": "It’s your turn. Start the call now.",
+  "announce.offline": "No connection. Trying again automatically.",
+  "announce.in-call": "You’re in the call.",
+  "announce.unmuted": "Microphone on",
+  "announce.link-back": "Your connection is back.",
+  "floating.idle": "Talk to us",
+  "floating.connecting": "Connecting",
+  "floating.place": "Number {n} in the queue",
+  "floating.your-turn": "Your turn",
+  "floating.in-call": "In call {time}",
+  "floating.ended": "Call ended",
+  "floating.offline": "No connection",
+  "floating.minimize": "Minimize",
+  "in-call.listening": "Listening",
+  "in-call.speaking": "Speaking",
+  "in-call.captions": "Captions",
+  "in-call.hold": "Hold to talk",
+  "in-call.write": "Write a message",
+  "in-call.send": "Send",
+  "refused.page_not_allowed": "Calls aren’t available on this page right now.",
+  "refused.unknown_campaign": "Calls aren’t available on this page right now.",
+  "refused.region_not_allowed": "Calls aren’t available on this page right now.",
+  "check.begin": "Check your microphone",
+  "check.title": "Check your microphone",
+  "check.device": "Microphone",
+  "check.number": "Microphone {n}",
+  "check.level": "Microphone level",
+  "check.speak": "Say something.",
+  "check.heard": "We hear you.",
+  "check.silent": "We can’t hear you yet. Try another microphone.",
+  "check.done": "Done",
+  "ended.copy": "Copy transcript",
+  "ended.copied": "Copied",
+  "ended.not-copied": "Couldn’t copy",
+  language: "Language",
 } as const satisfies Readonly<Record<string, Text>>
 
 export type StringKey = keyof typeof defaultStrings
@@ -108,21 +147,27 @@ export type Strings = { readonly [Key in StringKey]?: Text } & {
   readonly [key: `refused.${string}` | `notice.${string}` | `ended.${string}`]: Text | undefined
 }
 
-const isKnown = (key: string): key is StringKey => key in defaultStrings
+const isKnown = (key: string): key is StringKey => Object.hasOwn(defaultStrings, key)
 
-/** Gives the first of these texts that there is, filled in. Texts of a page win. */
+/** Returns the first of these texts that exists, filled in. A page's texts come first, then those of the language, then English. */
 export type Say = (keys: string | ReadonlyArray<string>, values?: Readonly<Record<string, string | number>>) => string
 
-export const createSay = (strings: () => Strings, language: () => string): Say => {
+/** `strings` are the page's own, and `language` is that of the others. */
+export const createSay = (strings: () => Strings, language: () => Language): Say => {
   const find = (key: string): Text | undefined => {
-    const own: unknown = Object.entries(strings()).find(([name]) => name === key)?.[1]
+    const given = [strings(), language().texts].flatMap(Object.entries<unknown>)
+    const own = given.find(([name, text]) => name === key && isText(text))?.[1]
     return isText(own) ? own : isKnown(key) ? defaultStrings[key] : undefined
   }
   return (keys, values = {}) => {
+    const { locale } = language()
     const [text = ""] = [keys].flat().flatMap((key) => find(key) ?? [])
-    const plural = new Intl.PluralRules(language()).select(Number(values.n ?? 0))
+    const plural = new Intl.PluralRules(locale).select(Number(values.n ?? 0))
     const chosen = typeof text === "string" ? text : (text[plural] ?? text.other)
-    return chosen.replace(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all))
+    return chosen.replace(/\{(\w+)\}/g, (all, name: string) => {
+      const value = values[name] ?? all
+      return typeof value === "number" ? value.toLocaleString(locale) : value
+    })
   }
 }
 

@@ -1,19 +1,30 @@
 /**
  * Shows a visit in a shadow root: one screen at a time, and the announcements for screen readers. Countdowns, the call's timer and the
- * meters are redrawn continuously and never announced.
+ * levels are redrawn continuously and never announced.
  */
+import type { CheckScreen } from "./check-screen.ts"
+import { createDock, type DockTools } from "./dock.ts"
 import { h } from "./dom.ts"
-import { createScreen, type Screen, type Tools } from "./screens.ts"
+import { announceFirst, createFirstScreen } from "./first-screens.ts"
+import type { ScreensPart } from "./load.ts"
+import type { Level, Screen, Tools } from "./parts.ts"
+import type { Screens } from "./screens.ts"
 import type { VoiceAgentState } from "./state.ts"
 import css from "./style.css?inline"
-import * as words from "./words.ts"
+import type { Turn } from "./transcript.ts"
 
 export interface View {
+  /** Takes the screens of a visit, once; a visit's states are shown after it. */
+  readonly use: (part: ScreensPart) => void
+  /** In the page, or floating: opened or closed. */
+  readonly place: (floating: boolean, open: boolean) => void
   readonly show: (state: VoiceAgentState) => void
+  /** Shows the check of the microphone instead of the current screen, until the state changes; or shows that screen again. */
+  readonly check: (on: boolean) => void
   /** Recreates the screen, as after a change of language. */
   readonly redraw: () => void
-  readonly message: (text: string) => void
-  readonly level: (level: { readonly said: number; readonly heard: number }) => void
+  readonly turn: (turn: Turn) => void
+  readonly level: (level: Level) => void
   /** Stops the timer. */
   readonly close: () => void
 }
@@ -21,44 +32,91 @@ export interface View {
 /** How often times are redrawn, in milliseconds. */
 const TICK = 250
 
-let sheet: CSSStyleSheet | undefined
+const sheets = new Map<string, CSSStyleSheet>()
 /** A constructed style sheet, which content security policies without inline styles allow. */
-const style = (): CSSStyleSheet => {
-  if (sheet === undefined) {
-    sheet = new CSSStyleSheet()
-    sheet.replaceSync(css)
-  }
+const sheetOf = (style: string): CSSStyleSheet => {
+  const sheet = sheets.get(style) ?? new CSSStyleSheet()
+  if (!sheets.has(style)) sheet.replaceSync(style)
+  sheets.set(style, sheet)
   return sheet
 }
 
-export const createView = (root: ShadowRoot, tools: Tools): View => {
-  const panel = h("section", { class: "panel", part: "panel" })
+const announce = (region: HTMLElement, text: string): void => {
+  if (region.textContent !== text) region.textContent = text
+}
+
+export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => {
+  const content = h("div", { class: "screen" })
+  const panel = h("section", { class: "panel", part: "panel" }, content)
   const status = h("p", { role: "status", class: "unseen" })
-  root.adoptedStyleSheets = [style()]
-  root.replaceChildren(panel, status)
+  // announced at once, whatever is being read
+  const alert = h("p", { role: "alert", class: "unseen" })
+  root.adoptedStyleSheets = [sheetOf(css)]
+  const dock = createDock(panel, tools)
+  root.replaceChildren(dock.element, status, alert)
   let state: VoiceAgentState = { name: "idle", notice: undefined }
+  let screens: Screens | undefined
   let screen: Screen | undefined
+  /** shown instead of the screen of the state `shown` */
+  let checking: CheckScreen | undefined
   let shown: VoiceAgentState["name"] | undefined
+  /** the state that was announced last */
+  let announced: VoiceAgentState = state
+
+  const tick = (): void => {
+    const now = Date.now()
+    screen?.tick(state, now)
+    dock.tick(state, now)
+  }
+
+  const fill = (next: Screen): void => {
+    // Keeps keyboard focus in the widget instead of at the top of the page.
+    const hadFocus = root.activeElement !== null
+    panel.ariaLabel = tools.say("label")
+    content.replaceChildren(...next.nodes)
+    if (hadFocus) content.querySelector<HTMLElement>("h2")?.focus()
+    tools.localize(content, [dock.element, panel, status, alert])
+  }
+
+  const check = (on: boolean): void => {
+    if (on === (checking !== undefined)) return
+    checking?.close()
+    checking = on ? screens?.check() : undefined
+    const next = checking ?? screen
+    if (next !== undefined) fill(next)
+  }
 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
-      // Keeps keyboard focus in the widget instead of at the top of the page.
-      const hadFocus = root.activeElement !== null
+      const next = createFirstScreen(state.name, tools) ?? screens?.create(state.name)
+      // Every other state follows `use`.
+      if (next === undefined) return
       shown = state.name
-      screen = createScreen(state.name, tools)
-      panel.ariaLabel = tools.say("label")
-      panel.replaceChildren(...screen.nodes)
-      if (hadFocus) panel.querySelector<HTMLElement>("h2")?.focus()
+      screen = next
+      checking?.close()
+      checking = undefined
+      fill(screen)
     }
     screen.update(state)
-    screen.tick(state, Date.now())
-    const announcement = words.announcement(state, tools.say)
-    if (status.textContent !== announcement) status.textContent = announcement
+    dock.show(state)
+    tick()
+    const announcement = announceFirst(state, tools) ?? screens?.announcement(state, announced)
+    announced = state
+    if (announcement === undefined) return
+    const urgent = state.name === "your-turn"
+    announce(status, urgent ? "" : announcement)
+    announce(alert, urgent ? announcement : "")
   }
 
-  const ticking = window.setInterval(() => screen?.tick(state, Date.now()), TICK)
+  const ticking = window.setInterval(tick, TICK)
   return {
+    use: ({ createScreens }) => {
+      if (screens !== undefined) return
+      screens = createScreens(tools)
+      root.adoptedStyleSheets.push(sheetOf(screens.css))
+    },
     show: (next) => {
+      if (next.name === "connecting" && state.name !== "connecting") screens?.reset()
       state = next
       draw()
     },
@@ -66,11 +124,22 @@ export const createView = (root: ShadowRoot, tools: Tools): View => {
       screen = undefined
       draw()
     },
-    message: (text) => screen?.message?.(text),
-    level: ({ heard, said }) => {
-      screen?.said?.(said)
-      screen?.heard?.(heard)
+    turn: (turn) => screens?.turn(turn),
+    level: (level) => {
+      // a closed panel costs nothing
+      if (!panel.hidden) screen?.level?.(level)
     },
-    close: () => window.clearInterval(ticking),
+    place: (floating, open) => {
+      dock.place(floating, open)
+      if (!panel.hidden) return
+      check(false)
+      screen?.level?.({ said: 0, heard: 0 })
+    },
+    check,
+    close: () => {
+      checking?.close()
+      window.clearInterval(ticking)
+      dock.close()
+    },
   }
 }

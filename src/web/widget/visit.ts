@@ -1,19 +1,23 @@
 /**
- * One visit, from the request to the end of the call. The microphone is opened before a place is taken. Resources that are no longer
- * needed are released: the place is given up, and an unused session is closed.
+ * One visit, from the request to the end of the call. The microphone is opened before a place is taken, and rests while waiting.
+ * Resources that are no longer needed are released: the place is given up, and a call that the platform may not know to be over is left
+ * at the gate.
  */
-import { NoSound } from "./audio.ts"
+import { audioScriptUrl } from "./audio-script.ts"
 import { type Call, openCall } from "./call.ts"
 import { Equipment, type Ready } from "./equipment.ts"
 import { follow } from "./events.ts"
-import { type Answer, Gate, Refusal, type Session } from "./gate-client.ts"
-import { gateUrl, type VoiceAgentOptions } from "./options.ts"
-import type { Notice, Place, VoiceAgentState } from "./state.ts"
+import { Gate, Refusal, type Session } from "./gate-client.ts"
+import { NoSound } from "./microphone.ts"
+import { storageKeyOf, type VoiceAgentOptions } from "./options.ts"
+import { explainRefusal, isShutOut, watchPolicy } from "./owner.ts"
+import { FIRST_PLACE, type Notice, type Place, type VoiceAgentState } from "./state.ts"
 import * as tickets from "./ticket-store.ts"
+import type { Turn } from "./transcript.ts"
 
 export interface Visitor {
   readonly show: (state: VoiceAgentState) => void
-  readonly message: (text: string) => void
+  readonly turn: (turn: Turn) => void
   readonly said: (loudness: number) => void
   readonly heard: (loudness: number) => void
 }
@@ -25,14 +29,13 @@ const MAX_RETRY = 30_000
 const WINDOW_GRACE = 2_000
 /** Two announcements of the same deadline may differ by this much. In milliseconds. */
 const CLOCK_TOLERANCE = 2_500
+/** A microphone that takes longer to open is one that the browser asks about. In milliseconds. */
+const PROMPT_AFTER = 800
 
 /** For requests that must not be aborted when the visit is over, because their answer may contain a place to give up. */
 const neverAborted = new AbortController().signal
 
-/** The storage key of a ticket. */
-export const storageKeyOf = (options: VoiceAgentOptions): string => gateUrl(options, options.campaign ?? "").href
-
-export class Visit {
+class Visit {
   private readonly options: VoiceAgentOptions
   private readonly visitor: Visitor
   private readonly gate: Gate
@@ -42,7 +45,7 @@ export class Visit {
   private readonly following = new AbortController()
   private state: VoiceAgentState = { name: "idle", notice: undefined }
   private ticket: string | undefined
-  private place: Place = { position: 1, queueLength: undefined, estimatedWait: undefined, disrupted: false }
+  private place: Place = FIRST_PLACE
   private link = true
   private call: Call | undefined
   private connecting = false
@@ -80,10 +83,14 @@ export class Visit {
   /** Resumes a ticket after a reload; false if another tab has it. */
   async resume(ticket: string): Promise<boolean> {
     if (!(await tickets.claim(ticket, this.visit.signal, tickets.HANDOVER))) return false
-    // The place matters first; if the microphone fails, it is opened again when it is this visitor's turn.
-    this.equipment.open().catch(() => {})
     await this.retrying(() => this.request(ticket))
     return true
+  }
+
+  /** A reload has ended the call of this ticket. */
+  interrupted(ticket: string): void {
+    void this.gate.leave(ticket)
+    this.end("interrupted", "")
   }
 
   /** Repeats a task until the gate answers. */
@@ -96,6 +103,8 @@ export class Visit {
         if (error instanceof Refusal) return this.refuse(error)
         if (error instanceof NoSound) return this.show({ name: "no-microphone", problem: error.problem })
       }
+      if (await isShutOut(this.options)) return this.shutOut()
+      if (this.isOver) return
       const pause = Math.min(MAX_RETRY, FIRST_RETRY * 2 ** failures)
       this.show({ name: "offline", retryAt: Date.now() + pause })
       await this.pause(pause)
@@ -106,7 +115,7 @@ export class Visit {
   private async request(resumed: string | undefined): Promise<void> {
     this.show({ name: "connecting", to: "gate" })
     const answer = await this.gate.request(resumed, neverAborted)
-    if (this.isOver) this.discard(answer)
+    if (this.isOver) this.discard(answer.status === "queued" ? answer.ticket : answer.session.ticket)
     else if (answer.status === "started") await this.connect(answer.session)
     else await this.wait(answer.ticket, answer.place, resumed)
   }
@@ -125,6 +134,7 @@ export class Visit {
   private async wait(ticket: string, place: Place, resumed: string | undefined): Promise<void> {
     this.ticket = ticket
     this.place = place
+    this.equipment.rest()
     // before it is stored: a tab that is duplicated now must find it locked
     if (resumed !== ticket) await tickets.claim(ticket, this.visit.signal, tickets.FIRST_LOCK)
     if (this.isOver) return
@@ -133,7 +143,7 @@ export class Visit {
     this.showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
     this.refresh = follow(
       this.gate,
-      ticket,
+      { ticket, place },
       {
         link: (open) => {
           this.link = open
@@ -180,10 +190,16 @@ export class Visit {
     const backTo = (code: string): void => {
       if (this.state.name === "your-turn") this.show({ ...called, starting: false, notice: { code, message: "" } })
     }
+    const asking = window.setTimeout(() => {
+      if (this.state.name === "your-turn")
+        this.show({ ...this.state, notice: { code: "microphone-again", message: "" } })
+    }, PROMPT_AFTER)
     try {
       await this.equipment.open()
     } catch (error) {
       return backTo(error instanceof NoSound ? error.problem : "no-answer")
+    } finally {
+      window.clearTimeout(asking)
     }
     if (this.isOver || this.state.name !== "your-turn") return
     try {
@@ -210,7 +226,7 @@ export class Visit {
   /** Opens the call. A second announcement of the same session is ignored, because its URL can be used once. */
   private async connect(session: Session): Promise<void> {
     if (this.isOver) {
-      this.discard({ status: "started", session })
+      this.discard(session.ticket)
       return
     }
     if (this.connecting) return
@@ -222,37 +238,67 @@ export class Visit {
       // Already open, except after a reload during the start.
       ready = await this.equipment.open()
     } catch {
-      this.discard({ status: "started", session })
+      this.discard(session.ticket)
       this.end("no-sound", "")
       return
     }
     if (this.isOver) {
-      this.discard({ status: "started", session })
+      this.discard(session.ticket)
       return
     }
     const { source, sound } = ready
+    const { ticket } = session
     let since: number | undefined
-    this.call = openCall(session, sound, source, {
+    this.call = openCall(session, audioScriptUrl(this.options).href, sound, source, {
       opened: () => {
         since = Date.now()
         if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
-        source.setMuted(false)
-        this.show({ name: "in-call", since, muted: false, link: true, microphone: true })
+        const muted = this.options.pushToTalk === true
+        source.setMuted(muted)
+        const takesText = this.options.textInput === true
+        this.show({ name: "in-call", since, muted, link: true, microphone: true, takesText })
       },
-      message: this.visitor.message,
+      turn: this.visitor.turn,
+      takesText: () => {
+        if (this.state.name === "in-call" && this.options.textInput !== false)
+          this.show({ ...this.state, takesText: true })
+      },
       said: this.visitor.said,
       heard: this.visitor.heard,
       link: (link) => {
         if (this.state.name === "in-call") this.show({ ...this.state, link })
       },
       ended: (how) => this.end(how, "", since === undefined ? undefined : Date.now() - since),
+      closed: (clean) => {
+        if (!clean) this.discard(ticket)
+      },
     })
+    if (ticket === undefined) return
+    window.addEventListener("pagehide", () => this.leaveWithPage(ticket), { signal: this.visit.signal })
+  }
+
+  /** The page goes, or is kept for going back to it: the call is over either way. After a reload, the page says so. */
+  private leaveWithPage(ticket: string): void {
+    this.gate.leaveWithPage(ticket)
+    this.end("interrupted", "")
+    this.call?.hangUp()
+    tickets.rememberCall(this.storageKey, ticket)
+    // This page came back instead, and has said so.
+    window.addEventListener("pageshow", () => tickets.rememberCall(this.storageKey, undefined), { once: true })
   }
 
   setMuted(muted: boolean): void {
     if (this.state.name !== "in-call") return
     this.equipment.setMuted(muted)
     this.show({ ...this.state, muted })
+  }
+
+  /** Sends a text of the caller; false if it cannot be sent now. */
+  send(text: string): boolean {
+    if (this.state.name !== "in-call" || !this.state.takesText || !this.state.link) return false
+    this.call?.send(text)
+    this.visitor.turn({ role: "caller", text })
+    return true
   }
 
   /** Retries at once. */
@@ -270,16 +316,24 @@ export class Visit {
   /** Releases everything and ends the visit, without showing a state. */
   leave(): void {
     if (this.isOver) return
-    if (this.ticket !== undefined && !this.connecting) this.gate.leave(this.ticket)
+    if (!this.connecting) this.discard(this.ticket)
     this.finish()
     this.call?.hangUp()
     this.retryNow?.()
   }
 
+  /** The gate will never answer this page. */
+  private shutOut(): void {
+    if (this.isOver) return
+    this.finish()
+    this.show({ name: "refused", code: "page_not_allowed", message: "", issues: [], retryAt: undefined })
+  }
+
   private refuse({ code, message, issues, retryAfter }: Refusal): void {
     this.finish()
+    const isOwners = explainRefusal(code, this.options)
     const retryAt = retryAfter === undefined ? undefined : Date.now() + retryAfter * 1_000
-    this.show({ name: "refused", code, message, issues, retryAt })
+    this.show({ name: "refused", code, message, issues: isOwners ? [] : issues, retryAt })
   }
 
   private end(reason: string, message: string, lasted?: number): void {
@@ -295,13 +349,15 @@ export class Visit {
     if (this.ticket !== undefined) tickets.forget(this.storageKey, this.ticket)
   }
 
-  /** Releases the place or session of an answer that is no longer needed. */
-  private discard(answer: Answer): void {
-    if (answer.status === "queued") {
-      this.gate.leave(answer.ticket)
-      return
-    }
-    const socket = new WebSocket(answer.session.webSocketUrl.replace(/^http/, "ws"))
-    socket.onopen = () => socket.close()
+  /** Releases the place or session of a ticket that is no longer needed. */
+  private discard(ticket: string | undefined): void {
+    if (ticket !== undefined) void this.gate.leave(ticket)
   }
 }
+
+watchPolicy()
+
+export type { Visit }
+
+/** One visit; `visitor` is told what happens. */
+export const openVisit = (options: VoiceAgentOptions, visitor: Visitor): Visit => new Visit(options, visitor)

@@ -12,9 +12,3 @@ declare function registerProcessor<Options>(
   name: string,
   processor: new (options: Options) => AudioWorkletProcessor,
 ): void
-
-/** The built `worklet.ts` as text, provided by vite.config.ts. */
-declare module "virtual:worklet" {
-  const code: string
-  export default code
-}

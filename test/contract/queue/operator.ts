@@ -139,6 +139,19 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
+  test("a ticket learns with its place that the campaign is paused, and when it no longer is", { slots: 0 }, (q) =>
+    Effect.gen(function* () {
+      assert.notProperty(yield* q.admit("t1"), "paused")
+      yield* q.operator.turn("pause")
+      assert.propertyVal(yield* q.admit("t2"), "paused", true)
+      assert.propertyVal(yield* q.attach("t1"), "paused", true)
+      assert.propertyVal(yield* q.heartbeat("t1", "t2"), "paused", true)
+      yield* q.operator.turn("resume")
+      assert.notProperty(yield* q.attach("t1"), "paused")
+      assert.notProperty(yield* q.heartbeat("t1", "t2"), "paused")
+    }),
+  )
+
   test("a ticket called before a pause may start", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       yield* q.enter("t1")
@@ -273,7 +286,7 @@ export const operator = (test: QueueTest): void => {
         yield* q.wait("t2")
         assert.deepStrictEqual(yield* q.operator.endLease(...leaseOf(q, "t1")), { result: "ended", ticket: hash("t1") })
         assert.deepStrictEqual(q.called(), ["t2"])
-        assert.strictEqual(q.stateOf("t1"), "removed")
+        assert.strictEqual(q.stateOf("t1"), "stopped")
         assert.strictEqual(yield* q.end("session of t1"), "repeat")
         // a call that an operator ended is not measured
         assert.strictEqual(q.state().meta.get("averageMillis"), undefined)

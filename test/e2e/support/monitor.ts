@@ -44,8 +44,10 @@ const makeNames = () => {
 export interface Monitor {
   /** the commands of clients since the last call, oldest first, without those that run beside the requests */
   readonly take: () => Promise<ReadonlyArray<string>>
-  /** waits for this command; answers when the server carried it out (ms) */
-  readonly sees: (command: string) => Promise<number>
+  /** waits for a command of this name, and with this text in its arguments */
+  readonly sees: (command: string, text?: string) => Promise<void>
+  /** the lines of MONITOR for the commands of this name since the last `take` */
+  readonly lines: (command: string) => Promise<ReadonlyArray<string>>
   readonly dispose: () => Promise<void>
 }
 
@@ -53,14 +55,14 @@ export interface Monitor {
 export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
   const socket = createConnection({ host: server.host, port: server.port })
   let rest = ""
-  let all: Array<{ readonly name: string; readonly at: number }> = []
+  let all: Array<{ readonly name: string; readonly line: string }> = []
   const nameOf = makeNames()
   socket.on("data", (chunk) => {
     const lines = (rest + chunk.toString()).split("\r\n")
     rest = lines.pop() ?? ""
     for (const line of lines) {
       const name = nameOf(line)
-      if (name !== undefined) all.push({ name, at: Number.parseFloat(line.slice(1)) * 1000 })
+      if (name !== undefined) all.push({ name, line })
     }
   })
   socket.on("error", () => {})
@@ -85,10 +87,11 @@ export const startMonitor = async (server: RedisServer): Promise<Monitor> => {
       all = []
       return taken
     },
-    sees: async (command) => {
-      const find = () => all.find(({ name }) => name === command)
-      await eventually(`the command ${command}`, () => find() !== undefined)
-      return find()?.at ?? Number.NaN
+    sees: (command, text = "") =>
+      eventually(`the command ${command}`, () => all.some(({ name, line }) => name === command && line.includes(text))),
+    lines: async (command) => {
+      await reachMark()
+      return all.flatMap(({ name, line }) => (name === command ? [line] : []))
     },
     dispose: async () => {
       socket.destroy()

@@ -1,7 +1,11 @@
 /** What an operator sees and does over HTTP. */
+import { createHash } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { Campaigns, Found } from "../../../src/operator/shapes.ts"
+import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
+import { endedEvent } from "../../../src/PushChannel.ts"
 import { gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
 import { TOKEN } from "./support.ts"
 
@@ -14,7 +18,7 @@ describe("an operator", () => {
       for (const secret of [...tickets, TOKEN, "key-of-the-platform"]) assert.notInclude(answer.text, secret)
       assert.strictEqual(answer.headers.get("cache-control"), "no-store")
       const view = viewOf(answer)
-      assert.deepInclude(view, { campaigns: ["default"], campaign: "default", slots: 1 })
+      assert.deepInclude(view, { version: VIEW_VERSION, campaigns: ["default"], campaign: "default", slots: 1 })
       assert.deepInclude(view.queue, { waiting: 1, held: 1, live: 1, paused: false })
       assert.deepStrictEqual(
         view.queue?.slotPage.map(({ state }) => state),
@@ -26,7 +30,7 @@ describe("an operator", () => {
         [
           ["Store", "ok"],
           ["Platform", "ok"],
-          ["IP provider", "ok"],
+          ["IP provider", "off"],
           ["Instances", "ok"],
         ],
       )
@@ -99,6 +103,67 @@ describe("an operator", () => {
         yield* operating(gate).act({ type: "reopen" })
         assert.strictEqual((yield* request(gate)).status, 200)
       }),
+  )
+
+  gateTest("finds a ticket by the start of its hash, in a slot or anywhere in the queue, and shows no id", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      const hash = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)
+      const tickets: Array<string> = []
+      for (let i = 0; i < 240; i++) tickets.push(ticketOf(yield* request(gate)))
+      const find = (text: string) =>
+        Effect.map(operator.get(`find?hash=${text}`), (answered) => {
+          for (const ticket of tickets) assert.notInclude(answered.text, ticket)
+          return Schema.decodeUnknownSync(Found)(JSON.parse(answered.text))
+        })
+      const slots = (yield* operator.view()).queue?.held ?? 0
+      assert.isAbove(slots, 0)
+      const [first = "", last = ""] = [tickets[0], tickets.at(-1)]
+      const inSlot = yield* find(hash(first))
+      assert.deepInclude(inSlot.found[0], { campaign: "default", ticket: hash(first), state: "live", row: 0 })
+      const waiting = yield* find(hash(last).slice(0, 8).toUpperCase())
+      assert.deepInclude(waiting.found[0], { ticket: hash(last), state: "waiting", row: 240 - slots - 1 })
+      assert.deepStrictEqual(yield* find("0123456789"), { found: [], more: false })
+      for (const wrong of ["abc", "xyz1", "", "01234567890"]) {
+        assert.strictEqual((yield* operator.get(`find?hash=${wrong}`)).status, 400)
+      }
+      assert.strictEqual((yield* operating(gate, "wrong").get("find?hash=abcd")).status, 401)
+    }),
+  )
+
+  gateTest("sees the campaigns side by side", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      yield* request(gate)
+      const { text } = yield* operator.get("campaigns")
+      const { campaigns } = Schema.decodeUnknownSync(Campaigns)(JSON.parse(text))
+      const { slots } = yield* operator.view()
+      assert.deepInclude(campaigns[0], { name: "default", slots })
+      assert.deepInclude(campaigns[0]?.figures, { held: 1, live: 1, waiting: 0, paused: false })
+      gate.setAway(true)
+      const away = yield* operator.get("campaigns")
+      const unknown = Schema.decodeUnknownSync(Campaigns)(JSON.parse(away.text))
+      assert.deepStrictEqual(unknown.campaigns, [{ name: "default", slots, figures: null }])
+      assert.strictEqual((yield* operator.get("find?hash=abcd")).status, 503)
+      assert.strictEqual((yield* operating(gate, "wrong").get("campaigns")).status, 401)
+    }),
+  )
+
+  gateTest("ends a call, and its caller reads that the operator did", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      const live = ticketOf(yield* request(gate))
+      yield* operator.act({ type: "resume" })
+      const [held] = (yield* operator.view()).queue?.slotPage ?? []
+      assert.strictEqual(held?.state, "live")
+      yield* operator.act({ type: "end", lease: held?.lease, deadline: held?.deadline })
+      assert.strictEqual(yield* stateOf(gate, live), "stopped")
+      assert.deepStrictEqual(endedEvent("stopped"), {
+        type: "ended",
+        reason: "stopped",
+        message: "The operator ended the call.",
+      })
+    }),
   )
 
   gateTest("calls the next one now, removes one from the line, ends a lease, and leaves a line of each", {}, (gate) =>

@@ -63,6 +63,22 @@ describe("the console's page", () => {
     }),
   )
 
+  pageTest("is sent compressed to a client that takes it, and once to a client that keeps it", {}, (gate) =>
+    Effect.gen(function* () {
+      for (const path of ["/console/", "/console/assets/a-1.js"]) {
+        const packed = yield* ask(gate.url + path, { headers: { "accept-encoding": "gzip" } })
+        assert.deepStrictEqual([packed.status, packed.headers.get("content-encoding")], [200, "gzip"], path)
+        assert.strictEqual(packed.headers.get("vary"), "Accept-Encoding", path)
+        const plain = yield* ask(gate.url + path, { headers: { "accept-encoding": "identity" } })
+        assert.deepStrictEqual([plain.headers.get("content-encoding"), plain.text], [null, packed.text], path)
+        const known = { "accept-encoding": "gzip", "if-none-match": packed.headers.get("etag") ?? "" }
+        assert.strictEqual((yield* ask(gate.url + path, { headers: known })).status, 304, path)
+      }
+      const script = yield* ask(`${gate.url}/console/assets/a-1.js`)
+      assert.strictEqual(script.headers.get("content-type"), "text/javascript; charset=utf-8")
+    }),
+  )
+
   pageTest("is all there is below it", {}, (gate) =>
     Effect.gen(function* () {
       for (const path of [

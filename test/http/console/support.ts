@@ -26,6 +26,8 @@ export interface Options {
   readonly facts?: IpFacts
   /** how many may wait */
   readonly queueLength?: number
+  /** names of campaigns beside the default one */
+  readonly campaigns?: ReadonlyArray<string>
 }
 
 /** The store of the test: `away` makes it fail as Redis does when it cannot be reached. */
@@ -78,6 +80,7 @@ export interface GateUnderTest {
 /** Starts it for as long as the scope is open. */
 export const startGate = ({
   basePath = "",
+  campaigns = [],
   facts = noFacts,
   pageRoot,
   queueLength = 10_000,
@@ -95,6 +98,9 @@ export const startGate = ({
       WebCampaignId: "c",
       DefaultRegionId: "r",
       MaxConcurrency: slots,
+      ...(campaigns.length > 0 && {
+        Campaigns: Object.fromEntries(campaigns.map((name) => [name, { WebCampaignId: `c-${name}` }])),
+      }),
     },
     Security: {
       RateLimitHourly: 0,

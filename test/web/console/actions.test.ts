@@ -33,7 +33,7 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       await confirm(tab, "Pause calls", "Pause calls?", "Pause")
       await heading(tab, "Paused")
-      await said(tab, "Calls are paused.")
+      await said(tab, "Calls paused.")
       const ticket = await gate.ticket()
       expect(await gate.state(ticket)).toBe("waiting")
       await shows(tab, "waiting", "1")
@@ -52,11 +52,11 @@ describe.concurrent("the console", () => {
       await confirm(tab, "Pause calls", "Pause calls?", "Pause")
       await heading(tab, "Paused")
       const ticket = await gate.ticket()
-      await confirm(tab, "Call next now", "Call the next one now?", "Call")
+      await confirm(tab, "Call next", "Call the next caller?", "Call next")
       await said(tab, `${hash(ticket)} was called.`)
       expect(await gate.state(ticket)).toBe("called")
-      await confirm(tab, "Call next now", "Call the next one now?", "Call")
-      await said(tab, "Nobody was called: no slot is free.")
+      await confirm(tab, "Call next", "Call the next caller?", "Call next")
+      await said(tab, "No one was called: no slot is free.")
     }),
   )
 
@@ -67,7 +67,7 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       const name = hash(second)
       await confirm(tab, `Remove ${name}`, `Remove ${name} from the queue?`, "Remove")
-      await said(tab, `${name} was removed from the queue.`)
+      await said(tab, `Removed ${name} from the queue.`)
       expect(await gate.state(second)).toBe("removed")
       await tab.getByRole("row", { name: new RegExp(`^1 ${hash(third)}`) }).waitFor()
       await tab.getByRole("row", { name: new RegExp(`Removed ${name} Removed`) }).waitFor()
@@ -75,16 +75,17 @@ describe.concurrent("the console", () => {
   )
 
   it(
-    "ends a lease after it has said that the platform's session may run on",
+    "ends a call after it has said what the caller is told, and that the platform's session may run on",
     visiting(1, 0, async ({ gate, signIn }) => {
       const [first, second] = [await gate.ticket(), await gate.ticket()]
       const tab = await signIn()
       const name = hash(first)
-      await button(tab, `End lease of ${name}`).click()
-      await tab.getByText(/may run on there until it ends by itself/).waitFor()
-      await button(tab, "End lease").click()
-      await said(tab, `The lease of ${name} was ended.`)
-      expect([await gate.state(first), await gate.state(second)]).toEqual(["removed", "called"])
+      await button(tab, `End call ${name}`).click()
+      await tab.getByText(/is told that the operator ended the call/).waitFor()
+      await tab.getByText(/may keep running there until it ends/).waitFor()
+      await button(tab, "End call").click()
+      await said(tab, `The slot of ${name} is free.`)
+      expect([await gate.state(first), await gate.state(second)]).toEqual(["stopped", "called"])
       await tab.getByRole("row", { name: new RegExp(`^${hash(second)} Called`) }).waitFor()
     }),
   )
@@ -105,6 +106,60 @@ describe.concurrent("the console", () => {
       await tab.keyboard.press("Enter")
       await heading(tab, "Paused")
       await focusOn(tab, "Resume calls")
+    }),
+  )
+
+  it(
+    "opens its actions by single keys, lists the keys, and takes none while somebody types, in a dialog, or when they are off",
+    visiting(1, 60, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.keyboard.press("p")
+      await tab.getByRole("dialog", { name: "Pause calls?" }).waitFor()
+      await tab.keyboard.press("d")
+      await tab.keyboard.press("Escape")
+      await tab.getByRole("dialog").waitFor({ state: "detached" })
+      await tab.getByRole("spinbutton").focus()
+      await tab.keyboard.press("p")
+      await tab.keyboard.press("?")
+      await tab.getByRole("spinbutton").blur()
+      await tab.keyboard.press("Control+d")
+      await tab.keyboard.press("?")
+      // the only dialog: the keys before opened none
+      await tab.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+      expect(await tab.getByRole("dialog").count()).toBe(1)
+      await tab.getByText("Call next", { exact: true }).last().waitFor()
+      await tab.getByRole("checkbox", { name: "Use shortcuts in this browser" }).uncheck()
+      await button(tab, "Close").click()
+      await tab.keyboard.press("n")
+      await tab.keyboard.press("?")
+      await tab.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+      await tab.getByRole("checkbox", { name: "Use shortcuts in this browser" }).check()
+      await button(tab, "Close").click()
+      await tab.keyboard.press("n")
+      await tab.getByRole("dialog", { name: "Call the next caller?" }).waitFor()
+    }),
+  )
+
+  it(
+    "finds a ticket by its hash, far back in the queue, and shows its row",
+    visiting(1, 70, async ({ gate, signIn }) => {
+      const name = hash(await gate.ticket())
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.keyboard.press("/")
+      await focusOn(tab, "Find a ticket")
+      await tab.keyboard.type("zz")
+      await tab.keyboard.press("Enter")
+      await tab.getByText(/Enter at least the first 4 of its 10 characters/).waitFor()
+      await tab.getByLabel("Find a ticket").fill(name.slice(0, 7))
+      await tab.keyboard.press("Enter")
+      await tab.getByRole("search").getByText("number 70 in the queue").waitFor()
+      await button(tab, `Show ${name}`).click()
+      await tab.getByRole("row", { name: new RegExp(`^70 ${name}`) }).waitFor()
+      await tab.getByLabel("Find a ticket").fill("0123456789")
+      await tab.keyboard.press("Enter")
+      await tab.getByText("No one with this hash is waiting or in a call.").waitFor()
     }),
   )
 })

@@ -16,7 +16,7 @@ describe.concurrent("the console", () => {
         expect(await violations(tab)).toEqual([])
         await tab.getByLabel("Console token").fill("a-wrong-token-0123456789")
         await button(tab, "Sign in").click()
-        await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
+        await tab.getByRole("alert").getByText("Incorrect token.").waitFor()
         expect(await violations(tab)).toEqual([])
         await tab.getByLabel("Console token").fill(TOKEN)
         await button(tab, "Sign in").click()
@@ -30,6 +30,47 @@ describe.concurrent("the console", () => {
       }),
     )
   }
+
+  it(
+    "shows campaigns side by side, moves between them by name and by key, and fits a phone with its sheet of keys",
+    visiting(
+      2,
+      30,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        const row = (name: string) => tab.getByRole("row", { name: new RegExp(`^${name} `) })
+        await row("default").getByText("2 of 2").waitFor()
+        await row("default").getByRole("cell", { name: "28", exact: true }).waitFor()
+        await row("sales").getByText("Taking calls").waitFor()
+        await button(tab, "sales").click()
+        await shows(tab, "waiting", "0")
+        await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+        await row("sales").getByText("Paused").waitFor()
+        await row("default").getByText("Taking calls").waitFor()
+        await tab.keyboard.press("[")
+        await shows(tab, "waiting", "28")
+        await tab.keyboard.press("]")
+        await shows(tab, "waiting", "0")
+        await tab.getByLabel("Find a ticket").fill("zz")
+        await tab.keyboard.press("Enter")
+        for (const colorScheme of ["light", "dark"] as const) {
+          await tab.emulateMedia({ colorScheme })
+          expect(await violations(tab)).toEqual([])
+        }
+        if (process.env.SHOTS !== undefined)
+          await tab.screenshot({ path: `${process.env.SHOTS}/console-campaigns.png`, fullPage: true })
+        await tab.setViewportSize({ width: 360, height: 740 })
+        expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0)
+        if (process.env.SHOTS !== undefined)
+          await tab.screenshot({ path: `${process.env.SHOTS}/console-campaigns-360.png`, fullPage: true })
+        await button(tab, "Shortcuts").click()
+        await tab.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+        expect(await violations(tab)).toEqual([])
+        if (process.env.SHOTS !== undefined) await tab.screenshot({ path: `${process.env.SHOTS}/console-keys-360.png` })
+      },
+      { campaigns: ["sales"] },
+    ),
+  )
 
   it(
     "fits a phone of 360 pixels, empty and full",

@@ -70,7 +70,7 @@ describe.concurrent("the console", () => {
         await gate.hangUp(1)
         await gate.start(ticket)
         await tab.getByRole("list", { name: "Refusals in the last hour" }).getByText("Queue full").waitFor()
-        await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Mean times in the last hour")))
+        await eventually("mean times", async () => !/none/.test(await legendOf(tab, "Average times in the last hour")))
         for (const colorScheme of ["light", "dark"] as const) {
           await tab.emulateMedia({ colorScheme })
           for (const width of [1280, 360, 1000]) {
@@ -88,7 +88,7 @@ describe.concurrent("the console", () => {
           }
         }
         await shows(tab, "unchecked", "4")
-        await shows(tab, "unchecked-more", "4 let through, 0 blocked in the last hour")
+        await shows(tab, "unchecked-more", "4 allowed, 0 blocked in the last hour")
       },
       { facts: { ...noFacts, vpn: null }, queueLength: 1 },
     ),

@@ -1,6 +1,7 @@
 /** The console as it goes on: what it shows while something is away, and where the focus stays. */
 import { describe, it } from "vitest"
 import { eventually } from "../../../scripts/harness/process.ts"
+import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
 import { focused, focusOn } from "../focus.ts"
 import { heading, prepareVisits, rows, shows, visiting } from "./visit.ts"
 
@@ -13,11 +14,11 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       await shows(tab, "waiting", "2")
       gate.setAway(true)
-      await tab.getByRole("alert").getByText("The store cannot be reached.").waitFor()
-      await tab.getByText("Fails").waitFor()
+      await tab.getByRole("alert").getByText("The store is unreachable.").waitFor()
+      await tab.getByText("Failing").waitFor()
       await shows(tab, "waiting", "2")
       gate.setAway(false)
-      await tab.getByRole("alert").getByText("The store cannot be reached.").waitFor({ state: "hidden" })
+      await tab.getByRole("alert").getByText("The store is unreachable.").waitFor({ state: "hidden" })
     }),
   )
 
@@ -27,11 +28,35 @@ describe.concurrent("the console", () => {
       const tab = await signIn()
       await heading(tab, "Taking calls")
       await context.setOffline(true)
-      await tab.getByText("Not live").waitFor()
-      await tab.getByRole("alert").getByText("The gate does not answer. Trying again.").waitFor()
+      await tab.getByText("Disconnected").waitFor()
+      await tab.getByRole("alert").getByText("The gate isn’t responding. Retrying.").waitFor()
       await context.setOffline(false)
       await tab.getByText("Live", { exact: true }).waitFor()
     }),
+  )
+
+  it.each([
+    ["a newer", { version: VIEW_VERSION + 1 }],
+    // a view without a version is from a gate before the field existed
+    ["an older", { version: undefined }],
+  ])("says that an instance of %s version answered, and goes on when one of its own does", (_, change) =>
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await heading(tab, "Taking calls")
+      await tab.route(/api\/view/, async (route) => {
+        const response = await route.fetch()
+        const view: Record<string, unknown> = await response.json()
+        await route.fulfill({ response, json: { ...view, ...change } })
+      })
+      const message = tab
+        .getByRole("alert")
+        .getByText("An instance running another version responded. Reload the page.")
+      await message.waitFor()
+      await tab.getByText("Disconnected").waitFor()
+      await tab.unroute(/api\/view/)
+      await message.waitFor({ state: "hidden" })
+      await tab.getByText("Live", { exact: true }).waitFor()
+    })(),
   )
 
   it(

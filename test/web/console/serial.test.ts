@@ -14,14 +14,14 @@ describe("the console by itself", () => {
       const tab = await signIn()
       await heading(tab, "Taking calls")
       await shows(tab, "slots", "0 of 3")
-      await tab.getByText("No slot is held.").waitFor()
-      await tab.getByText("Nobody waits.").waitFor()
+      await tab.getByText("No slots in use.").waitFor()
+      await tab.getByText("No one is waiting.").waitFor()
       await tab.getByText("No requests in the last hour").waitFor()
       await tab.getByText("No actions yet.").waitFor()
-      await eventually(
-        "health",
-        async () => (await tab.getByRole("list", { name: "Health" }).getByText("Works").count()) === 4,
-      )
+      const health = tab.getByRole("list", { name: "Health" })
+      await eventually("health", async () => (await health.getByText("Healthy", { exact: true }).count()) === 3)
+      // no IP provider is configured
+      await health.getByRole("listitem").filter({ hasText: "IP provider" }).getByText("Off", { exact: true }).waitFor()
     }),
   )
 
@@ -34,6 +34,7 @@ describe("the console by itself", () => {
       await shows(tab, "slots", "2 of 2")
       await shows(tab, "waiting", "1")
       await shows(tab, "waiting-more", "1 present")
+      await tab.getByText("Callers are waiting because all slots are in use.").waitFor()
       await tab.getByRole("row", { name: new RegExp(`^1 ${hash(tickets[2] ?? "")}`) }).waitFor()
       expect(await tab.getByRole("row").getByText("In call").count()).toBe(2)
       const legend = tab.getByRole("list", { name: "Admissions in the last hour" })
@@ -49,8 +50,8 @@ describe("the console by itself", () => {
       await heading(tab, "Taking calls")
       gate.setStarts(unavailable("timeout", true, "no answer within 15 s"))
       const doubted = await gate.ticket()
-      await shows(tab, "slots-more", "0 in call, 0 called or starting, 1 not confirmed")
-      const name = `${hash(doubted)} Start not confirmed`
+      await shows(tab, "slots-more", "0 in call, 0 called or starting, 1 unconfirmed")
+      const name = `${hash(doubted)} Start unconfirmed`
       await tab.getByRole("row", { name: new RegExp(name) }).waitFor()
       await tab.getByRole("row", { name: new RegExp(`^1 ${hash(doubted)}`) }).waitFor()
 
@@ -61,7 +62,7 @@ describe("the console by itself", () => {
       await heading(tab, "Platform unreachable")
       await tab
         .getByText(
-          /^Everybody keeps their place\. One caller at a time is called to test the platform(, the next in \d s)?\.$/,
+          /^Everyone keeps their place\. Callers are tried one at a time until the platform responds\.( The next test is in \d s\.)?$/,
         )
         .waitFor()
       await eventually("the title", async () => /^Platform unreachable, [12] waiting: /.test(await tab.title()))
@@ -72,17 +73,18 @@ describe("the console by itself", () => {
           await tab.screenshot({ path: `${process.env.SHOTS}/console-disrupted-${colorScheme}.png`, fullPage: true })
       }
       await confirm(tab, "Pause calls", "Pause calls?", "Pause")
-      await tab.getByText("Newcomers queue, and nobody is called. The platform cannot be reached.").waitFor()
+      await tab.getByText("New callers wait; no one is called. The platform is unreachable.").waitFor()
+      await tab.getByText("Callers are waiting because calls are paused.").waitFor()
       await confirm(tab, "Resume calls", "Resume calls?", "Resume")
 
       await tab
         .getByRole("row", { name: new RegExp(name) })
         .getByRole("button")
         .click()
-      await tab.getByText(/The caller keeps the place\.$/).waitFor()
-      await button(tab, "End lease").click()
+      await tab.getByText(/The caller keeps their place\.$/).waitFor()
+      await button(tab, "Free slot").click()
       await tab
-        .getByRole("row", { name: new RegExp(`Ended lease of ${hash(doubted)} Freed, start not confirmed`) })
+        .getByRole("row", { name: new RegExp(`Freed the slot of ${hash(doubted)} Freed, start unconfirmed`) })
         .waitFor()
       gate.setStarts(undefined)
       const start = async () =>

@@ -12,7 +12,7 @@ describe.concurrent("signing in to the console", () => {
     "says that a wrong token is wrong and shows nothing, then opens with the right one",
     visiting(1, 0, async ({ signIn }) => {
       const tab = await signIn("a-wrong-token-0123456789")
-      await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
+      await tab.getByRole("alert").getByText("Incorrect token.").waitFor()
       expect(await tab.getByRole("heading").allTextContents()).toEqual(["Sign in"])
       expect(await tab.getByRole("term").count()).toBe(0)
       await tab.getByLabel("Console token").fill(TOKEN)
@@ -50,7 +50,7 @@ describe.concurrent("signing in to the console", () => {
         await button(tab, "Sign in").click()
         await answered
       }
-      await tab.getByRole("alert").getByText("This token is wrong.").waitFor()
+      await tab.getByRole("alert").getByText("Incorrect token.").waitFor()
       await tab.getByLabel("Console token").fill(TOKEN)
       await button(tab, "Sign in").click()
       await heading(tab, "Taking calls")
@@ -64,8 +64,8 @@ describe.concurrent("signing in to the console", () => {
       await heading(tab, "Taking calls")
       await tab.route(/api\/view/, (route) => route.abort())
       await tab.reload()
-      await tab.getByRole("alert").getByText("The gate does not answer. Trying again.").waitFor()
-      await tab.getByText("Not live").waitFor()
+      await tab.getByRole("alert").getByText("The gate isn’t responding. Retrying.").waitFor()
+      await tab.getByText("Disconnected").waitFor()
       await tab.unroute(/api\/view/)
       await heading(tab, "Taking calls")
     }),

@@ -75,7 +75,7 @@ const FIGURES = {
   slots: "Slots in use",
   waiting: "Waiting",
   refused: "Refused",
-  unchecked: "Addresses not checked",
+  unchecked: "Unchecked addresses",
 } as const
 type FigureName = keyof typeof FIGURES | `${keyof typeof FIGURES}-more`
 

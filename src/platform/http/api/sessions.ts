@@ -103,6 +103,12 @@ export const Sessions = HttpApiGroup.make("sessions")
       params: { ...businessPath, webSessionId: Id },
       success: success(WebSession),
     }).annotateMerge(openTo(["start", "read"])),
+    HttpApiEndpoint.post("EndWebSession", "/business/:businessId/websession/:webSessionId/end", {
+      params: { ...businessPath, webSessionId: Id },
+      success: success(WebSession),
+    }).annotateMerge(
+      openTo(["start"], "Ends a session and closes its WebSocket. Idempotent; answers the session as it is after it."),
+    ),
   )
   .middleware(NeedsBusiness)
   .annotateMerge(OpenApi.annotations({ title: "Web sessions" }))

@@ -14,7 +14,7 @@ export const tooMany = Effect.fnUntraced(function* (retryAfterSeconds: number) {
   )
   return yield* new TooManyAttempts({
     code: "TOO_MANY_ATTEMPTS",
-    message: "too many passwords are being tried from this address",
+    message: "too many sign-in attempts from this address",
     retryAfterSeconds,
   })
 })

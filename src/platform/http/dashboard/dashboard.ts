@@ -5,11 +5,13 @@ import * as DashboardSessions from "../../DashboardSessions.ts"
 import * as Deliveries from "../../Deliveries.ts"
 import * as PasswordProof from "../../PasswordProof.ts"
 import * as Running from "../../Running.ts"
+import * as SetupChecks from "../../SetupChecks.ts"
 import { DashboardApi } from "../DashboardApi.ts"
 import { account } from "./account.ts"
 import { forms, sameOrigin } from "./middleware.ts"
 import { page } from "./page.ts"
-import { audit, conversations, deliveries } from "./records.ts"
+import { preview } from "./preview.ts"
+import { audit, conversations, deliveries, setup } from "./records.ts"
 import { businesses, campaigns, keys } from "./resources.ts"
 import { session, sessionHandlers } from "./session.ts"
 
@@ -28,11 +30,12 @@ export const dashboard = (options: { readonly page: string; readonly secure: boo
     conversations,
     deliveries,
     audit,
+    setup,
   )
   const api = HttpApiBuilder.layer(DashboardApi).pipe(
     Layer.provide(groups),
     Layer.provide([session, sameOrigin, forms]),
-    Layer.provide([DashboardSessions.layer, Deliveries.layer, Running.layer]),
+    Layer.provide([DashboardSessions.layer, Deliveries.layer, Running.layer, SetupChecks.layer]),
   )
-  return Layer.merge(api, page(options.page))
+  return Layer.mergeAll(api, page(options.page), preview)
 }

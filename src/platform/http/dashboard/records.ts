@@ -6,6 +6,7 @@ import { Businesses } from "../../Businesses.ts"
 import { type Conversation, Conversations } from "../../Conversations.ts"
 import { Deliveries, type ShownDelivery } from "../../Deliveries.ts"
 import { Running } from "../../Running.ts"
+import { SetupChecks } from "../../SetupChecks.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
 import { mapPage, orFail, pageRequest } from "./answers.ts"
 
@@ -53,7 +54,7 @@ export const conversations = HttpApiBuilder.group(
   }),
 )
 
-const showDelivery = ({ webCampaignId, webSessionId, ...delivery }: ShownDelivery) => ({
+const showDelivery = <A extends ShownDelivery>({ webCampaignId, webSessionId, ...delivery }: A) => ({
   ...delivery,
   campaignId: webCampaignId,
   sessionId: webSessionId,
@@ -68,6 +69,18 @@ export const deliveries = HttpApiBuilder.group(
       list: ({ query: { businessId, state, ...place } }) =>
         Effect.flatMap(userId, (id) => deliveries.list(id, pageRequest(place), { businessId, state })).pipe(
           Effect.map((page) => mapPage(page, showDelivery)),
+          orFail("invalid"),
+        ),
+
+      read: ({ params }) =>
+        Effect.flatMap(userId, (id) => deliveries.find(id, params.id)).pipe(
+          Effect.map(showDelivery),
+          orFail("not_found"),
+        ),
+
+      sendFailedAgain: ({ payload: { businessId, since } }) =>
+        Effect.flatMap(userId, (id) => deliveries.sendFailedAgain(id, since, businessId)).pipe(
+          Effect.map((resent) => ({ resent })),
           orFail("invalid"),
         ),
 
@@ -91,6 +104,17 @@ export const audit = HttpApiBuilder.group(
           Effect.map((page) => mapPage(page, ({ userId: _owner, ...entry }) => entry)),
           orFail("invalid"),
         ),
+    })
+  }),
+)
+
+export const setup = HttpApiBuilder.group(
+  DashboardApi,
+  "setup",
+  Effect.fnUntraced(function* (handlers) {
+    const checks = yield* SetupChecks
+    return handlers.handleAll({
+      check: ({ query }) => Effect.flatMap(userId, (id) => checks.of(id, query)).pipe(orFail()),
     })
   }),
 )

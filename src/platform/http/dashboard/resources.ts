@@ -30,8 +30,14 @@ export const keys = HttpApiBuilder.group(
         ),
 
       change: ({ params, payload }) =>
-        Effect.flatMap(userId, (id) => apiKeys.setPermissions(id, params.id, payload.permissions)).pipe(
+        Effect.flatMap(userId, (id) => apiKeys.change(id, params.id, payload)).pipe(
           Effect.map(showKey),
+          orFail("invalid", "not_found"),
+        ),
+
+      rotate: ({ params, payload }) =>
+        Effect.flatMap(userId, (id) => apiKeys.rotate(id, params.id, payload.previousUntil)).pipe(
+          Effect.map(({ key, secret }) => ({ key: showKey(key), secret: Redacted.value(secret) })),
           orFail("invalid", "not_found"),
         ),
 

@@ -57,6 +57,9 @@ export type Permission = typeof Permission.Type
 
 const Permissions = Schema.Array(Permission).check(Schema.isMaxLength(3))
 
+/** Addresses and CIDRs; `KeyAddresses.ts` checks them. */
+const Addresses = Schema.Array(Text.check(Schema.isMaxLength(64))).check(Schema.isMaxLength(100))
+
 /** A key without its secret; `display` is the prefix and the last four characters. */
 export const ApiKey = Schema.Struct({
   id: Schema.String,
@@ -70,6 +73,10 @@ export const ApiKey = Schema.Struct({
   /** precise to a minute */
   lastUsedAt: Schema.NullOr(Time),
   revokedAt: Schema.NullOr(Time),
+  /** until when the secret of before the last rotation works or worked */
+  previousSecretUntil: Schema.NullOr(Time),
+  /** addresses and CIDRs from which it may be used; empty for any */
+  allowedAddresses: Schema.Array(Schema.String),
 })
 export type ApiKey = typeof ApiKey.Type
 
@@ -82,11 +89,21 @@ export const NewApiKey = Schema.Struct({
   userManagement: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   /** by default it does not expire */
   expiresAt: Schema.NullOr(Time).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
+  /** by default it may be used from any address */
+  allowedAddresses: Addresses.pipe(Schema.withDecodingDefaultKey(Effect.succeed<ReadonlyArray<string>>([]))),
 })
 export type NewApiKey = typeof NewApiKey.Type
 
-/** The new permissions of the key, which replace the old ones. */
-export const KeyChange = Schema.Struct({ permissions: Permissions })
+/** The key's new name, permissions, addresses (empty for any) and expiry (null for never), which replace the old; what is absent stays. */
+export const KeyChange = Schema.Struct({
+  name: Schema.optionalKey(Text.check(Schema.isMaxLength(256))),
+  permissions: Schema.optionalKey(Permissions),
+  allowedAddresses: Schema.optionalKey(Addresses),
+  expiresAt: Schema.optionalKey(Schema.NullOr(Time)),
+})
+
+/** Until when the present secret still works, at most 30 days; null ends it at once. */
+export const KeyRotation = Schema.Struct({ previousUntil: Schema.NullOr(Time) })
 
 /** The only answer that contains the secret. */
 export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })
@@ -215,6 +232,54 @@ export const Delivery = Schema.Struct({
   settledAt: Schema.NullOr(Time),
 })
 export type Delivery = typeof Delivery.Type
+
+/** One attempt at a delivery; values of secrets are masked. */
+export const DeliveryAttempt = Schema.Struct({
+  number: Schema.Int,
+  at: Time,
+  durationMillis: Schema.Int,
+  url: Schema.String,
+  headers: Schema.Array(Schema.Tuple([Schema.String, Schema.String])),
+  /** null when there was no answer */
+  status: Schema.NullOr(Schema.Int),
+  /** why there was no answer */
+  error: Schema.NullOr(Schema.String),
+  /** the first kilobytes of the answer's body */
+  answer: Schema.NullOr(Schema.String),
+  /** whether the body was longer */
+  truncated: Schema.Boolean,
+})
+export type DeliveryAttempt = typeof DeliveryAttempt.Type
+
+/** A message with its payload and its last attempts, the newest first. */
+export const DeliveryDetail = Schema.Struct({
+  ...Delivery.fields,
+  /** JSON */
+  body: Schema.String,
+  log: Schema.Array(DeliveryAttempt),
+})
+export type DeliveryDetail = typeof DeliveryDetail.Type
+
+/** Which failed messages to send again: those created since then, of one business or of all. */
+export const Resend = Schema.Struct({ since: Time, businessId: Schema.optionalKey(Id) })
+
+export const Resent = Schema.Struct({ resent: Schema.Int })
+
+/** What the platform has seen of a gate that is being set up. */
+export const SetupCheck = Schema.Struct({
+  /** the platform's clock at this answer */
+  asOf: Time,
+  /** the first and the last request with the key; null before the first */
+  firstRequestAt: Schema.NullOr(Time),
+  lastRequestAt: Schema.NullOr(Time),
+  /** when the campaign's first webhook was delivered; null before */
+  firstDeliveryAt: Schema.NullOr(Time),
+  /** the campaign's newest webhook message */
+  lastDelivery: Schema.NullOr(
+    Schema.Struct({ state: DeliveryState, outcome: Schema.NullOr(Schema.String), createdAt: Time }),
+  ),
+})
+export type SetupCheck = typeof SetupCheck.Type
 
 export const AuditEntry = Schema.Struct({
   id: Schema.String,

@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Businesses } from "../../Businesses.ts"
 import { type Call, Calls } from "../../Calls.ts"
 import { type Conversation, Conversations } from "../../Conversations.ts"
+import { LiveSessions } from "../../LiveSessions.ts"
 import { refuse } from "../../model.ts"
 import { socketPath } from "../../socket.ts"
 import { WebCampaigns } from "../../WebCampaigns.ts"
@@ -52,6 +53,7 @@ const sessionsOf = (origin: string) =>
       const businesses = yield* Businesses
       const campaigns = yield* WebCampaigns
       const sessions = yield* WebSessions
+      const live = yield* LiveSessions
       return handlers.handleAll({
         InitiateWebSession: ({ endpoint, payload }) =>
           respond(
@@ -102,6 +104,19 @@ const sessionsOf = (origin: string) =>
               Effect.flatMap(({ id }) => sessions.find(id, params.webSessionId)),
               Effect.map(showSession),
             ),
+          ),
+
+        EndWebSession: ({ endpoint, params }) =>
+          respond(
+            endpoint,
+            Effect.gen(function* () {
+              const { id } = yield* CurrentBusiness
+              // of this business
+              const { webSessionId } = yield* sessions.find(id, params.webSessionId)
+              yield* sessions.end(webSessionId)
+              yield* live.release(webSessionId)
+              return showSession(yield* sessions.find(id, webSessionId))
+            }),
           ),
       })
     }),

@@ -18,7 +18,7 @@ export const AuditLog = ({
   readonly onMove: (first: number) => void
 }): JSX.Element => (
   <ListPanel
-    title="Audit log"
+    title="Activity log"
     of="panel wide"
     pager={<Pager of="lines" first={first} rows={AUDIT_LOG_ROWS} total={page?.total ?? 0} onMove={onMove} />}
     empty="No actions yet."

@@ -21,14 +21,14 @@ const ADMISSIONS: ReadonlyArray<Part> = [
   { name: "pickedUp", label: "Started from the queue", color: 3 },
 ]
 const REFUSALS: ReadonlyArray<Part> = [
-  { name: "refused.rate_limited", label: "Limit reached", color: 2 },
+  { name: "refused.rate_limited", label: "Rate limited", color: 2 },
   { name: "refused.queue_full", label: "Queue full", color: 3 },
   { name: "refused.draining", label: "Draining", color: 4 },
   { name: "refused.vpn", label: "VPN", color: 5 },
   { name: "refused.proxy", label: "Proxy", color: 6 },
   { name: "refused.tor", label: "Tor", color: 7 },
   { name: "refused.datacenter", label: "Datacenter", color: 8 },
-  { name: "refused.ip_check_failed", label: "Address unchecked", color: 11 },
+  { name: "refused.ip_check_failed", label: "Address not checked", color: 11 },
   { name: "refused.platform_unavailable", label: "Platform unavailable", color: 9 },
   { name: "refused.store_unavailable", label: "Store unavailable", color: 10 },
   { name: "refused.invalid", label: "Invalid request", color: 1 },
@@ -52,8 +52,8 @@ export const refusalsOf = ({ names }: Minutes): ReadonlyArray<Part> => {
 }
 
 const TIMES: ReadonlyArray<readonly [millis: CountName, number: CountName, label: string, color: number]> = [
-  ["waitedMillis", "waited", "Wait until called", 1],
-  ["pickedUpMillis", "pickedUp", "From call to start", 3],
+  ["waitedMillis", "waited", "Wait before call", 1],
+  ["pickedUpMillis", "pickedUp", "Call to start", 3],
 ]
 
 /** Stacks the parts. The legend leaves out a part without any count, unless `all`. */
@@ -96,7 +96,7 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="admissions"
         title="Admissions"
-        unit="a minute"
+        unit="per minute"
         hour="Admissions in the last hour"
         x={minutes.x}
         series={stackOf(ADMISSIONS, minutes, true)}
@@ -106,7 +106,7 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="refusals"
         title="Refusals"
-        unit="a minute, by reason"
+        unit="per minute, by reason"
         hour="Refusals in the last hour"
         x={minutes.x}
         series={stackOf(refusals, minutes, false)}
@@ -116,8 +116,8 @@ const Drawn = ({ minutes }: { readonly minutes: Minutes }): JSX.Element => {
       <Plot
         name="times"
         title="Start calls"
-        unit="mean seconds"
-        hour="Mean times in the last hour"
+        unit="average seconds"
+        hour="Average times in the last hour"
         x={minutes.x}
         series={times}
         as="lines"

@@ -19,9 +19,9 @@ export const Figures = ({
       {view !== undefined && <QueueFigures view={view} />}
       <Figure label="Refused" value={count(refused)} more="in the last hour" />
       <Figure
-        label="Addresses not checked"
+        label="Unchecked addresses"
         value={count(passed + blocked)}
-        more={`${count(passed)} let through, ${count(blocked)} blocked in the last hour`}
+        more={`${count(passed)} allowed, ${count(blocked)} blocked in the last hour`}
       />
     </dl>
   )
@@ -35,7 +35,7 @@ const QueueFigures = ({ view: { now, queue, slots } }: { readonly view: QueueVie
       <Figure
         label="Slots in use"
         value={`${count(held)} of ${count(slots)}`}
-        more={`${count(live)} in call, ${called}${doubts === 0 ? "" : `, ${count(doubts)} not confirmed`}`}
+        more={`${count(live)} in call, ${called}${doubts === 0 ? "" : `, ${count(doubts)} unconfirmed`}`}
       >
         <dd class="gauge" aria-hidden="true">
           <div style={{ transform: `scaleX(${Math.min(1, held / Math.max(1, slots))})` }} />
@@ -45,12 +45,12 @@ const QueueFigures = ({ view: { now, queue, slots } }: { readonly view: QueueVie
       <Figure
         label="Longest wait"
         value={firstAcceptedAt === 0 ? "none" : duration(now - firstAcceptedAt)}
-        more="of those waiting now"
+        more="waiting right now"
       />
       <Figure
-        label="Average call"
+        label="Average call length"
         value={averageMillis === 0 ? "none" : duration(averageMillis)}
-        more={`${count(accepted)} accepted so far`}
+        more={`${count(accepted)} accepted in total`}
       />
     </>
   )

@@ -4,7 +4,12 @@ import type { Health as Item } from "../../../operator/shapes.ts"
 import { Mark } from "../parts/Mark.tsx"
 import { Panel } from "../parts/Panel.tsx"
 
-const MARKS = { ok: ["good", "Works"], failed: ["bad", "Fails"], checking: ["none", "Checking"] } as const
+const MARKS = {
+  ok: ["good", "Healthy"],
+  failed: ["bad", "Failing"],
+  checking: ["none", "Checking"],
+  off: ["none", "Off"],
+} as const
 
 export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.Element => (
   <Panel title="Health">

@@ -9,7 +9,7 @@ import { count, duration } from "../words.ts"
 export const Instances = ({ view }: { readonly view: QueueView | undefined }): JSX.Element => (
   <ListPanel
     title="Instances"
-    empty="No instance has sent a heartbeat lately."
+    empty="No recent heartbeat."
     columns={view === undefined ? [] : columnsOf(view)}
     items={view?.instances ?? []}
     keyOf={({ id }) => id}
@@ -17,9 +17,9 @@ export const Instances = ({ view }: { readonly view: QueueView | undefined }): J
 )
 
 const columnsOf = ({ instance, now }: QueueView): ReadonlyArray<Column<Instance>> => [
-  { title: "Instance", cell: ({ id }) => <code>{`${id}${id === instance ? " (this one)" : ""}`}</code> },
+  { title: "Instance", cell: ({ id }) => <code>{`${id}${id === instance ? " (this instance)" : ""}`}</code> },
   { title: "Host", cell: ({ host }) => host },
-  { title: "Up for", cell: ({ startedAt }) => duration(now - startedAt) },
+  { title: "Uptime", cell: ({ startedAt }) => duration(now - startedAt) },
   { title: "Connections", cell: ({ connections }) => count(connections) },
   { title: "Last heartbeat", cell: ({ seenAt }) => `${Math.max(0, Math.round((now - seenAt) / 1000))} s ago` },
 ]

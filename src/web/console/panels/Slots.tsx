@@ -25,7 +25,7 @@ export const Slots = ({
     title="Slots"
     of="panel live slots"
     pager={<Pager of="slots" first={first} rows={ROWS} total={view?.queue.held ?? 0} onMove={onMove} />}
-    empty="No slot is held."
+    empty="No slots in use."
     columns={columnsOf(view?.now ?? 0, onAct)}
     items={view?.queue.slotPage ?? []}
     keyOf={({ lease }) => lease}

@@ -8,7 +8,7 @@ import { Pager } from "../parts/Pager.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { RowActions } from "../parts/RowActions.tsx"
 import { type QueueView, ROWS } from "../polling.ts"
-import { count, duration } from "../words.ts"
+import { count, duration, whyWaiting } from "../words.ts"
 
 type Row = WaitingTicket & { readonly place: number }
 
@@ -25,9 +25,10 @@ export const Waiting = ({
 }): JSX.Element => (
   <ListPanel
     title="Queue"
-    of="panel live"
+    of="panel live queue"
     pager={<Pager of="queue" first={first} rows={ROWS} total={view?.queue.waiting ?? 0} jumps onMove={onMove} />}
-    empty="Nobody waits."
+    note={view === undefined ? "" : whyWaiting(view.queue, view.slots, view.now)}
+    empty="No one is waiting."
     columns={columnsOf(view?.now ?? 0, onAct)}
     items={rowsOf(view)}
     keyOf={({ seq }) => seq}
@@ -40,7 +41,7 @@ const rowsOf = (view: QueueView | undefined): ReadonlyArray<Row> =>
 const columnsOf = (now: number, onAct: (button: ActionButton) => void): ReadonlyArray<Column<Row>> => [
   { title: "Place", cell: ({ place }) => count(place) },
   { title: "Ticket", cell: ({ ticket }) => <code>{ticket}</code> },
-  { title: "Waiting for", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
+  { title: "Wait time", cell: ({ acceptedAt }) => (acceptedAt === 0 ? "unknown" : duration(now - acceptedAt)) },
   { title: "Presence", cell: ({ presentUntil }) => <Presence left={presentUntil - now} /> },
   {
     title: "Action",

@@ -27,6 +27,7 @@ export const Panel = ({
 }
 
 export const ListPanel = <A,>({
+  note = "",
   empty,
   columns,
   items,
@@ -36,6 +37,8 @@ export const ListPanel = <A,>({
   readonly title: string
   readonly of?: string
   readonly pager?: ComponentChildren
+  /** a sentence above the rows */
+  readonly note?: string
   /** shown when there are no rows */
   readonly empty: string
   readonly columns: ReadonlyArray<Column<A>>
@@ -43,18 +46,21 @@ export const ListPanel = <A,>({
   readonly keyOf: (item: A) => string | number
 }): JSX.Element => (
   <Panel {...panel}>
-    {(heading) =>
-      items.length === 0 ? (
-        <p class="empty">{empty}</p>
-      ) : (
-        // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a table that is wider than its place can be scrolled by keyboard
-        // biome-ignore-start lint/a11y/useSemanticElements: it is not a fieldset
-        <div class="scroll" tabIndex={0} role="group" aria-labelledby={heading}>
-          <Table columns={columns} items={items} keyOf={keyOf} />
-        </div>
-        // biome-ignore-end lint/a11y/useSemanticElements: see above
-        // biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above
-      )
-    }
+    {(heading) => (
+      <>
+        {note !== "" && <p class="soft">{note}</p>}
+        {items.length === 0 ? (
+          <p class="empty">{empty}</p>
+        ) : (
+          // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a table that is wider than its place can be scrolled by keyboard
+          // biome-ignore-start lint/a11y/useSemanticElements: it is not a fieldset
+          <div class="scroll" tabIndex={0} role="group" aria-labelledby={heading}>
+            <Table columns={columns} items={items} keyOf={keyOf} />
+          </div>
+          // biome-ignore-end lint/a11y/useSemanticElements: see above
+          // biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above
+        )}
+      </>
+    )}
   </Panel>
 )

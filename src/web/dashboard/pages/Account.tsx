@@ -33,7 +33,7 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
             </button>
           )}
         </div>
-        <p class="small">A sign-in ends by itself 12 hours after it began.</p>
+        <p class="small">Sign-ins expire after 12 hours.</p>
         <Show of={loaded} what="your sign-ins">
           {(signIns) => (
             <Table
@@ -49,32 +49,32 @@ export const AccountPage = ({ account }: { readonly account: Account }): JSX.Ele
         <Confirm
           title="End this sign-in?"
           action="End sign-in"
-          doing="Ending …"
+          doing="Ending…"
           request={() => api.account.endSignIn({ params: { id: open.of.id } })}
           onClose={close}
           onDone={() => {
             close()
-            announce("The sign-in has ended.")
+            announce("Sign-in ended.")
             loaded.reload()
           }}
         >
-          <p>{whereOf(open.of)} has to sign in again. If it was not you, change your password too.</p>
+          <p>{whereOf(open.of)} will have to sign in again. If this wasn’t you, change your password too.</p>
         </Confirm>
       )}
       {open?.name === "others" && (
         <Confirm
           title="End all other sign-ins?"
-          action="End them"
-          doing="Ending …"
+          action="End all"
+          doing="Ending…"
           request={() => api.account.endOtherSignIns()}
           onClose={close}
           onDone={({ ended }) => {
             close()
-            announce(ended === 1 ? "One sign-in has ended." : `${ended} sign-ins have ended.`)
+            announce(ended === 1 ? "1 sign-in ended." : `${ended} sign-ins ended.`)
             loaded.reload()
           }}
         >
-          <p>Every browser but this one has to sign in again.</p>
+          <p>Every other browser will have to sign in again.</p>
         </Confirm>
       )}
     </>
@@ -96,7 +96,7 @@ const columns: ReadonlyArray<Column<SignInEntry>> = [
       </>
     ),
   },
-  { title: "Address", cell: ({ address }) => (address === "" ? "Not known" : address) },
+  { title: "Address", cell: ({ address }) => (address === "" ? "Unknown" : address) },
   { title: "Signed in", cell: ({ createdAt }) => <At of={createdAt} /> },
   { title: "Last used", cell: ({ lastUsedAt }) => <Ago of={lastUsedAt} /> },
 ]

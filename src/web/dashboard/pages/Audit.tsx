@@ -13,15 +13,15 @@ export const Audit = ({ route }: { readonly route: Route }): JSX.Element => {
   const loaded = useLoad(() => api.audit.list({ query: pageOf(route) }), route.query.toString())
   return (
     <>
-      <h1 tabIndex={-1}>Audit</h1>
-      <p class="lead">What was made, changed and revoked in this account. Entries are never changed.</p>
-      <Show of={loaded} what="the audit trail">
+      <h1 tabIndex={-1}>Audit log</h1>
+      <p class="lead">Everything created, changed, and revoked in this account. Entries can’t be edited.</p>
+      <Show of={loaded} what="the audit log">
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <Empty title="Nothing was done yet." />
+              <Empty title="No activity yet." />
             ) : (
-              <Table caption="Audit trail, newest first" items={page.items} keyOf={({ id }) => id} columns={columns} />
+              <Table caption="Audit log, newest first" items={page.items} keyOf={({ id }) => id} columns={columns} />
             )}
             <Pager route={route} of={page} />
           </>
@@ -39,7 +39,7 @@ const wordsOf = (action: string): string => {
 
 const columns: ReadonlyArray<Column<AuditEntry>> = [
   { title: "When", cell: ({ at }) => <At of={at} /> },
-  { title: "What", cell: ({ action }) => wordsOf(action) },
-  { title: "Detail", cell: ({ detail }) => detail },
-  { title: "Id", cell: ({ subjectId }) => <code>{subjectId}</code> },
+  { title: "Event", cell: ({ action }) => wordsOf(action) },
+  { title: "Details", cell: ({ detail }) => detail },
+  { title: "ID", cell: ({ subjectId }) => <code>{subjectId}</code> },
 ]

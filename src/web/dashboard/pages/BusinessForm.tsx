@@ -3,6 +3,7 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business } from "../../../platform/http/dashboard/shapes.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
+import { useErrors } from "../../shared/parts/errors.ts"
 import { Field, Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
@@ -19,20 +20,19 @@ export const BusinessForm = ({
   readonly onDone: (said: string) => void
 }): JSX.Element => {
   const [name, setName] = useState(of?.name ?? "")
-  const [errors, setErrors] = useState<{ readonly name?: string }>({})
+  const errors = useErrors<{ readonly name?: string }>(name.trim() === "" ? { name: "Enter a name." } : {})
   const { busy, failure, run } = useAction()
   const submit = (): void => {
     const payload = { name: name.trim() }
-    setErrors(payload.name === "" ? { name: "Enter a name." } : {})
-    if (payload.name === "") return
+    if (!errors.check()) return
     const request =
       of === undefined ? api.businesses.create({ payload }) : api.businesses.rename({ params: { id: of.id }, payload })
-    void run(request, () => onDone(of === undefined ? `${payload.name} is added.` : `Renamed to ${payload.name}.`))
+    void run(request, () => onDone(of === undefined ? `${payload.name} added.` : `Renamed to ${payload.name}.`))
   }
   return (
     <Dialog title={of === undefined ? "Add business" : "Rename business"} onClose={onClose}>
-      <Form onSubmit={submit} errors={errors}>
-        <Field label="Name" error={errors.name}>
+      <Form onSubmit={submit} errors={errors.reported}>
+        <Field label="Name" error={errors.of("name")}>
           {(control) => (
             <input
               {...control}
@@ -47,7 +47,7 @@ export const BusinessForm = ({
         <Problem of={failure} />
         <div class="actions">
           <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Saving …" : of === undefined ? "Add business" : "Rename"}
+            {busy ? "Saving…" : of === undefined ? "Add business" : "Rename"}
           </button>
           <button type="button" onClick={onClose}>
             Cancel

@@ -10,12 +10,20 @@ import { Id } from "../parts/Copy.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
 import { At } from "../parts/Time.tsx"
+import { href } from "../router.ts"
 import { BusinessForm } from "./BusinessForm.tsx"
 import { CampaignForm } from "./CampaignForm.tsx"
+import { isAuthenticated } from "./campaign-draft.ts"
 
 type Open =
   | { readonly name: "business"; readonly business: Business | undefined }
-  | { readonly name: "campaign"; readonly business: Business; readonly campaign: Campaign | undefined }
+  | {
+      readonly name: "campaign"
+      readonly business: Business
+      readonly campaign: Campaign | undefined
+      /** the form begins with a new token for the webhook */
+      readonly withToken?: boolean
+    }
   | { readonly name: "delete"; readonly what: string; readonly effect: string; readonly request: () => Call<void> }
 
 const all = () =>
@@ -34,21 +42,20 @@ export const Businesses = (): JSX.Element => {
     <>
       <div class="head">
         <h1 tabIndex={-1}>Businesses</h1>
-        {loaded.value !== undefined && (
-          <button type="button" class="primary" onClick={() => setOpen({ name: "business", business: undefined })}>
-            Add business
-          </button>
-        )}
+        <button type="button" class="primary" onClick={() => setOpen({ name: "business", business: undefined })}>
+          Add business
+        </button>
       </div>
-      <p class="lead">
-        A client is configured with the ids of a business, of one of its web campaigns, and of a region.
-      </p>
+      <p class="lead">To connect a gate, you need the IDs of a business, one of its web campaigns, and a region.</p>
       <Show of={loaded} what="businesses">
         {({ businesses, regions }) => (
           <>
             {businesses.length === 0 && (
               <Empty title="No businesses yet.">
-                <p>A business holds web campaigns, and keys are restricted to it.</p>
+                <p>A business groups web campaigns. API keys can be restricted to it.</p>
+                <a class="button" href={href("setup")}>
+                  Set up a gate
+                </a>
               </Empty>
             )}
             {businesses.map((business) => (
@@ -60,7 +67,7 @@ export const Businesses = (): JSX.Element => {
                 {regions.map(({ id, name }) => (
                   <li key={id}>
                     <span>{name}</span>
-                    <Id id={id} what={`the id of ${name}`} />
+                    <Id id={id} what={`the ID of ${name}`} />
                   </li>
                 ))}
               </ul>
@@ -70,18 +77,24 @@ export const Businesses = (): JSX.Element => {
       </Show>
       {open?.name === "business" && <BusinessForm of={open.business} onClose={close} onDone={done} />}
       {open?.name === "campaign" && (
-        <CampaignForm business={open.business} of={open.campaign} onClose={close} onDone={done} />
+        <CampaignForm
+          business={open.business}
+          of={open.campaign}
+          withToken={open.withToken === true}
+          onClose={close}
+          onDone={done}
+        />
       )}
       {open?.name === "delete" && (
         <Confirm
           title={`Delete “${open.what}”?`}
           action="Delete"
-          doing="Deleting …"
+          doing="Deleting…"
           request={open.request}
           onClose={close}
-          onDone={() => done(`${open.what} is deleted.`)}
+          onDone={() => done(`${open.what} deleted.`)}
         >
-          <p>{open.effect} This cannot be undone.</p>
+          <p>{open.effect} This can’t be undone.</p>
         </Confirm>
       )}
     </>
@@ -111,7 +124,7 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
             open({
               name: "delete",
               what: of.name,
-              effect: `Its web campaigns (${of.campaigns.length}) and its conversations go with it, and keys that are restricted to it no longer reach it.`,
+              effect: `Its web campaigns (${of.campaigns.length}) and all its conversations are deleted too, and keys restricted to it lose access.`,
               request: () => api.businesses.remove({ params: { id: of.id } }),
             })
           }
@@ -122,8 +135,8 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
     </div>
     <ul class="pairs">
       <li>
-        <span>Business id</span>
-        <Id id={of.id} what={`the id of ${of.name}`} />
+        <span>Business ID</span>
+        <Id id={of.id} what={`the ID of ${of.name}`} />
       </li>
       <li>
         <span>Created</span>
@@ -133,7 +146,7 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
       </li>
     </ul>
     <h3>Web campaigns</h3>
-    {of.campaigns.length === 0 && <p class="small">None yet. Sessions are started for a web campaign.</p>}
+    {of.campaigns.length === 0 && <p class="small">None yet. Add one to start sessions.</p>}
     <ul class="campaigns">
       {of.campaigns.map((campaign) => (
         <CampaignRow key={campaign.id} of={campaign} business={of} open={open} />
@@ -163,6 +176,9 @@ const CampaignRow = ({
     <div class="head">
       <strong>{of.name}</strong>
       <div class="buttons">
+        <a class="button small-button" href={href("businesses", of.id)} aria-label={`Embed ${of.name}`}>
+          Embed
+        </a>
         <button
           type="button"
           class="small-button"
@@ -179,7 +195,7 @@ const CampaignRow = ({
             open({
               name: "delete",
               what: of.name,
-              effect: "Sessions can no longer be started for it.",
+              effect: "No new sessions can be started for it.",
               request: () => api.campaigns.remove({ params: { businessId: business.id, id: of.id } }),
             })
           }
@@ -190,14 +206,27 @@ const CampaignRow = ({
     </div>
     <ul class="pairs">
       <li>
-        <span>Web campaign id</span>
-        <Id id={of.id} what={`the id of ${of.name}`} />
+        <span>Web campaign ID</span>
+        <Id id={of.id} what={`the ID of ${of.name}`} />
       </li>
       <li>
         <span>Session-ended webhook</span>
         <span>{of.webhook === null ? "None" : <Hook {...of.webhook} />}</span>
       </li>
     </ul>
+    {of.webhook !== null && !isAuthenticated(of.webhook) && (
+      <p class="warning">
+        <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their slots.{" "}
+        <button
+          type="button"
+          class="small-button"
+          aria-label={`Add a token to ${of.name}`}
+          onClick={() => open({ name: "campaign", business, campaign: of, withToken: true })}
+        >
+          Add a token
+        </button>
+      </p>
+    )}
   </li>
 )
 

@@ -3,47 +3,60 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business, Campaign } from "../../../platform/http/dashboard/shapes.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
+import { useErrors } from "../../shared/parts/errors.ts"
 import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { Copy } from "../parts/Copy.tsx"
 import { Problem } from "../parts/Problem.tsx"
-import { type Draft, draftOf, type Errors, newSecret, payloadOf, problemsOf } from "./campaign-draft.ts"
+import {
+  addToken,
+  type Draft,
+  draftIsAuthenticated,
+  draftOf,
+  type Errors,
+  newSecret,
+  payloadOf,
+  problemsOf,
+  typedToken,
+} from "./campaign-draft.ts"
 import { HeaderRows } from "./HeaderRows.tsx"
 
 export const CampaignForm = ({
   business,
   of,
+  withToken,
   onClose,
   onDone,
 }: {
   readonly business: Business
   /** undefined for a new one */
   readonly of: Campaign | undefined
+  /** begins with a new token for the webhook's header */
+  readonly withToken: boolean
   readonly onClose: () => void
   readonly onDone: (said: string) => void
 }): JSX.Element => {
-  const [draft, setDraft] = useState<Draft>(() => draftOf(of))
-  const [errors, setErrors] = useState<Errors>({})
+  const [draft, setDraft] = useState<Draft>(() => (withToken ? addToken(draftOf(of)) : draftOf(of)))
+  const errors = useErrors<Errors>(problemsOf(draft))
   const { busy, failure, run } = useAction()
+  const token = typedToken(draft)
   const change = (some: Partial<Draft>): void => setDraft((before) => ({ ...before, ...some }))
 
   const submit = (): void => {
-    const found = problemsOf(draft)
-    setErrors(found)
-    if (Object.keys(found).length > 0) return
+    if (!errors.check()) return
     const [businessId, payload] = [business.id, payloadOf(draft)]
     const request =
       of === undefined
         ? api.campaigns.create({ params: { businessId }, payload })
         : api.campaigns.edit({ params: { businessId, id: of.id }, payload })
-    void run(request, ({ name }) => onDone(of === undefined ? `${name} is added.` : `${name} is saved.`))
+    void run(request, ({ name }) => onDone(of === undefined ? `${name} added.` : `${name} saved.`))
   }
 
   return (
     <Dialog title={of === undefined ? `Add web campaign to ${business.name}` : "Edit web campaign"} onClose={onClose}>
-      <Form onSubmit={submit} errors={errors}>
-        <Field label="Name" error={errors.name}>
+      <Form onSubmit={submit} errors={errors.reported}>
+        <Field label="Name" error={errors.of("name")}>
           {(control) => (
             <input
               {...control}
@@ -57,9 +70,9 @@ export const CampaignForm = ({
         </Field>
 
         <Field
-          label="Longest call, in minutes"
-          hint="A call ends by itself then. A gate's Queue.MaxCallMinutes should be the same or longer."
-          error={errors.minutes}
+          label="Maximum call length (minutes)"
+          hint="Calls end automatically at this limit. Set the gate’s Queue.MaxCallMinutes to the same value or higher."
+          error={errors.of("minutes")}
         >
           {(control) => (
             <input
@@ -77,8 +90,8 @@ export const CampaignForm = ({
         <Group label="Session-ended webhook">
           <Choice
             type="checkbox"
-            label="Tell a server when a session has ended"
-            hint="A gate needs this to know that a slot is free."
+            label="Notify a server when a session ends"
+            hint="A gate needs this to know when a slot is free."
             checked={draft.hooked}
             onChange={({ currentTarget }) => change({ hooked: currentTarget.checked })}
           />
@@ -86,7 +99,11 @@ export const CampaignForm = ({
 
         {draft.hooked && (
           <>
-            <Field label="Address" hint="Such as https://gate.example/api/webhook/session-ended" error={errors.url}>
+            <Field
+              label="Endpoint URL"
+              hint="For example, https://gate.example/api/webhook/session-ended"
+              error={errors.of("url")}
+            >
               {(control) => (
                 <input
                   {...control}
@@ -99,13 +116,31 @@ export const CampaignForm = ({
                 />
               )}
             </Field>
-            <HeaderRows rows={draft.headers} error={errors.headers} onChange={(headers) => change({ headers })} />
-            <Group label="Signature (Standard Webhooks)" error={errors.secret}>
+            {!draftIsAuthenticated(draft) && (
+              <div class="warning part">
+                <p>
+                  <strong>A gate rejects this webhook:</strong> it has neither a token nor a signature.
+                </p>
+                <div class="buttons">
+                  <button type="button" class="small-button" onClick={() => setDraft(addToken)}>
+                    Add X-Api-Token with a new token
+                  </button>
+                </div>
+              </div>
+            )}
+            {token !== undefined && (
+              <p class="notice">
+                Set the gate’s <code>Security.WebhookApiToken</code> to the same token. It won’t be shown again after
+                you save. <Copy text={token} what="the webhook token" />
+              </p>
+            )}
+            <HeaderRows rows={draft.headers} error={errors.of("headers")} onChange={(headers) => change({ headers })} />
+            <Group label="Signature (Standard Webhooks)" error={errors.of("secret")}>
               {of?.webhook?.signed === true && (
                 <Choice
                   type="radio"
                   name="signing"
-                  label="Keep the stored secret"
+                  label="Keep the current secret"
                   checked={draft.signing === "keep"}
                   onChange={() => change({ signing: "keep" })}
                 />
@@ -121,7 +156,7 @@ export const CampaignForm = ({
                 <div class="nested">
                   <Field
                     label="Secret"
-                    hint="Set the same in the server that listens. It is not shown again once saved."
+                    hint="Set the same secret on the receiving server. It won’t be shown again after you save."
                   >
                     {(control) => (
                       <input
@@ -129,7 +164,7 @@ export const CampaignForm = ({
                         class="secret"
                         autoComplete="off"
                         spellcheck={false}
-                        aria-invalid={errors.secret !== undefined}
+                        aria-invalid={errors.of("secret") !== undefined}
                         value={draft.secret}
                         onInput={({ currentTarget }) => change({ secret: currentTarget.value })}
                       />
@@ -138,7 +173,7 @@ export const CampaignForm = ({
                   <div class="buttons">
                     <Copy text={draft.secret} what="the signing secret" />
                     <button type="button" class="small-button" onClick={() => change({ secret: newSecret() })}>
-                      Make another
+                      Generate another
                     </button>
                   </div>
                 </div>
@@ -146,7 +181,7 @@ export const CampaignForm = ({
               <Choice
                 type="radio"
                 name="signing"
-                label="Do not sign"
+                label="Don’t sign"
                 checked={draft.signing === "none"}
                 onChange={() => change({ signing: "none" })}
               />
@@ -157,7 +192,7 @@ export const CampaignForm = ({
         <Problem of={failure} />
         <div class="actions">
           <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Saving …" : of === undefined ? "Add web campaign" : "Save"}
+            {busy ? "Saving…" : of === undefined ? "Add web campaign" : "Save"}
           </button>
           <button type="button" onClick={onClose}>
             Cancel

@@ -14,7 +14,7 @@ import { type Names, useNames } from "./names.ts"
 
 const KINDS = [
   { value: "web", label: "Web session" },
-  { value: "call", label: "Telephone call" },
+  { value: "call", label: "Phone call" },
 ] as const
 
 export const kindOf = (kind: Conversation["kind"]): string => KINDS.find(({ value }) => value === kind)?.label ?? kind
@@ -39,19 +39,19 @@ export const Conversations = ({ route }: { readonly route: Route }): JSX.Element
       <div class="head">
         <h1 tabIndex={-1}>Conversations</h1>
         <button type="button" onClick={loaded.reload} aria-disabled={loaded.loading}>
-          {loaded.loading ? "Loading …" : "Refresh"}
+          Refresh
         </button>
       </div>
       <div class="filters">
         <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
-        <Filter label="Kind" name="kind" options={KINDS} route={route} filter={filter} />
+        <Filter label="Type" name="kind" options={KINDS} route={route} filter={filter} />
       </div>
       <Show of={loaded} what="conversations">
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <Empty title="No conversations here.">
-                <p>Every web session and telephone call becomes one, with what was said.</p>
+              <Empty title="No conversations.">
+                <p>Web sessions and phone calls appear here with their transcripts.</p>
               </Empty>
             ) : (
               <Table
@@ -79,11 +79,11 @@ const columnsOf = (names: Names): ReadonlyArray<Column<Conversation>> => [
     ),
   },
   { title: "Business", cell: ({ businessId }) => names.business(businessId) },
-  { title: "Kind", cell: ({ kind }) => kindOf(kind) },
+  { title: "Type", cell: ({ kind }) => kindOf(kind) },
   { title: "Caller", cell: ({ clientIdentifier }) => clientIdentifier ?? "Unknown" },
   {
-    title: "Lasted",
+    title: "Duration",
     cell: ({ startedAt, endedAt }) =>
-      endedAt === null ? <span class="mark on">Running</span> : words.span(endedAt - startedAt),
+      endedAt === null ? <span class="mark on">In progress</span> : words.span(endedAt - startedAt),
   },
 ]

@@ -13,15 +13,16 @@ import { Pager, pageOf } from "../parts/Pager.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
 import { Ago } from "../parts/Time.tsx"
-import type { Route } from "../router.ts"
+import { href, type Route } from "../router.ts"
 import { type Names, useNames } from "./names.ts"
+import { ResendFailed } from "./ResendFailed.tsx"
 
 const EVERY_MILLIS = 5_000
 
 const STATES = [
-  { value: "pending", label: "To be sent" },
+  { value: "pending", label: "Pending" },
   { value: "delivered", label: "Delivered" },
-  { value: "given_up", label: "Given up" },
+  { value: "given_up", label: "Failed" },
 ] as const
 
 export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element => {
@@ -29,6 +30,7 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
   const state = STATES.find(({ value }) => value === filter.state)?.value
   const names = useNames()
   const action = useAction()
+  const [resending, setResending] = useState(false)
   const [sending, setSending] = useState<string>()
   const loaded = useLoad(
     () =>
@@ -45,16 +47,21 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
   const sendAgain = ({ id }: Delivery): void => {
     setSending(id)
     void action.run(api.deliveries.sendAgain({ params: { id } }), () => {
-      announce("It is sent again.")
+      announce("Message resent.")
       loaded.reload()
     })
   }
   return (
     <>
-      <h1 tabIndex={-1}>Webhooks</h1>
+      <div class="head">
+        <h1 tabIndex={-1}>Webhooks</h1>
+        <button type="button" onClick={() => setResending(true)}>
+          Resend failed…
+        </button>
+      </div>
       <p class="lead">
-        When a session has ended, its campaign’s server is told. What is not taken is tried again for a day, always with
-        the same id.
+        When a session ends, its campaign’s webhook is called. Failed deliveries are retried for 24 hours, always with
+        the same ID.
       </p>
       <div class="filters">
         <Filter label="Business" name="business" options={names.businesses} route={route} filter={filter} />
@@ -65,8 +72,8 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <Empty title="No deliveries here.">
-                <p>There is one for each ended session of a web campaign that has a webhook.</p>
+              <Empty title="No deliveries.">
+                <p>Sessions of web campaigns with a webhook appear here when they end.</p>
               </Empty>
             ) : (
               <Table
@@ -80,9 +87,26 @@ export const Deliveries = ({ route }: { readonly route: Route }): JSX.Element =>
           </>
         )}
       </Show>
+      {resending && (
+        <ResendFailed
+          businessId={filter.business}
+          business={names.business(filter.business)}
+          onClose={() => setResending(false)}
+          onDone={() => {
+            setResending(false)
+            loaded.reload()
+          }}
+        />
+      )}
     </>
   )
 }
+
+export const StateMark = ({ of }: { readonly of: Delivery["state"] }): JSX.Element => (
+  <span class={of === "delivered" ? "mark on" : of === "given_up" ? "mark bad" : "mark"}>
+    {STATES.find(({ value }) => value === of)?.label ?? of}
+  </span>
+)
 
 const columnsOf = (
   names: Names,
@@ -91,11 +115,7 @@ const columnsOf = (
 ): ReadonlyArray<Column<Delivery>> => [
   {
     title: "State",
-    cell: ({ state }) => (
-      <span class={state === "delivered" ? "mark on" : state === "given_up" ? "mark bad" : "mark"}>
-        {STATES.find(({ value }) => value === state)?.label ?? state}
-      </span>
-    ),
+    cell: ({ state }) => <StateMark of={state} />,
   },
   {
     title: "Campaign",
@@ -106,28 +126,34 @@ const columnsOf = (
       </>
     ),
   },
-  { title: "Tries", cell: ({ attempts }) => attempts },
-  { title: "Last answer", cell: ({ lastOutcome }) => lastOutcome ?? "None yet" },
+  { title: "Attempts", cell: ({ attempts }) => attempts },
+  { title: "Last response", cell: ({ lastOutcome }) => lastOutcome ?? "None yet" },
   {
-    title: "Next try",
-    cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "No more" : <Ago of={nextAttemptAt} />),
+    title: "Next attempt",
+    cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "None" : <Ago of={nextAttemptAt} />),
   },
   { title: "Created", cell: ({ createdAt }) => <Ago of={createdAt} /> },
-  { title: "Message", cell: ({ id }) => <Id id={id} what="the message’s id" /> },
+  { title: "Message ID", cell: ({ id }) => <Id id={id} what="the message ID" /> },
   {
     title: "Actions",
     untitled: true,
-    cell: (delivery) =>
-      delivery.state !== "delivered" && (
-        <button
-          type="button"
-          class="small-button"
-          aria-disabled={sending !== undefined}
-          aria-label={`Send ${delivery.id} again`}
-          onClick={() => sendAgain(delivery)}
-        >
-          {sending === delivery.id ? "Sending …" : "Send again"}
-        </button>
-      ),
+    cell: (delivery) => (
+      <span class="buttons">
+        <a class="button small-button" href={href("webhooks", delivery.id)} aria-label={`Details of ${delivery.id}`}>
+          Details
+        </a>
+        {delivery.state !== "delivered" && (
+          <button
+            type="button"
+            class="small-button"
+            aria-disabled={sending !== undefined}
+            aria-label={`Resend ${delivery.id}`}
+            onClick={() => sendAgain(delivery)}
+          >
+            {sending === delivery.id ? "Sending…" : "Resend"}
+          </button>
+        )}
+      </span>
+    ),
   },
 ]

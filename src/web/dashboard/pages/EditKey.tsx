@@ -1,12 +1,18 @@
-/** Changes the permissions of an existing key. Its secret stays the same. */
+/** Changes the name, the permissions, the expiry and the addresses of an existing key. Its secret stays the same. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { ApiKey } from "../../../platform/http/dashboard/shapes.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
-import { Form } from "../../shared/parts/form.tsx"
+import { useErrors } from "../../shared/parts/errors.ts"
+import { Field, Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
+import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
+import * as words from "../words.ts"
+import { Addresses, addressesOf } from "./Addresses.tsx"
+import { ExpiryFields } from "./ExpiryFields.tsx"
+import { type Expiry, expiresAt } from "./expiry.ts"
 import { NONE_CHOSEN, Permissions } from "./Permissions.tsx"
 
 export const EditKey = ({
@@ -18,28 +24,58 @@ export const EditKey = ({
   readonly onClose: () => void
   readonly onDone: (key: ApiKey) => void
 }): JSX.Element => {
-  const [chosen, setChosen] = useState(of.permissions)
-  const [errors, setErrors] = useState<{ readonly permissions?: string }>({})
+  const [name, setName] = useState(of.name)
+  const [permissions, setPermissions] = useState(of.permissions)
+  const [expiry, setExpiry] = useState<Expiry>("keep")
+  const [date, setDate] = useState("")
+  const [addresses, setAddresses] = useState(of.allowedAddresses.join("\n"))
+  const end = expiresAt(expiry, date, Date.now())
+  const errors = useErrors<{ readonly name?: string; readonly permissions?: string; readonly expiry?: string }>({
+    ...(expiry !== "keep" && end === undefined ? { expiry: "Choose a future date." } : {}),
+    ...(name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(permissions.length === 0 ? { permissions: NONE_CHOSEN } : {}),
+  })
   const { busy, failure, run } = useAction()
   const submit = (): void => {
-    setErrors(chosen.length === 0 ? { permissions: NONE_CHOSEN } : {})
-    if (chosen.length === 0) return
-    void run(api.keys.change({ params: { id: of.id }, payload: { permissions: chosen } }), onDone)
+    if (!errors.check()) return
+    const payload = {
+      name: name.trim(),
+      permissions,
+      allowedAddresses: addressesOf(addresses),
+      ...(end === undefined ? {} : { expiresAt: end }),
+    }
+    void run(api.keys.change({ params: { id: of.id }, payload }), onDone)
   }
   return (
-    <Dialog title={`Permissions of “${of.name}”`} onClose={onClose}>
-      <Form onSubmit={submit} errors={errors}>
-        <p>The secret stays the same. The change is felt everywhere within 30 seconds.</p>
-        <Permissions chosen={chosen} error={errors.permissions} onChange={setChosen} />
+    <Dialog title={`Edit “${of.name}”`} onClose={onClose}>
+      <Form onSubmit={submit} errors={errors.reported}>
+        <p>The secret stays the same. Changes take effect within 30 seconds.</p>
+        <Field label="Name" error={errors.of("name")}>
+          {(control) => (
+            <input
+              {...control}
+              required
+              maxLength={100}
+              autoComplete="off"
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Permissions chosen={permissions} error={errors.of("permissions")} onChange={setPermissions} />
+        <ExpiryFields
+          expiry={expiry}
+          date={date}
+          error={errors.of("expiry")}
+          keep={of.expiresAt === null ? "Never (unchanged)" : `${words.at(of.expiresAt)} (unchanged)`}
+          onChange={(wanted, day) => {
+            setExpiry(wanted)
+            setDate(day)
+          }}
+        />
+        <Addresses typed={addresses} onType={setAddresses} />
         <Problem of={failure} />
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Saving …" : "Save"}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <DialogActions label="Save" busyLabel="Saving…" busy={busy} onClose={onClose} />
       </Form>
     </Dialog>
   )

@@ -18,7 +18,7 @@ export const HeaderRows = ({
     <Group label="Headers" error={error}>
       {rows.map((row, index) => (
         <div key={row.id} class="header-row">
-          <Field label={`Header ${index + 1}, name`}>
+          <Field label={`Header ${index + 1} name`}>
             {(control) => (
               <input
                 {...control}
@@ -30,11 +30,11 @@ export const HeaderRows = ({
               />
             )}
           </Field>
-          <Field label={`Header ${index + 1}, value`}>
+          <Field label={`Header ${index + 1} value`}>
             {(control) => (
               <input
                 {...control}
-                placeholder={row.value === undefined ? "unchanged" : ""}
+                placeholder={row.value === undefined ? "Unchanged" : ""}
                 autoComplete="off"
                 spellcheck={false}
                 value={row.value ?? ""}

@@ -15,10 +15,10 @@ export const KeySecret = ({
   const [copied, setCopied] = useState(false)
   const id = useId()
   return (
-    <Dialog title={`The secret of “${key.name}”`} onClose={onClose} keep={!copied}>
+    <Dialog title={`Secret of “${key.name}”`} onClose={onClose} keep={!copied}>
       <p class="warning">
-        <strong>You will not see this secret again.</strong> Copy it now and keep it where your server reads it. A lost
-        secret cannot be shown, only replaced by a new key.
+        <strong>You won’t see this secret again.</strong> Copy it now and store it where your server can read it. If you
+        lose it, rotate the key to get a new one.
       </p>
       <div class="field">
         <label for={id}>Secret</label>
@@ -33,13 +33,12 @@ export const KeySecret = ({
         />
       </div>
       <p class="small">
-        Requests carry it as <code>Authorization: Token &lt;secret&gt;</code>. It never belongs into a web page or an
-        app.
+        Send it as <code>Authorization: Token &lt;secret&gt;</code>. Never put it in a web page or an app.
       </p>
       <div class="actions">
         <Copy loud text={secret} what="the secret" onCopied={() => setCopied(true)} />
         <button type="button" onClick={onClose}>
-          {copied ? "Done" : "I have kept it"}
+          {copied ? "Done" : "I’ve saved it"}
         </button>
       </div>
     </Dialog>

@@ -10,43 +10,47 @@ import { Confirm } from "../parts/Confirm.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
 import { Ago, At, useNow } from "../parts/Time.tsx"
+import { href } from "../router.ts"
 import { EditKey } from "./EditKey.tsx"
+import { expiresSoon } from "./expiry.ts"
 import { NewKey } from "./NewKey.tsx"
 import { namesOf } from "./Permissions.tsx"
+import { RotateKey } from "./RotateKey.tsx"
 
 const all = () => Effect.all({ keys: api.keys.list(), businesses: api.businesses.list() }, { concurrency: 2 })
 
 export const Keys = (): JSX.Element => {
   const loaded = useLoad(all, "keys")
   const [open, setOpen] = useState<
-    { readonly name: "new" } | { readonly name: "edit" | "revoke"; readonly key: ApiKey }
+    { readonly name: "new" } | { readonly name: "edit" | "rotate" | "revoke"; readonly key: ApiKey }
   >()
   const now = useNow(30_000)
   const close = (): void => setOpen(undefined)
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>API Keys</h1>
-        {loaded.value !== undefined && (
-          <button type="button" class="primary" onClick={() => setOpen({ name: "new" })}>
-            Add API key
-          </button>
-        )}
+        <h1 tabIndex={-1}>API keys</h1>
+        <button type="button" class="primary" onClick={() => setOpen({ name: "new" })}>
+          Create API key
+        </button>
       </div>
       <p class="lead">
-        A program that calls the platform shows a key. Keys belong on servers: never put one into a web page or an app.
+        Programs use an API key to call the platform. Keep keys on your servers, never in a web page or an app.
       </p>
       <Show of={loaded} what="API keys">
         {({ keys, businesses }) => {
           const over = (key: ApiKey): boolean =>
             key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)
           const [working, ended] = [keys.filter((key) => !over(key)), keys.filter(over)]
-          const columns = columnsOf(businesses)
+          const columns = columnsOf(businesses, now)
           return (
             <>
               {working.length === 0 ? (
                 <Empty title="No API keys yet.">
-                  <p>A gate needs one that is restricted to its business, with the permission to start and no other.</p>
+                  <p>A gate needs a key restricted to its business, with only the Start permission.</p>
+                  <a class="button" href={href("setup")}>
+                    Set up a gate
+                  </a>
                 </Empty>
               ) : (
                 <Table
@@ -87,7 +91,17 @@ export const Keys = (): JSX.Element => {
           onClose={close}
           onDone={({ name }) => {
             close()
-            announce(`The permissions of ${name} are changed.`)
+            announce(`${name} saved.`)
+            loaded.reload()
+          }}
+        />
+      )}
+      {open?.name === "rotate" && (
+        <RotateKey
+          of={open.key}
+          now={now}
+          onClose={() => {
+            close()
             loaded.reload()
           }}
         />
@@ -96,17 +110,18 @@ export const Keys = (): JSX.Element => {
         <Confirm
           title={`Revoke “${open.key.name}”?`}
           action="Revoke key"
-          doing="Revoking …"
+          doing="Revoking…"
           request={() => api.keys.revoke({ params: { id: open.key.id } })}
           onClose={close}
           onDone={() => {
             close()
-            announce(`The key ${open.key.name} is revoked.`)
+            announce(`${open.key.name} revoked.`)
             loaded.reload()
           }}
         >
           <p>
-            Whatever uses <code>{open.key.display}</code> is refused from now on. A revoked key cannot be brought back.
+            Anything that uses <code>{open.key.display}</code> will be rejected from now on. A revoked key can’t be
+            restored.
           </p>
         </Confirm>
       )}
@@ -114,13 +129,24 @@ export const Keys = (): JSX.Element => {
   )
 }
 
-const columnsOf = (businesses: ReadonlyArray<Business>): ReadonlyArray<Column<ApiKey>> => [
+const columnsOf = (businesses: ReadonlyArray<Business>, now: number): ReadonlyArray<Column<ApiKey>> => [
   {
     title: "Key",
     cell: (key) => (
       <>
         <strong class="name">{key.name}</strong>
         <code class="display">{key.display}</code>
+        {key.allowedAddresses.length > 0 && (
+          <div class="small" title={key.allowedAddresses.join(", ")}>
+            Only from{" "}
+            {key.allowedAddresses.length === 1 ? key.allowedAddresses[0] : `${key.allowedAddresses.length} addresses`}
+          </div>
+        )}
+        {key.previousSecretUntil !== null && key.previousSecretUntil > now && (
+          <div class="small">
+            Previous secret works until <At of={key.previousSecretUntil} />
+          </div>
+        )}
       </>
     ),
   },
@@ -128,22 +154,30 @@ const columnsOf = (businesses: ReadonlyArray<Business>): ReadonlyArray<Column<Ap
   { title: "Permissions", cell: (key) => namesOf(key.permissions) },
   { title: "User management", cell: (key) => (key.userManagement ? <strong>On</strong> : "Off") },
   { title: "Last used", cell: (key) => (key.lastUsedAt === null ? "Never" : <Ago of={key.lastUsedAt} />) },
-  { title: "Expires", cell: (key) => (key.expiresAt === null ? "Never" : <At of={key.expiresAt} />) },
+  {
+    title: "Expires",
+    cell: (key) =>
+      key.expiresAt === null ? (
+        "Never"
+      ) : (
+        <>
+          <At of={key.expiresAt} /> {expiresSoon(key.expiresAt, now) && <span class="mark bad">Soon</span>}
+        </>
+      ),
+  },
   { title: "Created", cell: (key) => <At of={key.createdAt} /> },
 ]
 
-const actionsColumn = (open: (name: "edit" | "revoke", key: ApiKey) => void): Column<ApiKey> => ({
+const actionsColumn = (open: (name: "edit" | "rotate" | "revoke", key: ApiKey) => void): Column<ApiKey> => ({
   title: "Actions",
   untitled: true,
   cell: (key) => (
     <span class="buttons">
-      <button
-        type="button"
-        class="small-button"
-        aria-label={`Edit permissions of ${key.name}`}
-        onClick={() => open("edit", key)}
-      >
+      <button type="button" class="small-button" aria-label={`Edit ${key.name}`} onClick={() => open("edit", key)}>
         Edit
+      </button>
+      <button type="button" class="small-button" aria-label={`Rotate ${key.name}`} onClick={() => open("rotate", key)}>
+        Rotate
       </button>
       <button type="button" class="small-button" aria-label={`Revoke ${key.name}`} onClick={() => open("revoke", key)}>
         Revoke
@@ -171,12 +205,12 @@ const Scope = ({
   readonly of: ApiKey
   readonly businesses: ReadonlyArray<Business>
 }): JSX.Element => {
-  if (of.scope.type === "Unrestricted") return <>Unrestricted: all businesses</>
+  if (of.scope.type === "Unrestricted") return <>All businesses</>
   const { businessIds } = of.scope
-  if (businessIds.length === 0) return <>Restricted to none: its businesses were deleted</>
+  if (businessIds.length === 0) return <>None: its businesses were deleted</>
   return (
     <>
-      Restricted to{" "}
+      <span class="phrase">Restricted to</span>{" "}
       {businessIds.map((id, index) => (
         <span key={id} title={id}>
           {index > 0 && ", "}

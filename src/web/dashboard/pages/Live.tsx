@@ -14,11 +14,11 @@ import { type Names, useNames } from "./names.ts"
 const EVERY_MILLIS = 3_000
 
 const STATES: Readonly<Record<LiveSession["state"], string>> = {
-  waiting: "Waiting to be joined",
-  talking: "Talking",
+  waiting: "Waiting to connect",
+  talking: "In call",
   queued: "Queued",
   ringing: "Ringing",
-  active: "Talking",
+  active: "In call",
 }
 
 export const Live = (): JSX.Element => {
@@ -27,34 +27,34 @@ export const Live = (): JSX.Element => {
   return (
     <>
       <h1 tabIndex={-1}>Live</h1>
-      <Show of={loaded} what="what is live">
+      <Show of={loaded} what="live calls">
         {({ asOf, limit, running, sessions }) => (
           <>
             <div class="figure">
               <p>
-                <strong>{running}</strong> of {limit} calls in use
+                <strong>{running}</strong> of {limit} concurrent calls in use
               </p>
               <meter
                 min={0}
                 max={Math.max(1, limit)}
                 value={running}
-                aria-label={`${running} of ${limit} calls in use`}
+                aria-label={`${running} of ${limit} concurrent calls in use`}
               />
-              {running >= limit && <p class="small">The limit is reached: another start is refused until one ends.</p>}
+              {running >= limit && <p class="small">Limit reached. New calls are rejected until one ends.</p>}
             </div>
             {sessions.length === 0 ? (
-              <Empty title="Nothing is running.">
-                <p>Sessions appear here by themselves.</p>
+              <Empty title="No live calls.">
+                <p>Calls appear here as they start.</p>
               </Empty>
             ) : (
               <Table
-                caption="Sessions and calls that run now"
+                caption="Live sessions and calls"
                 items={sessions}
                 keyOf={({ id }) => id}
                 columns={columnsOf(names, asOf - loaded.loadedAt)}
               />
             )}
-            <p class="small">Looked up every {words.span(EVERY_MILLIS)}.</p>
+            <p class="small">Updates every {words.span(EVERY_MILLIS)}.</p>
           </>
         )}
       </Show>
@@ -70,8 +70,8 @@ const columnsOf = (names: Names, ahead: number): ReadonlyArray<Column<LiveSessio
       <span class={state === "talking" || state === "active" ? "mark on" : "mark"}>{STATES[state]}</span>
     ),
   },
-  { title: "For", cell: ({ createdAt, joinedAt }) => <Since at={joinedAt ?? createdAt} ahead={ahead} /> },
-  { title: "Kind", cell: ({ kind }) => kindOf(kind) },
+  { title: "Duration", cell: ({ createdAt, joinedAt }) => <Since at={joinedAt ?? createdAt} ahead={ahead} /> },
+  { title: "Type", cell: ({ kind }) => kindOf(kind) },
   {
     title: "Campaign",
     cell: ({ businessId, campaignId }) => (

@@ -4,12 +4,16 @@ import { useState } from "preact/hooks"
 import type { Business, CreatedApiKey, Permission } from "../../../platform/http/dashboard/shapes.ts"
 import { announce } from "../../shared/parts/announce.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
+import { useErrors } from "../../shared/parts/errors.ts"
 import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
+import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { href } from "../router.ts"
-import { EXPIRIES, type Expiry, expiresAt } from "./expiry.ts"
+import { Addresses, addressesOf } from "./Addresses.tsx"
+import { ExpiryFields } from "./ExpiryFields.tsx"
+import { DEFAULT_EXPIRY, type Expiry, expiresAt } from "./expiry.ts"
 import { KeySecret } from "./KeySecret.tsx"
 import { NONE_CHOSEN, Permissions } from "./Permissions.tsx"
 
@@ -32,43 +36,45 @@ export const NewKey = ({
   const [chosen, setChosen] = useState<ReadonlyArray<string>>([])
   const [permissions, setPermissions] = useState<ReadonlyArray<Permission>>(["start"])
   const [userManagement, setUserManagement] = useState(false)
-  const [expiry, setExpiry] = useState<Expiry>("never")
+  const [expiry, setExpiry] = useState<Expiry>(DEFAULT_EXPIRY)
   const [date, setDate] = useState("")
-  const [errors, setErrors] = useState<Errors>({})
+  const [addresses, setAddresses] = useState("")
   const [created, setCreated] = useState<CreatedApiKey>()
   const { busy, failure, run } = useAction()
+
+  const end = expiresAt(expiry, date, Date.now())
+  const errors = useErrors<Errors>({
+    ...(name.trim() === "" ? { name: "Enter a name." } : {}),
+    ...(restricted && chosen.length === 0 ? { businesses: "Select at least one business." } : {}),
+    ...(permissions.length === 0 ? { permissions: NONE_CHOSEN } : {}),
+    ...(end === undefined ? { expiry: "Choose a future date." } : {}),
+  })
 
   if (created !== undefined) return <KeySecret created={created} onClose={onClose} />
 
   const submit = (): void => {
-    const end = expiresAt(expiry, date, Date.now())
-    const found: Errors = {
-      ...(name.trim() === "" ? { name: "Enter a name." } : {}),
-      ...(restricted && chosen.length === 0
-        ? {
-            businesses:
-              "A restricted key needs at least one business. Restricted to none is not the same as unrestricted.",
-          }
-        : {}),
-      ...(permissions.length === 0 ? { permissions: NONE_CHOSEN } : {}),
-      ...(end === undefined ? { expiry: "Choose a day to come." } : {}),
-    }
-    setErrors(found)
-    if (Object.keys(found).length > 0 || end === undefined) return
+    if (!errors.check() || end === undefined) return
     const scope = restricted
       ? ({ type: "Restricted", businessIds: chosen } as const)
       : ({ type: "Unrestricted" } as const)
-    const payload = { name: name.trim(), scope, permissions, userManagement, expiresAt: end }
+    const payload = {
+      name: name.trim(),
+      scope,
+      permissions,
+      userManagement,
+      expiresAt: end,
+      allowedAddresses: addressesOf(addresses),
+    }
     void run(api.keys.create({ payload }), (answer) => {
-      announce("The key is made. Copy its secret now: you will not see it again.")
+      announce("Key created. Copy its secret now. You won’t see it again.")
       setCreated(answer)
     })
   }
 
   return (
-    <Dialog title="Add API key" onClose={onClose}>
-      <Form onSubmit={submit} errors={errors}>
-        <Field label="Name" hint="What uses the key, such as “Gate, production”." error={errors.name}>
+    <Dialog title="Create API key" onClose={onClose}>
+      <Form onSubmit={submit} errors={errors.reported}>
+        <Field label="Name" hint="Where you’ll use the key, for example “Gate, production”." error={errors.of("name")}>
           {(control) => (
             <input
               {...control}
@@ -81,12 +87,12 @@ export const NewKey = ({
           )}
         </Field>
 
-        <Group label="Business scope" error={errors.businesses}>
+        <Group label="Business scope" error={errors.of("businesses")}>
           <Choice
             type="radio"
             name="scope"
             label="Restricted"
-            hint="Reaches the businesses ticked here, and no other."
+            hint="Can access only the businesses selected here."
             checked={restricted}
             onChange={() => setRestricted(true)}
           />
@@ -94,7 +100,7 @@ export const NewKey = ({
             <div class="nested">
               {businesses.length === 0 && (
                 <p class="small">
-                  There is no business yet. <a href={href("businesses")}>Add one first.</a>
+                  You don’t have a business yet. <a href={href("businesses")}>Add one first.</a>
                 </p>
               )}
               {businesses.map(({ id, name: business }) => (
@@ -114,59 +120,37 @@ export const NewKey = ({
             type="radio"
             name="scope"
             label="Unrestricted"
-            hint="Reaches all of your businesses, also those that are still to come."
+            hint="Can access all your businesses, including ones you add later."
             checked={!restricted}
             onChange={() => setRestricted(false)}
           />
         </Group>
 
-        <Permissions chosen={permissions} error={errors.permissions} onChange={setPermissions} />
+        <Permissions chosen={permissions} error={errors.of("permissions")} onChange={setPermissions} />
 
         <Group label="User management">
           <Choice
             type="checkbox"
             label="Allow user management requests"
-            hint="Extends the permissions to everything at and below /user: your account, its billing and its usage. Leave it off for keys that run agents and calls."
+            hint="Applies the permissions to everything under /user: your account, billing, and usage. Leave it off for keys that run agents and calls."
             checked={userManagement}
             onChange={({ currentTarget }) => setUserManagement(currentTarget.checked)}
           />
         </Group>
 
-        <Field label="Expires" error={expiry === "date" ? undefined : errors.expiry}>
-          {(control) => (
-            <select
-              {...control}
-              value={expiry}
-              onChange={({ currentTarget }) => {
-                const picked = EXPIRIES.find(({ value }) => value === currentTarget.value)
-                if (picked !== undefined) setExpiry(picked.value)
-              }}
-            >
-              {EXPIRIES.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        {expiry === "date" && (
-          <Field label="Last day" error={errors.expiry}>
-            {(control) => (
-              <input {...control} type="date" value={date} onInput={(event) => setDate(event.currentTarget.value)} />
-            )}
-          </Field>
-        )}
+        <ExpiryFields
+          expiry={expiry}
+          date={date}
+          error={errors.of("expiry")}
+          onChange={(wanted, day) => {
+            setExpiry(wanted)
+            setDate(day)
+          }}
+        />
+        <Addresses typed={addresses} onType={setAddresses} />
 
         <Problem of={failure} />
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Making the key …" : "Make the key"}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <DialogActions label="Create key" busyLabel="Creating…" busy={busy} onClose={onClose} />
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import { announce } from "../../shared/parts/announce.ts"
+import { useErrors } from "../../shared/parts/errors.ts"
 import { Field, Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
@@ -19,8 +20,10 @@ interface Errors {
 const errorsOf = (current: string, next: string, again: string): Errors => ({
   ...(current === "" ? { current: "Enter your current password." } : {}),
   ...(next.length < SHORTEST ? { next: `Enter at least ${SHORTEST} characters.` } : {}),
-  ...(next.length >= SHORTEST && next === current ? { next: "Enter another password than the current one." } : {}),
-  ...(next.length >= SHORTEST && next !== again ? { again: "This is not the same as the new password." } : {}),
+  ...(next.length >= SHORTEST && next === current
+    ? { next: "Your new password must be different from the current one." }
+    : {}),
+  ...(next.length >= SHORTEST && next !== again ? { again: "Passwords don’t match." } : {}),
 })
 
 export const Password = ({
@@ -33,29 +36,27 @@ export const Password = ({
   const [current, setCurrent] = useState("")
   const [next, setNext] = useState("")
   const [again, setAgain] = useState("")
-  const [errors, setErrors] = useState<Errors>({})
+  const errors = useErrors(errorsOf(current, next, again))
   const [changed, setChanged] = useState(false)
   const { busy, failure, run } = useAction()
   const submit = (): void => {
-    const found = errorsOf(current, next, again)
-    setErrors(found)
     setChanged(false)
-    if (Object.keys(found).length > 0) return
+    if (!errors.check()) return
     void run(api.account.changePassword({ payload: { current, next } }), () => {
       setCurrent("")
       setNext("")
       setAgain("")
       setChanged(true)
-      announce("The password is changed. All other sign-ins have ended.")
+      announce("Password changed. All other sign-ins have ended.")
       onChanged()
     })
   }
   return (
-    <Form onSubmit={submit} errors={errors}>
-      <p class="small">Changing it ends all other sign-ins.</p>
+    <Form onSubmit={submit} errors={errors.reported}>
+      <p class="small">Changing your password ends all other sign-ins.</p>
       {/* for password managers, which otherwise cannot know whose password this is */}
       <input type="text" hidden readOnly autoComplete="username" value={email} />
-      <Field label="Current password" error={errors.current}>
+      <Field label="Current password" error={errors.of("current")}>
         {(control) => (
           <input
             {...control}
@@ -66,7 +67,7 @@ export const Password = ({
           />
         )}
       </Field>
-      <Field label="New password" hint={`At least ${SHORTEST} characters.`} error={errors.next}>
+      <Field label="New password" hint={`At least ${SHORTEST} characters.`} error={errors.of("next")}>
         {(control) => (
           <input
             {...control}
@@ -78,7 +79,7 @@ export const Password = ({
           />
         )}
       </Field>
-      <Field label="New password again" error={errors.again}>
+      <Field label="Confirm new password" error={errors.of("again")}>
         {(control) => (
           <input
             {...control}
@@ -91,10 +92,10 @@ export const Password = ({
         )}
       </Field>
       <Problem of={failure} />
-      {changed && <p>The password is changed. All other sign-ins have ended.</p>}
+      {changed && <p>Password changed. All other sign-ins have ended.</p>}
       <div class="actions">
         <button type="submit" class="primary" aria-disabled={busy}>
-          {busy ? "Changing …" : "Change the password"}
+          {busy ? "Changing…" : "Change password"}
         </button>
       </div>
     </Form>

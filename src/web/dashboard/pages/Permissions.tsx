@@ -7,21 +7,21 @@ const CHOICES: ReadonlyArray<{ readonly value: Permission; readonly label: strin
   {
     value: "start",
     label: "Start",
-    hint: "Starts web sessions and calls, and reads their state. A gate needs this one and no other.",
+    hint: "Start web sessions and calls, and read their status. A gate needs only this.",
   },
   {
     value: "read",
     label: "Read",
-    hint: "Reads everything in its scope: conversations with their transcripts, campaigns, webhooks and usage.",
+    hint: "Read everything in scope: conversations with transcripts, campaigns, webhooks, and usage.",
   },
   {
     value: "manage",
     label: "Manage",
-    hint: "Changes and deletes businesses and web campaigns, and so also where their webhooks go.",
+    hint: "Change and delete businesses and web campaigns, including where their webhooks are sent.",
   },
 ]
 
-export const NONE_CHOSEN = "Choose at least one permission."
+export const NONE_CHOSEN = "Select at least one permission."
 
 export const Permissions = ({
   chosen,

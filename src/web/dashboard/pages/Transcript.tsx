@@ -21,7 +21,7 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
       <div class="head">
         <h1 tabIndex={-1}>Conversation</h1>
         <button type="button" onClick={loaded.reload} aria-disabled={loaded.loading}>
-          {loaded.loading ? "Loading …" : "Refresh"}
+          Refresh
         </button>
       </div>
       <Show of={loaded} what="the conversation">
@@ -29,15 +29,15 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
           <>
             <ul class="pairs">
               <li>
-                <span>Conversation id</span>
-                <Id id={id} what="the id of the conversation" />
+                <span>Conversation ID</span>
+                <Id id={id} what="the conversation ID" />
               </li>
               <li>
                 <span>Business</span>
                 <span>{names.business(businessId)}</span>
               </li>
               <li>
-                <span>Kind</span>
+                <span>Type</span>
                 <span>{kindOf(kind)}</span>
               </li>
               <li>
@@ -51,12 +51,12 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
                 </span>
               </li>
               <li>
-                <span>Lasted</span>
-                <span>{endedAt === null ? "Still running" : words.span(endedAt - startedAt)}</span>
+                <span>Duration</span>
+                <span>{endedAt === null ? "In progress" : words.span(endedAt - startedAt)}</span>
               </li>
             </ul>
             <h2>Transcript</h2>
-            {turns.length === 0 && <p class="small">Nothing was said.</p>}
+            {turns.length === 0 && <p class="small">No messages.</p>}
             <ol class="turns">
               {turns.map(({ at, role, text }, index) => (
                 <li key={index} class={role === "agent" ? "agent" : undefined}>

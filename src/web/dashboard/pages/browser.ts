@@ -24,6 +24,6 @@ const first = (all: typeof BROWSERS, text: string): string | undefined => all.fi
 export const browserOf = (userAgent: string): string => {
   const browser = first(BROWSERS, userAgent)
   const system = first(SYSTEMS, userAgent)
-  if (browser === undefined) return system === undefined ? "A program" : `A program on ${system}`
+  if (browser === undefined) return system === undefined ? "Unknown browser" : `Unknown browser on ${system}`
   return system === undefined ? browser : `${browser} on ${system}`
 }

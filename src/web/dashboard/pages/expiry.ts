@@ -1,14 +1,25 @@
-/** The expiry of a new key. */
+/** The expiry of a key. */
 
-export type Expiry = "never" | "30" | "90" | "365" | "date"
+/** `keep` changes nothing; the numbers are days. */
+export type Expiry = "keep" | "never" | "30" | "90" | "365" | "date"
 
 export const EXPIRIES: ReadonlyArray<{ readonly value: Expiry; readonly label: string }> = [
   { value: "never", label: "Never" },
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },
-  { value: "365", label: "In a year" },
-  { value: "date", label: "After a day of your choice" },
+  { value: "365", label: "In 1 year" },
+  { value: "date", label: "On a date you choose" },
 ]
+
+/** For a new key: a secret that nobody replaces does not work for ever. */
+export const DEFAULT_EXPIRY: Expiry = "365"
+
+/** The days before its end in which a key is marked. */
+const SOON_DAYS = 14
+
+/** Whether a key that works now expires soon. */
+export const expiresSoon = (expiresAt: number | null, now: number): boolean =>
+  expiresAt !== null && expiresAt > now && expiresAt <= now + SOON_DAYS * DAY_MILLIS
 
 const DAY_MILLIS = 86_400_000
 
@@ -19,6 +30,7 @@ const DAY_MILLIS = 86_400_000
  */
 export const expiresAt = (expiry: Expiry, date: string, now: number): number | null | undefined => {
   if (expiry === "never") return null
+  if (expiry === "keep") return undefined
   if (expiry !== "date") return now + Number(expiry) * DAY_MILLIS
   const end = new Date(`${date}T23:59:59`).getTime()
   return Number.isNaN(end) || end <= now ? undefined : end

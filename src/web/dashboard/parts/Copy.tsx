@@ -33,10 +33,10 @@ export const Copy = ({
       onCopied?.()
     } catch {
       setState("failed")
-      announce(`The browser does not let this page copy. Select ${what} and copy it yourself.`)
+      announce(`Your browser blocked copying. Select ${what} and copy it manually.`)
     }
   }
-  const shown = { idle: "Copy", copied: "Copied", failed: "Copy it by hand" }[state]
+  const shown = { idle: "Copy", copied: "Copied", failed: "Copy manually" }[state]
   return (
     <button
       type="button"

@@ -18,8 +18,8 @@ export const Show = <A,>({
       <>
         {of.failure !== undefined && (
           <p class="notice" role="alert">
-            Not up to date. {words.failure(of.failure)}
-            {of.failure.kind === "unreachable" && " Trying again by itself."}
+            This may be out of date. {words.failure(of.failure)}
+            {of.failure.kind === "unreachable" && " Retrying automatically."}
           </p>
         )}
         {children(of.value)}
@@ -29,7 +29,7 @@ export const Show = <A,>({
   if (of.failure === undefined) {
     return (
       <div class="state" role="status">
-        <p>Loading {what} …</p>
+        <p>Loading {what}…</p>
         <div class="indeterminate" aria-hidden="true" />
       </div>
     )
@@ -37,14 +37,14 @@ export const Show = <A,>({
   return (
     <div class="state" role="alert">
       <p>
-        <strong>Could not load {what}.</strong>
+        <strong>Couldn’t load {what}.</strong>
       </p>
       <p>
         {words.failure(of.failure)}
-        {of.failure.kind === "unreachable" && " This page tries again by itself."}
+        {of.failure.kind === "unreachable" && " Retrying automatically."}
       </p>
       <button type="button" onClick={of.reload} aria-disabled={of.loading}>
-        {of.loading ? "Trying …" : "Try now"}
+        {of.loading ? "Retrying…" : "Retry now"}
       </button>
     </div>
   )

@@ -16,7 +16,7 @@ export const useNow = (everyMillis: number): number => {
 export const Ago = ({ of }: { readonly of: number }): JSX.Element => {
   const now = useNow(15_000)
   return (
-    <time dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
+    <time class="phrase" dateTime={new Date(of).toISOString()} title={words.exactly(of)}>
       {words.ago(of, now)}
     </time>
   )

@@ -1,10 +1,14 @@
-/**
- * A voice-agent platform on this machine, so that the example runs without an account. A real host does not need it: it uses the real
- * platform, and takes its settings from its own secret store.
- */
+/** A platform on this machine with one account, for a host's tests and examples: no Effect, no settings, nothing kept. */
 import { Effect, ManagedRuntime, Redacted } from "effect"
-import * as Platform from "../../src/platform/Platform.ts"
-import { makeStarterAccount } from "../../src/platform/starter.ts"
+import * as Platform from "./Platform.ts"
+import { makeStarterAccount } from "./starter.ts"
+
+export interface LocalPlatformOptions {
+  /** how many calls may run at the same time; 2 by default */
+  readonly slots?: number
+  /** the gate's webhook for ended sessions, and its `Security.WebhookApiToken` */
+  readonly webhook: { readonly url: string; readonly token: string }
+}
 
 export interface LocalPlatform {
   /** for `VoiceAiPlatform` in the gate's settings */
@@ -16,22 +20,18 @@ export interface LocalPlatform {
     readonly DefaultRegionId: string
     readonly MaxConcurrency: number
   }
+  /** Ends all sessions and stops it. */
   readonly close: () => Promise<void>
 }
 
-/** Starts a platform with this many slots, which sends session-ended to this URL with this token. */
-export const startLocalPlatform = async (
-  slots: number,
-  webhook: { readonly url: string; readonly token: string },
-): Promise<LocalPlatform> => {
-  const runtime = ManagedRuntime.make(
-    // The example's gate listens on this machine, where webhooks are not allowed by default.
-    Platform.layer({ privateWebhooks: true }),
-  )
+/** Starts it on a free port of 127.0.0.1. Its agent says back what it hears. */
+export const startLocalPlatform = async ({ slots = 2, webhook }: LocalPlatformOptions): Promise<LocalPlatform> => {
+  // the gate is on this machine, where webhooks are not allowed by default
+  const runtime = ManagedRuntime.make(Platform.layer({ privateWebhooks: true }))
   const { baseUrl } = await runtime.runPromise(Effect.service(Platform.Platform))
   const account = await runtime.runPromise(
     makeStarterAccount({
-      name: "Example",
+      name: "Local platform",
       regionId: "local",
       callConcurrency: slots,
       sessionEnded: { url: webhook.url, headers: { "X-Api-Token": Redacted.make(webhook.token) } },

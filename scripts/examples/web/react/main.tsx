@@ -1,0 +1,36 @@
+/** The widget in React 19, and a user interface of one's own with the hook. */
+import { StrictMode, useState } from "react"
+import { createRoot } from "react-dom/client"
+import { useVoiceAgent } from "voicegate/widget/react"
+
+const Support = () => {
+  const [shown, setShown] = useState("idle")
+  return (
+    <>
+      <voice-agent gate="/" metadata={{ page: "/cart" }} onstatechange={({ detail }) => setShown(detail.name)} />
+      <output>{shown}</output>
+    </>
+  )
+}
+
+const Talk = () => {
+  const [state, agent] = useVoiceAgent({ gate: "/" })
+  return state.name === "idle" || state.name === "ended" ? (
+    <button type="button" onClick={agent.begin}>
+      Talk
+    </button>
+  ) : (
+    <button type="button" onClick={agent.leave}>
+      Leave: {state.name === "waiting" ? `number ${state.place.position}` : state.name}
+    </button>
+  )
+}
+
+const app = document.querySelector("#app")
+if (app !== null)
+  createRoot(app).render(
+    <StrictMode>
+      <Support />
+      <Talk />
+    </StrictMode>,
+  )

@@ -1,0 +1,71 @@
+/**
+ * Head sampling of traces by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, with the names of
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration
+ *
+ * Each trace is decided when its first span begins, and every span of it follows. The gate begins all its traces itself, so a sampler
+ * and its `parentbased_` form do the same.
+ */
+import { Config, Effect, Layer, Option, Tracer } from "effect"
+import { SettingsInvalid } from "../settings/problems.ts"
+
+const SAMPLER = "OTEL_TRACES_SAMPLER"
+const ARGUMENT = "OTEL_TRACES_SAMPLER_ARG"
+
+/** The share of traces that each sampler keeps; `undefined`: as its argument says. */
+const SAMPLERS: Readonly<Record<string, number | undefined>> = {
+  always_on: 1,
+  always_off: 0,
+  traceidratio: undefined,
+  parentbased_always_on: 1,
+  parentbased_always_off: 0,
+  parentbased_traceidratio: undefined,
+}
+
+/** Bits of a trace id that decide: as many as a number holds exactly, from the end, where W3C Trace Context requires random ones. */
+const HEX_DIGITS = 13
+const MAX = 16 ** HEX_DIGITS
+
+/** Whether a trace is among this share of all: the same for every service that decides by the same ratio. */
+export const isSampled = (traceId: string, ratio: number): boolean =>
+  Number.parseInt(traceId.slice(-HEX_DIGITS), 16) >= (1 - ratio) * MAX
+
+/** A tracer that marks only this share of the traces as sampled. */
+export const sampling = (tracer: Tracer.Tracer, ratio: number): Tracer.Tracer =>
+  Tracer.make({
+    ...tracer,
+    span: (options) => {
+      // Effect passes the decision of a parent on
+      if (!options.sampled || Option.isSome(options.parent)) return tracer.span(options)
+      const span = tracer.span(options)
+      return isSampled(span.traceId, ratio) ? span : tracer.span({ ...options, sampled: false })
+    },
+  })
+
+/** An empty variable counts as absent, as OpenTelemetry defines. */
+const variable = (name: string) =>
+  Effect.map(Config.String(name).pipe(Config.withDefault("")), (text) => text.trim().toLowerCase())
+
+const invalid = (path: string, expected: string) => new SettingsInvalid({ problems: [{ path, expected }] })
+
+const readRatio = Effect.gen(function* () {
+  const name = (yield* variable(SAMPLER)) || "parentbased_always_on"
+  if (!Object.hasOwn(SAMPLERS, name)) {
+    return yield* invalid(SAMPLER, `one of ${Object.keys(SAMPLERS).join(", ")}`)
+  }
+  const fixed = SAMPLERS[name]
+  if (fixed !== undefined) return fixed
+  const argument = (yield* variable(ARGUMENT)) || "1"
+  const ratio = Number(argument)
+  return ratio >= 0 && ratio <= 1 ? ratio : yield* invalid(ARGUMENT, "a number from 0 to 1")
+}).pipe(Effect.catchTag("ConfigError", ({ message }) => invalid("OTEL_…", message)))
+
+/** Samples the traces of the tracer that this layer is given. Without one it does nothing, and reads no variable. */
+export const sampler = Layer.effect(
+  Tracer.Tracer,
+  Effect.gen(function* () {
+    const tracer = yield* Tracer.Tracer
+    if (tracer === Tracer.nativeTracer) return tracer
+    const ratio = yield* readRatio
+    return ratio === 1 ? tracer : sampling(tracer, ratio)
+  }),
+)

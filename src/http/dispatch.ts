@@ -1,0 +1,216 @@
+/**
+ * Dispatches the requests of the gate's public listener. The session request is the hot path and runs here as a single effect; the
+ * scripts, the documents, negotiations and event streams have their own handlers; everything else goes to the router.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Effect } from "effect"
+import type { HostCheck } from "../serving/hosts.ts"
+import { tracing } from "../spans.ts"
+import { runInPhase } from "../tick-phases.ts"
+import { isQuiet } from "./access-log.ts"
+import { type Answer, refusals } from "./answer.ts"
+import type { Arrivals } from "./arrivals.ts"
+import type { ServeDocument } from "./documents.ts"
+import type { Hub } from "./hub/hub.ts"
+import { collectBody, header, isJson } from "./incoming.ts"
+import { corsHeaders, type OriginCheck, type OriginVerdict, type Preflight, type PreflightFor } from "./origin.ts"
+import { EVENTS_PATH, NEGOTIATE_PATH, normalise, REQUEST_PATH, TICKETS_PATH } from "./paths.ts"
+import type { Push } from "./push.ts"
+import { routedOutcome } from "./router.ts"
+import * as Routes from "./routes.ts"
+import { makeRunAnswer } from "./run-answer.ts"
+import { inEventsSpan, inServerSpan, serverSpan } from "./spans.ts"
+import { makeStatic } from "./static.ts"
+import type { TicketLimits } from "./ticket-limits.ts"
+import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
+
+export interface DispatchOptions {
+  readonly arrivals: Arrivals
+  readonly limits: TicketLimits
+  readonly push: Push
+  readonly hub: Hub
+  readonly serveDocument: ServeDocument
+  readonly judgeOrigin: OriginCheck
+  readonly preflight: Preflight
+  readonly isOwnHost: HostCheck
+  /** `Security.AllowedOrigins` */
+  readonly allowedOrigins: ReadonlyArray<string>
+  /** answers every other request */
+  readonly toRouter: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+export interface Dispatch {
+  readonly request: (request: IncomingMessage, response: ServerResponse) => void
+  /** From now on, keep-alive connections are closed with their next answer. */
+  readonly closeConnections: () => void
+}
+
+const preflightFor = (path: string, routedPath: string): PreflightFor => {
+  if (path === NEGOTIATE_PATH) return "negotiation"
+  return routedPath.startsWith("/api/session") ? "session" : "other"
+}
+
+export const makeDispatch = Effect.fnUntraced(function* ({
+  allowedOrigins,
+  arrivals: { addressOf, admits, log, pathOf, requestIdOf },
+  hub,
+  isOwnHost,
+  judgeOrigin,
+  limits,
+  preflight,
+  push,
+  serveDocument,
+  toRouter,
+}: DispatchOptions) {
+  const routed = yield* Routes.Routes
+  const serveStatic = yield* makeStatic(allowedOrigins)
+  const answer = yield* makeRunAnswer
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
+    serverSpan("POST", REQUEST_PATH),
+  )
+  let closingConnections = false
+
+  let lastOrigin = ""
+  let lastCors: RawHeaders = NO_HEADERS
+  /** Caches the headers of the last origin: most requests come from the same one. */
+  const corsOf = (origin: string, verdict: OriginVerdict): RawHeaders => {
+    if (origin !== lastOrigin) {
+      lastOrigin = origin
+      lastCors = rawHeaders(corsHeaders(origin, verdict))
+    }
+    return lastCors
+  }
+
+  /** Hot path: plain callbacks around a single effect. */
+  const sessionRequest = (
+    request: IncomingMessage,
+    address: string | undefined,
+    id: string,
+    reply: (answer: Answer | undefined) => void,
+  ) => {
+    if (request.method !== "POST") return reply(refusals.postOnly)
+    if (!isJson(request)) return reply(refusals.mediaType)
+    if (address === undefined) return reply(refusals.noAddress)
+    collectBody(request, false, (body) => {
+      if (typeof body === "string") runInPhase("decide", () => answer(requestSession(body, address), id, reply))
+      else reply(body)
+    })
+  }
+
+  const dispatch: Dispatch = {
+    closeConnections: () => {
+      closingConnections = true
+    },
+    request: (request, response) => {
+      if (!admits(request, response)) return
+      const path = pathOf(request)
+      const { method = "" } = request
+      const id = requestIdOf(request)
+      const startedAt = log.now()
+      const address = addressOf(request)
+      if (closingConnections) response.setHeader("connection", "close")
+      let cors: RawHeaders | undefined
+      const logRequest = (outcome: string): void =>
+        log.write({
+          id,
+          method,
+          path,
+          status: response.statusCode,
+          outcome,
+          address: address ?? "",
+          millis: log.now() - startedAt,
+        })
+      let outcome: string | undefined
+      const reply = (result: Answer | undefined): void => {
+        outcome = result?.outcome ?? "open"
+        if (result !== undefined) write(response, result, cors, id)
+      }
+
+      const origin = request.headers.origin
+      const ownHost = isOwnHost(request.headers.host)
+      const verdict = judgeOrigin(origin, request.headers.host)
+      if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
+
+      if (path === REQUEST_PATH && request.method !== "OPTIONS") {
+        const finish = (result: Answer | undefined): void => {
+          runInPhase("answer", () => {
+            const ticket = result?.newTicket
+            const undeliverable = ticket !== undefined && address !== undefined && isDisconnected(request, response)
+            if (closingConnections && !response.headersSent) response.setHeader("connection", "close")
+            reply(result)
+            logRequest(result?.outcome ?? "")
+            // the caller will never learn this ticket
+            if (undeliverable) run(routed.withdraw(ticket, address))
+          })
+        }
+        if (!ownHost) return finish(refusals.host)
+        return verdict === "foreign" ? finish(refusals.origin) : sessionRequest(request, address, id, finish)
+      }
+
+      if (!isQuiet(path)) {
+        response.on("close", () =>
+          logRequest(outcome ?? routedOutcome(request) ?? (response.writableFinished ? "" : "aborted")),
+        )
+      }
+      // from here on the answer may be written by other modules
+      request.headers["x-request-id"] = id
+      response.setHeader("x-request-id", id)
+      if (!ownHost) return reply(refusals.host)
+      if (serveStatic(path, request, response)) {
+        outcome = "script"
+        return
+      }
+      if (serveDocument(path, request, response)) {
+        outcome = "document"
+        return
+      }
+      const routedPath = normalise(path)
+      if (verdict === "foreign" && (routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH))
+        return reply(refusals.origin)
+      if (cors !== undefined && origin !== undefined) {
+        if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
+          cors = undefined
+          return reply({
+            status: 204,
+            headers: preflight(origin, verdict, preflightFor(path, routedPath)),
+            body: "",
+            outcome: "preflight",
+          })
+        }
+      }
+
+      if (path === REQUEST_PATH) return reply(refusals.postOnly)
+      if (path === NEGOTIATE_PATH) {
+        if (request.method !== "POST") return reply(refusals.postOnly)
+        const refusal = limits.negotiation(address)
+        return refusal === undefined
+          ? answer(inServerSpan("POST", NEGOTIATE_PATH)(hub.negotiate(request, verdict !== "anyone")), id, reply)
+          : reply(refusal)
+      }
+      const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
+      if (routedPath.startsWith(TICKETS_PATH)) {
+        const isRead = method === "GET" || method === "HEAD"
+        const refusal =
+          events === undefined ? (isRead ? limits.status : limits.action)(address) : limits.tooManyUnknown(address)
+        if (refusal !== undefined) return reply(refusal)
+      }
+      // from here on headers are also written by other modules
+      if (cors !== undefined) {
+        response.setHeaders(new Map(Object.entries(corsHeaders(origin ?? "", verdict))))
+        cors = undefined
+      }
+      if (events !== undefined)
+        return answer(inEventsSpan(push.events(response, events, address ?? "")), id, (result) =>
+          reply(limits.countUnknown(address, result)),
+        )
+      response.setHeader("x-content-type-options", "nosniff")
+      if (routedPath.startsWith("/api/") || routedPath.startsWith("/console/api/"))
+        response.setHeader("cache-control", "no-store")
+      // HEAD is answered like GET (RFC 9110 §9.3.2); node already knows to send no body
+      if (method === "HEAD") request.method = "GET"
+      toRouter(request, response)
+    },
+  }
+  return dispatch
+})

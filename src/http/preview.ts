@@ -1,0 +1,68 @@
+/**
+ * A page with the widget alone, on which the platform's dashboard previews it: `/widget/preview?theme=dark`. It is of the gate's
+ * origin, so a page that shows it in a frame reaches nothing of it, and it reaches nothing of that page. Only the gate's own pages
+ * and those of `Security.AllowedOrigins` may frame it: the same pages that may embed the widget.
+ */
+import { type Document, makeDocument } from "../serving/documents.ts"
+
+const PATHS = { page: "/widget/preview", script: "/widget/preview.js" }
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Widget preview</title>
+    <script type="module" src="preview.js"></script>
+  </head>
+  <body></body>
+</html>
+`
+
+/** The attributes of the widget that the query may set. */
+const ATTRIBUTES = ["campaign", "region", "theme", "lang", "dir", "notify", "auto-start", "ring", "audio"]
+
+/** Tells the outermost page that the widget is shown. That page checks who sent the message; the message reveals nothing. */
+const SCRIPT = `import "../widget.js"
+const widget = document.createElement("voice-agent")
+widget.setAttribute("gate", new URL("..", location.href).href)
+const query = new URLSearchParams(location.search)
+for (const name of ${JSON.stringify(ATTRIBUTES)}) if (query.has(name)) widget.setAttribute(name, query.get(name))
+document.body.append(widget)
+if (top !== window) top.postMessage("voicegate-preview", "*")
+`
+
+const headersOf = (type: string): Record<string, string> => ({
+  "content-type": `${type}; charset=utf-8`,
+  "cache-control": "no-cache",
+  "x-content-type-options": "nosniff",
+})
+
+/** A host source of a policy; other characters would add to the policy. */
+const SOURCE = /^(\*|https?:\/\/[^\s;,'"]+)$/
+
+const policyOf = (allowedOrigins: ReadonlyArray<string>): string =>
+  [
+    "default-src 'self'",
+    "connect-src 'self' ws: wss:",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${["'self'", ...allowedOrigins.filter((origin) => SOURCE.test(origin))].join(" ")}`,
+  ].join("; ")
+
+/** The documents by path. @param allowedOrigins `Security.AllowedOrigins` */
+export const previewDocuments = async (allowedOrigins: ReadonlyArray<string>): Promise<ReadonlyMap<string, Document>> =>
+  new Map([
+    [
+      PATHS.page,
+      await makeDocument(Buffer.from(PAGE), {
+        ...headersOf("text/html"),
+        "content-security-policy": policyOf(allowedOrigins),
+        "permissions-policy": "microphone=(self)",
+        "referrer-policy": "no-referrer",
+      }),
+    ],
+    [PATHS.script, await makeDocument(Buffer.from(SCRIPT), headersOf("text/javascript"))],
+  ])

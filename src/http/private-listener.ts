@@ -1,0 +1,31 @@
+/** The listener of `Server.PrivatePort`: serves only the documents that `Server.Docs` and `Server.Metrics` make private. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { isQuiet } from "./access-log.ts"
+import { refusals } from "./answer.ts"
+import type { Arrivals } from "./arrivals.ts"
+import type { ServeDocument } from "./documents.ts"
+import { write } from "./write-answer.ts"
+
+export const makePrivateListener =
+  ({ addressOf, admits, log, pathOf, requestIdOf }: Arrivals, serve: ServeDocument) =>
+  (request: IncomingMessage, response: ServerResponse): void => {
+    if (!admits(request, response)) return
+    const startedAt = log.now()
+    const path = pathOf(request)
+    const id = requestIdOf(request)
+    response.setHeader("x-request-id", id)
+    if (!isQuiet(path)) {
+      response.on("close", () =>
+        log.write({
+          id,
+          method: request.method ?? "",
+          path,
+          status: response.statusCode,
+          outcome: "private",
+          address: addressOf(request) ?? "",
+          millis: log.now() - startedAt,
+        }),
+      )
+    }
+    if (!serve(path, request, response)) write(response, refusals.notFound)
+  }

@@ -1,0 +1,27 @@
+/**
+ * Warns about refused webhooks: the slots of ended calls then stay held, and the usual cause is a missing header at the platform.
+ * Anyone can send such a request, so there is at most one warning a minute.
+ */
+import { Clock, Effect } from "effect"
+import type { Refusal } from "./webhook.ts"
+
+export const WARNING_INTERVAL_MILLIS = 60_000
+
+/** Logs a refusal of this process, unless one was logged within the last minute. */
+export const makeRefusedWebhooks = (): ((refusal: Refusal) => Effect.Effect<void>) => {
+  let warnedAt = Number.NEGATIVE_INFINITY
+  let omitted = 0
+  return (refusal) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (now - warnedAt < WARNING_INTERVAL_MILLIS) {
+        omitted++
+        return Effect.void
+      }
+      const more = omitted === 0 ? "" : ` ${omitted} more were refused since the last warning.`
+      warnedAt = now
+      omitted = 0
+      return Effect.logWarning(
+        `A session-ended webhook was refused. ${refusal} If the platform sent it, the slots of ended calls stay held until the gate asks the platform, for up to 4 minutes.${more}`,
+      )
+    })
+}

@@ -1,0 +1,77 @@
+/** Dispatches upgrades to the push channel of a ticket or to the hub, and refuses others. */
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import { Effect } from "effect"
+import type { HostCheck } from "../serving/hosts.ts"
+import { type Answer, refusals } from "./answer.ts"
+import type { Arrivals } from "./arrivals.ts"
+import type { Hub } from "./hub/hub.ts"
+import type { OriginCheck } from "./origin.ts"
+import { EVENTS_PATH, HUB_PATH, isOwnUpgrade } from "./paths.ts"
+import type { Push } from "./push.ts"
+import { makeRunAnswer } from "./run-answer.ts"
+import { inEventsSpan, inServerSpan } from "./spans.ts"
+import type { TicketLimits } from "./ticket-limits.ts"
+import { refuseUpgrade } from "./write-answer.ts"
+
+/** Answers an upgrade if it is for the gate, and returns whether it was; otherwise does not touch the socket. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+
+export interface UpgradeOptions {
+  /** where a host has mounted the gate, such as `/voice`; else empty */
+  readonly basePath: string
+  readonly arrivals: Arrivals
+  readonly limits: TicketLimits
+  readonly push: Push
+  readonly hub: Hub
+  readonly judgeOrigin: OriginCheck
+  readonly isOwnHost: HostCheck
+}
+
+export const makeUpgrade = ({
+  arrivals: { addressOf, logRefusal, pathOf, requestIdOf },
+  basePath,
+  hub,
+  isOwnHost,
+  judgeOrigin,
+  limits,
+  push,
+}: UpgradeOptions): Effect.Effect<Upgrade> =>
+  Effect.map(
+    makeRunAnswer,
+    (answer): Upgrade =>
+      (request, socket, head) => {
+        if (!isOwnUpgrade(basePath, request)) return false
+        const path = pathOf(request)
+        const address = addressOf(request) ?? ""
+        const ticket = EVENTS_PATH.exec(path)?.[1]
+        const refuse = (refusal: Answer): void => {
+          refuseUpgrade(socket, refusal)
+          logRefusal({ request, status: refusal.status, outcome: refusal.outcome })
+        }
+        const verdict = judgeOrigin(request.headers.origin, request.headers.host)
+        if (!isOwnHost(request.headers.host)) {
+          refuse(refusals.host)
+        } else if (ticket === undefined && path !== HUB_PATH) {
+          refuse(refusals.upgradeRequired)
+        } else if (verdict === "foreign") {
+          refuse(refusals.origin)
+        } else {
+          socket.on("error", () => socket.destroy())
+          const refusal = ticket === undefined ? limits.hubConnection(address) : limits.tooManyUnknown(address)
+          if (refusal !== undefined) {
+            refuse(refusal)
+            return true
+          }
+          const upgraded =
+            ticket === undefined
+              ? inServerSpan("GET", HUB_PATH)(hub.upgrade(request, socket, head, address, verdict !== "anyone"))
+              : inEventsSpan(push.upgrade(request, socket, head, ticket, address))
+          answer(upgraded, requestIdOf(request), (result) => {
+            const refused = limits.countUnknown(address, result)
+            if (refused !== undefined) refuse(refused)
+          })
+        }
+        return true
+      },
+  )

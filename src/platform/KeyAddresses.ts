@@ -1,0 +1,47 @@
+/** The addresses from which a key may be used: IPv4 and IPv6 addresses and CIDRs. */
+import { parseAddress } from "../ip-intel/address.ts"
+import { parseRange, type Range, RangeSet } from "../ip-intel/ranges.ts"
+import { type Refused, refuse } from "./model.ts"
+
+/** Limit of addresses and CIDRs of one key. */
+export const MAX_KEY_ADDRESSES = 50
+
+/** Brackets and zone ids are of a URL or of one machine. */
+const rangeOf = (entry: string): Range | undefined => (/[[\]%]/.test(entry) ? undefined : parseRange(entry))
+
+/** The entries without spaces and repetitions. */
+export const cleanAddresses = (entries: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(entries.map((entry) => entry.trim()).filter((entry) => entry !== "")),
+]
+
+/** What is wrong with a list that was cleaned; undefined when it is valid. */
+export const addressProblem = (entries: ReadonlyArray<string>): Refused | undefined => {
+  if (entries.length > MAX_KEY_ADDRESSES) {
+    return refuse("invalid", "ADDRESSES_INVALID", `the key's addresses: Expected at most ${MAX_KEY_ADDRESSES}.`)
+  }
+  const wrong = entries.findIndex((entry) => rangeOf(entry) === undefined)
+  if (wrong < 0) return undefined
+  const message = `the key's addresses, number ${wrong + 1}: Expected an address such as 203.0.113.7 or a CIDR such as 203.0.113.0/24.`
+  return refuse("invalid", "ADDRESSES_INVALID", message)
+}
+
+/** Compiled lists; a cached key keeps its list, so it is compiled once. */
+const compiled = new WeakMap<ReadonlyArray<string>, RangeSet>()
+
+/**
+ * Whether a key with this list may be used from the address.
+ *
+ * @param entries empty for any address
+ * @param address of the client; one that is unknown is not allowed by any list
+ */
+export const allowsAddress = (entries: ReadonlyArray<string>, address: string): boolean => {
+  if (entries.length === 0) return true
+  const parsed = parseAddress(address)
+  if (parsed === undefined) return false
+  const known = compiled.get(entries)
+  if (known !== undefined) return known.has(parsed)
+  const ranges = entries.map(rangeOf).filter((range) => range !== undefined)
+  const set = new RangeSet(ranges)
+  compiled.set(entries, set)
+  return set.has(parsed)
+}

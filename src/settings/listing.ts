@@ -1,0 +1,43 @@
+/** The settings in force, each with its value and where that is from, for `--print-config`. Secrets are masked. */
+import type { Flat, Given } from "./flat.ts"
+import { makeMask } from "./masking.ts"
+import { isKnown, plainText, settingRows } from "./table.ts"
+
+/** One setting, or one item of a list. */
+export interface ListedSetting {
+  readonly path: string
+  /** as JSON; `***` for a secret; the text of the default, which may be a description */
+  readonly value: string
+  /** `in the settings file`, `in the environment variable …`, `default` */
+  readonly from: string
+}
+
+/** Every setting that is given, and the default of every other one. Names nobody knows are problems and are not listed. */
+export const listSettings = (flat: Flat): ReadonlyArray<ListedSetting> => {
+  const shown = makeMask(flat)
+  const given = (path: string, each: Given): ListedSetting => {
+    const text = shown(each, path.replace(/\.\d+$/, ""))
+    return { path, value: text === undefined ? "***" : JSON.stringify(text), from: each.where }
+  }
+  const below = (path: string): ReadonlyArray<ListedSetting> => {
+    const prefix = `${path.toLowerCase()}.`
+    return [...flat].flatMap(([key, each]) =>
+      key.startsWith(prefix) && isKnown(key) ? given(each.path.join("."), each) : [],
+    )
+  }
+  return settingRows.flatMap((row): ReadonlyArray<ListedSetting> => {
+    const { path, default: fallback } = row
+    if (path.includes("{name}")) return below(path.slice(0, path.indexOf(".{name}")))
+    const single = flat.get(path.toLowerCase())
+    if (single !== undefined) return [given(path, single)]
+    const items = row.list ? below(path) : []
+    return items.length > 0 ? items : [{ path, value: plainText(fallback), from: "default" }]
+  })
+}
+
+/** One line a setting, in columns: path, value, origin. */
+export const listingText = (settings: ReadonlyArray<ListedSetting>): string => {
+  const width = (part: "path" | "value"): number => Math.min(60, Math.max(...settings.map((each) => each[part].length)))
+  const [path, value] = [width("path"), width("value")]
+  return settings.map((each) => `${each.path.padEnd(path)}  ${each.value.padEnd(value)}  ${each.from}`).join("\n")
+}

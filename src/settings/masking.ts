@@ -1,0 +1,37 @@
+/** What of a setting's value may be shown. Secrets never are, wherever they stand. */
+import type { Flat, Given } from "./flat.ts"
+import { settingAt, settingRows } from "./table.ts"
+
+/** The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. */
+const secretParts = (text: string): ReadonlyArray<string> => [
+  text,
+  ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6),
+]
+
+const secretNames = new Set(
+  settingRows.filter(({ secret }) => secret).map(({ path }) => path.slice(path.lastIndexOf(".") + 1).toLowerCase()),
+)
+
+/** Every secret text. It must not appear in a message even if it was pasted into another field by mistake. */
+const secretTexts = (flat: Flat): ReadonlyArray<string> =>
+  [...flat].flatMap(([key, { text }]) => {
+    const path = key.replace(/\.\d+$/, "")
+    return secretNames.has(path.slice(path.lastIndexOf(".") + 1)) ? secretParts(text) : []
+  })
+
+/** Removes user, password, query and fragment from URLs. A password may contain a slash, which a valid URL does not. */
+const withoutCredentials = (text: string): string =>
+  text
+    .replace(/\/\/.*@/s, "//***@")
+    .replace(/([?#]).*/s, "$1***")
+    .slice(0, 200)
+
+/** The text of a value as it may be shown; undefined when it is or contains a secret. */
+export const makeMask = (flat: Flat): ((given: Given, path: string) => string | undefined) => {
+  const secrets = secretTexts(flat)
+  return ({ text }, path) =>
+    settingAt(path)?.secret === true ||
+    secrets.some((each) => text.includes(each) || (text.length >= 8 && each.includes(text)))
+      ? undefined
+      : withoutCredentials(text)
+}

@@ -1,0 +1,75 @@
+/**
+ * The environment variables that settings are read from: those of the process, those of a file in the format of `.env`, and secrets in
+ * files, which a variable `…__File` names, as container platforms mount them.
+ */
+import { resolve } from "node:path"
+import { parseEnv } from "node:util"
+import { Effect, FileSystem, type PlatformError } from "effect"
+import { type SettingProblem, SettingsInvalid } from "./problems.ts"
+import { isGateVariable, isKnown } from "./table.ts"
+
+/** Environment variables, and where those are from that the process was not started with. */
+export interface Variables {
+  readonly values: Readonly<Record<string, string | undefined>>
+  /** by name, for messages: `in the file …` */
+  readonly origins: ReadonlyMap<string, string>
+}
+
+export const variablesOf = (values: Variables["values"]): Variables => ({ values, origins: new Map() })
+
+export const NO_VARIABLES: Variables = variablesOf({})
+
+const unreadable = (path: string, { reason }: PlatformError.PlatformError): SettingsInvalid =>
+  new SettingsInvalid({ problems: [{ path, expected: `a file that can be read (${reason._tag})` }] })
+
+/** Adds the variables of a file in the format of `.env`; those of the process win. */
+export const withEnvFile = Effect.fnUntraced(function* ({ origins, values }: Variables, file: string, cwd: string) {
+  const fs = yield* FileSystem.FileSystem
+  const text = yield* Effect.mapError(fs.readFileString(resolve(cwd, file)), (error) => unreadable(file, error))
+  const given = Object.entries(parseEnv(text)).filter(([name]) => values[name] === undefined)
+  return {
+    values: { ...Object.fromEntries(given), ...values },
+    origins: new Map([...origins, ...given.map(([name]) => [name, `in ${file} as ${name}`] as const)]),
+  }
+})
+
+const FILE = /__File$/i
+
+/** The name of the variable whose value the file contains; undefined when this variable names no file of a setting. */
+const nameWithoutFile = (name: string): string | undefined => {
+  if (!FILE.test(name)) return undefined
+  const setting = name.replace(FILE, "")
+  const path = setting.split("__")
+  if (!isGateVariable(path)) return undefined
+  return isKnown(path.join(".")) ? setting : undefined
+}
+
+/** Replaces each `NAME__File` by `NAME` with the file's text. Reports every file that cannot be read, and every name that is set twice. */
+export const withSecretFiles = Effect.fnUntraced(function* ({ origins, values }: Variables, cwd: string) {
+  const fs = yield* FileSystem.FileSystem
+  const problems: Array<SettingProblem> = []
+  const read = new Map<string, string>()
+  const from = new Map(origins)
+  const left: Record<string, string | undefined> = { ...values }
+  const names = new Set(Object.entries(values).flatMap(([name, text]) => (text?.trim() ? name.toLowerCase() : [])))
+  for (const [variable, file] of Object.entries(values)) {
+    const name = nameWithoutFile(variable)
+    if (name === undefined || !file?.trim()) continue
+    delete left[variable]
+    const problem = (expected: string) => problems.push({ path: variable, expected })
+    if (names.has(name.toLowerCase())) {
+      problem(`either ${variable} or ${name}, and both are set`)
+      continue
+    }
+    const text = yield* Effect.match(fs.readFileString(resolve(cwd, file.trim())), {
+      onFailure: ({ reason }) => void problem(`a file that can be read (${reason._tag})`),
+      onSuccess: (text) => text.trim(),
+    })
+    if (text === "") problem("a file with a value; it is empty")
+    if (text === undefined || text === "") continue
+    read.set(name, text)
+    from.set(name, `in the file of ${variable}`)
+  }
+  if (problems.length > 0) return yield* new SettingsInvalid({ problems })
+  return { values: { ...left, ...Object.fromEntries(read) }, origins: from }
+})

@@ -1,0 +1,167 @@
+/**
+ * The commands that the store sends over its verified connection.
+ *
+ * They fail fast while the connection is not open: they are not queued, because nobody could tell whether they will be carried out.
+ * None is sent twice, except one that a replica refused, of which nothing was carried out.
+ */
+import { createHash } from "node:crypto"
+import { Clock, Effect, type Scope } from "effect"
+import { Cluster } from "ioredis"
+import { StoreUnavailable, stackless } from "../Session.ts"
+import type { Ask, Rule } from "../Store.ts"
+import { type Done, makeBatcher, type SentRule } from "./batch.ts"
+import { makeTimer } from "./durations.ts"
+import type { VerifiedConnection } from "./redis-connection.ts"
+import { makeRefusalLog } from "./redis-faults.ts"
+import { attempt, isReplyError, sendCommand } from "./redis-send.ts"
+import { PROBE_KEY } from "./redis-verify.ts"
+
+/** How long a command that a replica refused waits for a connection to the primary (ms). */
+const RETRY_ON_PRIMARY_MILLIS = 2_000
+
+/** The lifetime of `PROBE_KEY`: the shortest possible. */
+const PROBE_TTL_MILLIS = 1
+
+/** `cause` is a text, because an error of ioredis contains the arguments of its command. */
+const unavailable = (cause: string, why: { unasked: boolean } | { refusal: string }): StoreUnavailable =>
+  stackless(
+    () => new StoreUnavailable({ message: "The shared store cannot be reached.", cause, unasked: false, ...why }),
+  )
+
+/** SHA-1 digests of the rules' Lua, for EVALSHA. */
+const digests = new WeakMap<SentRule, string>()
+const digestOf = (rule: SentRule): string => {
+  const known = digests.get(rule) ?? createHash("sha1").update(rule.lua).digest("hex")
+  digests.set(rule, known)
+  return known
+}
+
+/** An answer with the wrong shape is a defect of the rule. */
+const decoded = <Answer>(
+  { decode }: { readonly decode: (answer: unknown) => Answer },
+  answer: unknown,
+): Effect.Effect<Answer> => {
+  try {
+    return Effect.succeed(decode(answer))
+  } catch (error) {
+    return Effect.die(error)
+  }
+}
+
+export const makeCommands = Effect.fnUntraced(function* ({
+  client,
+  closedBecause,
+  describe,
+  dropAfter,
+  isDemotion,
+  isOpen,
+  reconnected,
+}: VerifiedConnection) {
+  const context = yield* Effect.context<Scope.Scope>()
+  const fork = Effect.runForkWith(context)
+  const logRefusal = yield* makeRefusalLog()
+  const timed = makeTimer(context, yield* Clock.Clock)
+
+  const notSent = (): StoreUnavailable => unavailable(closedBecause(), { unasked: true })
+  const failureOf = (error: Error, operation: string): StoreUnavailable => {
+    dropAfter(error)
+    const found = describe(error)
+    // a demotion is a problem of the connection, as is any error that is not a reply of the server
+    if (!isReplyError(error) || isDemotion(error)) return unavailable(found.message, { unasked: false })
+    logRefusal(found, operation)
+    return unavailable(found.message, { refusal: found.kind })
+  }
+
+  /** Sends a command once and records how long its answer takes. */
+  const sendTimed = (operation: string, send: (done: Done) => unknown, answered: Done): void => {
+    const done = timed(operation, answered)
+    attempt(done, () => send(done))
+  }
+
+  /**
+   * Sends a command; sends one that a replica refused once more when the primary is connected, and answers with the refusal when that
+   * takes too long.
+   */
+  const sendToPrimary = (operation: string, send: (done: Done) => unknown, answered: Done): void =>
+    sendTimed(operation, send, (error, reply) => {
+      if (!error || !isDemotion(error)) return answered(error, reply)
+      dropAfter(error)
+      fork(
+        Effect.matchEager(Effect.timeout(reconnected(), RETRY_ON_PRIMARY_MILLIS), {
+          onSuccess: () => sendTimed(operation, send, answered),
+          onFailure: () => answered(error),
+        }),
+      )
+    })
+
+  const execute = (operation: string, send: (done: Done) => unknown): Effect.Effect<unknown, StoreUnavailable> =>
+    Effect.suspend(() =>
+      isOpen()
+        ? Effect.mapError(
+            sendCommand((done) => sendToPrimary(operation, send, done)),
+            (error) => failureOf(error, operation),
+          )
+        : Effect.fail(notSent()),
+    )
+
+  /**
+   * EVALSHA, and the text once after NOSCRIPT. `defineCommand` of ioredis does it too, but a Cluster that lacks a node then fails
+   * calls for every key (`redis-lost-answers.system.test.ts`); `Redis.eval` of Effect looks up a `Cache` for each call, up to 43 µs.
+   */
+  const evaluate = (rule: SentRule, rest: ReadonlyArray<string>, numberOfKeys: number, done: Done): unknown =>
+    client.evalsha(digestOf(rule), numberOfKeys, ...rest, (error, reply) => {
+      // the server does not have this script: send its text once
+      if (error?.message.startsWith("NOSCRIPT")) {
+        attempt(done, () => client.eval(rule.lua, numberOfKeys, ...rest, done))
+      } else {
+        done(error, reply)
+      }
+    })
+  const call = makeBatcher(
+    (rule, keys, args, answered) => {
+      const rest = [...keys, ...args]
+      sendToPrimary(rule.name, (done) => evaluate(rule, rest, keys.length, done), answered)
+    },
+    client instanceof Cluster,
+  )
+
+  return {
+    /** Hot path: a single primitive instead of a chain of effects. */
+    run: <RuleContext extends object, Call extends object, Answer>(
+      rule: Rule<RuleContext, Call, Answer>,
+      ask: Ask<RuleContext, Call>,
+    ) =>
+      Effect.callback<Answer, StoreUnavailable>((resume) => {
+        if (!isOpen()) return resume(Effect.fail(notSent()))
+        call(rule, ask, (error, answer) => {
+          resume(error ? Effect.fail(failureOf(error, rule.name)) : decoded(rule, answer))
+        })
+      }),
+    get: (key: string) =>
+      Effect.map(
+        execute("GET", (done) => client.get(key, done)),
+        (value) => (typeof value === "string" ? value : undefined),
+      ),
+    set: (key: string, value: string, ttlMillis: number) =>
+      Effect.asVoid(execute("SET", (done) => client.set(key, value, "PX", ttlMillis, done))),
+    /** The number of receivers at the server; undefined on a cluster, where other nodes may have some. */
+    publish: (channel: string, message: string) =>
+      Effect.map(
+        execute("PUBLISH", (done) => client.publish(channel, message, done)),
+        (receivers) => (typeof receivers === "number" && !(client instanceof Cluster) ? receivers : undefined),
+      ),
+    ping: Effect.asVoid(
+      execute("SET", (done) => {
+        const written: Done = (error) => {
+          // on a cluster the node with this key may be down while others serve
+          if (error && client instanceof Cluster && !isReplyError(error)) {
+            attempt(done, () => client.call("PING", done))
+          } else {
+            done(error)
+          }
+        }
+        attempt(written, () => client.set(PROBE_KEY, "", "PX", PROBE_TTL_MILLIS, written))
+      }),
+    ),
+  }
+})

@@ -1,0 +1,48 @@
+/**
+ * Verifies that a new connection matches the connection string. ioredis continues without the user when the server has no
+ * password, and in database 0 when the server has no such database.
+ */
+import { Effect, Redacted } from "effect"
+import { Cluster, type Redis } from "ioredis"
+import type { RedisConnection } from "../settings/connection-string.ts"
+import { isReplica, type RedisProblem } from "./redis-problems.ts"
+import { sendCommand } from "./redis-send.ts"
+
+/** Writing this key shows whether the server accepts writes. */
+export const PROBE_KEY = "vg:probe"
+
+/** The commands are pipelined. Fails with `isReplica` when the server is a replica. */
+export const verifyServer = Effect.fnUntraced(function* (
+  client: Redis | Cluster,
+  connection: RedisConnection,
+  describe: (error: unknown) => RedisProblem,
+) {
+  const { password, username } = connection
+  const user = username === undefined ? [] : [username]
+  const [, , role] = yield* Effect.all(
+    [
+      client instanceof Cluster || password === undefined
+        ? Effect.void
+        : sendCommand((done) => client.call("AUTH", ...user, Redacted.value(password), done)),
+      connection.kind === "cluster"
+        ? Effect.void
+        : sendCommand((done) => client.call("SELECT", connection.database, done)),
+      // a user who may not send ROLE learns from the write whether the server is a replica
+      client instanceof Cluster
+        ? Effect.void
+        : Effect.catchIf(
+            sendCommand((done) => client.call("ROLE", done)),
+            ({ message }) => message.startsWith("NOPERM"),
+            () => Effect.void,
+          ),
+      // on a cluster the node with this key may be down while others serve
+      Effect.catchIf(
+        sendCommand((done) => client.del(PROBE_KEY, done)),
+        (error) => client instanceof Cluster && !describe(error).refused,
+        () => Effect.void,
+      ),
+    ],
+    { concurrency: "unbounded" },
+  ).pipe(Effect.mapError(describe))
+  if (Array.isArray(role) && role[0] === "slave") return yield* Effect.fail(isReplica)
+})

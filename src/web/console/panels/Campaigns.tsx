@@ -1,0 +1,76 @@
+/** The campaigns of the gate side by side. */
+import type { JSX } from "preact"
+import { useState } from "preact/hooks"
+import type { Campaigns as View } from "../../../operator/shapes.ts"
+import type { Column } from "../../shared/parts/Table.tsx"
+import type { Client } from "../client.ts"
+import { Mark } from "../parts/Mark.tsx"
+import { ListPanel } from "../parts/Panel.tsx"
+import { usePolling } from "../polling.ts"
+import { count, duration, stateOf } from "../words.ts"
+
+const EVERY_MILLIS = 4_000
+
+type Row = View["campaigns"][number]
+
+export const Campaigns = ({
+  client,
+  current,
+  refresh,
+  onChoose,
+}: {
+  readonly client: Client
+  /** a number that changes when the figures must be asked for at once */
+  readonly refresh: number
+  readonly current: string
+  readonly onChoose: (name: string) => void
+}): JSX.Element => {
+  const [view, setView] = useState<View>()
+  // the console's own view reports a problem
+  usePolling(client.campaigns, EVERY_MILLIS, [client, refresh], setView, () => {})
+  return (
+    <ListPanel
+      title="Campaigns"
+      of="panel live wide"
+      empty="Loading…"
+      columns={columnsOf(view?.now ?? 0, current, onChoose)}
+      items={view?.campaigns ?? []}
+      keyOf={({ name }) => name}
+    />
+  )
+}
+
+const columnsOf = (now: number, current: string, onChoose: (name: string) => void): ReadonlyArray<Column<Row>> => {
+  const figure = (show: (figures: NonNullable<Row["figures"]>, row: Row) => string) => (row: Row) =>
+    row.figures === null ? "unknown" : show(row.figures, row)
+  return [
+    {
+      title: "Campaign",
+      cell: ({ name }) => (
+        <button
+          type="button"
+          class="row-action"
+          aria-current={name === current ? "true" : undefined}
+          onClick={() => onChoose(name)}
+        >
+          {name}
+        </button>
+      ),
+    },
+    {
+      title: "State",
+      cell: ({ figures }) => {
+        if (figures === null) return <Mark of="bad">Store unreachable</Mark>
+        const { limited, title } = stateOf(figures, now)
+        return <Mark of={limited ? "soon" : "good"}>{title}</Mark>
+      },
+    },
+    { title: "Waiting", cell: figure(({ waiting }) => count(waiting)) },
+    {
+      title: "Longest wait",
+      cell: figure(({ firstAcceptedAt }) => (firstAcceptedAt === 0 ? "none" : duration(now - firstAcceptedAt))),
+    },
+    { title: "In call", cell: figure(({ live }) => count(live)) },
+    { title: "Slots in use", cell: figure(({ held }, { slots }) => `${count(held)} of ${count(slots)}`) },
+  ]
+}

@@ -1,0 +1,99 @@
+/** Finds a caller by the hash of the ticket, which the lists, the activity log and the gate's log lines show. */
+import type { JSX } from "preact"
+import { useRef, useState } from "preact/hooks"
+import type { Found, FoundTicket } from "../../../operator/shapes.ts"
+import { announce } from "../../shared/parts/announce.ts"
+import { Field } from "../../shared/parts/form.tsx"
+import { type Client, messageOf } from "../client.ts"
+import { count, slotState } from "../words.ts"
+
+const HASH = /^[0-9a-f]{4,10}$/i
+
+/** Moves the focus to the field. */
+export const focusSearch = (): void => document.querySelector<HTMLInputElement>(".search input")?.focus()
+
+const whereOf = ({ row, state }: FoundTicket): string =>
+  state === "waiting" ? `number ${count(row + 1)} in the queue` : slotState[state].toLowerCase()
+
+export const Search = ({
+  client,
+  several,
+  onShow,
+}: {
+  readonly client: Client
+  /** whether the gate has several campaigns, so that a result names its own */
+  readonly several: boolean
+  readonly onShow: (found: FoundTicket) => void
+}): JSX.Element => {
+  const [typed, setTyped] = useState("")
+  const [result, setResult] = useState<Found>()
+  const [error, setError] = useState<string>()
+  const latest = useRef(0)
+  const search = async (): Promise<void> => {
+    const hash = typed.trim()
+    setResult(undefined)
+    if (!HASH.test(hash)) {
+      setError("Enter at least the first 4 of its 10 characters, digits or a to f.")
+      return
+    }
+    setError(undefined)
+    const mine = ++latest.current
+    try {
+      const found = await client.find(hash)
+      // an answer to an earlier search is late
+      if (mine !== latest.current) return
+      setResult(found)
+      announce(found.found.length === 0 ? "No caller found." : `${found.found.length} found.`)
+    } catch (failure) {
+      if (mine === latest.current) setError(messageOf(failure))
+    }
+  }
+  return (
+    <search class="search">
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          void search()
+        }}
+      >
+        <Field label="Find a ticket" error={error}>
+          {(control) => (
+            <span class="search-row">
+              <input
+                {...control}
+                placeholder="Hash, such as 64ee42b03b"
+                autoComplete="off"
+                spellcheck={false}
+                maxLength={10}
+                value={typed}
+                onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+              />
+              <button type="submit">Find</button>
+            </span>
+          )}
+        </Field>
+      </form>
+      {result !== undefined && result.found.length === 0 && (
+        <p class="soft">No one with this hash is waiting or in a call.</p>
+      )}
+      {result !== undefined && result.found.length > 0 && (
+        <ul class="found">
+          {result.found.map((found) => (
+            <li key={`${found.campaign} ${found.ticket}`}>
+              <code>{found.ticket}</code>
+              <span>
+                {whereOf(found)}
+                {several && ` of ${found.campaign}`}
+              </span>
+              <button type="button" class="row-action" onClick={() => onShow(found)}>
+                Show<span class="unseen"> {found.ticket}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {result?.more === true && <p class="soft">There are more. Enter more of the hash.</p>}
+    </search>
+  )
+}

@@ -1,0 +1,73 @@
+/** The settings of a gate for a campaign, as a settings file and as environment variables. */
+
+export interface GateInput {
+  /** undefined while it is unknown: the placeholder says what belongs there */
+  readonly secret: string | undefined
+  /** the platform's API, with its slash at the end */
+  readonly baseUrl: string
+  readonly businessId: string
+  readonly webCampaignId: string
+  readonly regionId: string
+  /** the account's concurrent calls */
+  readonly slots: number
+  readonly webhookToken: string | undefined
+  /** the origin of the website with the widget; empty for none */
+  readonly site: string
+  /** the origin that the gate is reached at; empty while it is unknown */
+  readonly gate: string
+}
+
+export const SECRET_PLACEHOLDER = "<secret of the API key>"
+export const TOKEN_PLACEHOLDER = "<value of the webhook's X-Api-Token header>"
+
+const settingsOf = (input: GateInput) => ({
+  StoreConnectionString: "memory:",
+  VoiceAiPlatform: {
+    ApiSecretToken: input.secret ?? SECRET_PLACEHOLDER,
+    BaseUrl: input.baseUrl,
+    BusinessId: input.businessId,
+    WebCampaignId: input.webCampaignId,
+    DefaultRegionId: input.regionId,
+    MaxConcurrency: input.slots,
+  },
+  Security: {
+    WebhookApiToken: input.webhookToken ?? TOKEN_PLACEHOLDER,
+    AllowedOrigins: input.site === "" ? [] : [input.site],
+  },
+  Server: { Host: "0.0.0.0", Port: portOf(input.gate) },
+})
+
+/**
+ * The port that the gate listens on. The address of a gate on this machine names it. Elsewhere the port in an address may be that of
+ * a proxy or of a container's host.
+ */
+const portOf = (gate: string): number => {
+  const url = URL.parse(gate)
+  const local = url?.protocol === "http:" && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
+  return local && url.port !== "" ? Number(url.port) : 8080
+}
+
+/** The settings file, JSON. */
+export const settingsFile = (input: GateInput): string => JSON.stringify(settingsOf(input), undefined, 2)
+
+/** A value for a POSIX shell. */
+const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
+
+const linesOf = (value: unknown, name: string): ReadonlyArray<string> => {
+  if (typeof value !== "object" || value === null) return [`export ${name}=${quoted(String(value))}`]
+  const prefix = name === "" ? "" : `${name}__`
+  return Object.entries(value).flatMap(([key, each]) => linesOf(each, prefix + key))
+}
+
+/** The same as commands of a shell; `__` stands between levels. */
+export const environment = (input: GateInput): string => linesOf(settingsOf(input), "").join("\n")
+
+/** An origin from what somebody typed, such as `gate.example/`; undefined when it is none. */
+export const originOf = (typed: string): string | undefined => {
+  const text = typed.trim()
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
+  return url !== null && /^https?:$/.test(url.protocol) && url.hostname !== "" ? url.origin : undefined
+}
+
+/** Where a gate takes session-ended webhooks. */
+export const webhookUrl = (gate: string): string => `${gate}/api/webhook/session-ended`

@@ -1,0 +1,117 @@
+/** The screen of a call: the orb and the levels, the transcript with a text field, and the buttons. */
+import { h, setText } from "./dom.ts"
+import { captionsIcon, microphoneIcon } from "./icons.ts"
+import { createMeter } from "./meter.ts"
+import { createOrb } from "./orb.ts"
+import { partsOf, type Screen, type Tools } from "./parts.ts"
+import { createTalkButton } from "./talk-button.ts"
+import type { Transcript } from "./transcript.ts"
+import { clock } from "./words.ts"
+
+/** Loudness from which a voice counts as one: -40 dB. */
+const VOICE = 0.01
+/** How long the agent counts as speaking after its last sound: a pause between words. In milliseconds. */
+const PAUSE = 700
+
+/** What the visitor has chosen on this screen, and keeps for the next call. */
+export interface CallSettings {
+  captions: boolean
+}
+
+export const callScreen = (tools: Tools, transcript: Transcript, settings: CallSettings): Screen => {
+  const { say } = tools
+  const { actions, button, text, title } = partsOf(tools)
+  const timer = h("p", { class: "timer", role: "timer" })
+  const notice = text("", "notice")
+  const mood = text("", "mood")
+  const orb = createOrb()
+  const muting = tools.pushToTalk() ? createTalkButton(tools) : button("in-call.mute", "mute")
+  if (!tools.pushToTalk()) muting.prepend(microphoneIcon())
+  const captions = button(
+    "in-call.captions",
+    () => {
+      settings.captions = !settings.captions
+      showCaptions()
+    },
+    "captions",
+  )
+  captions.replaceChildren(captionsIcon())
+  captions.ariaLabel = say("in-call.captions")
+  captions.title = captions.ariaLabel
+  const label = (key: string): HTMLElement => h("span", { "aria-hidden": "true" }, say(key))
+  const meter = (key: string): HTMLElement =>
+    h("div", {
+      class: "meter",
+      role: "meter",
+      "aria-label": say(key),
+      "aria-valuemin": 0,
+      "aria-valuemax": 1,
+      "aria-valuenow": 0,
+    })
+  const [said, heard] = [meter("in-call.you"), meter("in-call.agent")]
+  const [showSaid, showHeard] = [createMeter(said), createMeter(heard)]
+  const field = writing(tools, transcript)
+  let muted = false
+  let spoke = 0
+
+  const showMood = (): void => {
+    const now = muted ? "muted" : performance.now() - spoke < PAUSE ? "speaking" : "listening"
+    orb.mood(now)
+    setText(mood, say(`in-call.${now}`))
+  }
+  const showCaptions = (): void => {
+    captions.ariaPressed = String(settings.captions)
+    transcript.element.hidden = !settings.captions || transcript.isEmpty()
+  }
+  return {
+    nodes: [
+      h("div", { class: "row" }, title(say("in-call.title")), timer),
+      h("div", { class: "stage" }, orb.element, mood, captions),
+      h("div", { class: "meters" }, label("in-call.you"), said, label("in-call.agent"), heard),
+      notice,
+      transcript.element,
+      field,
+      actions(button("in-call.hang-up", "leave", "strong"), muting),
+    ],
+    update: (state) => {
+      if (state.name !== "in-call") return
+      muted = state.muted
+      muting.ariaPressed = String(tools.pushToTalk() ? !muted : muted)
+      field.hidden = !state.takesText
+      setText(notice, state.microphone ? (state.link ? "" : say("in-call.link-lost")) : say("in-call.no-microphone"))
+      showCaptions()
+      showMood()
+    },
+    tick: (state, now) => {
+      if (state.name === "in-call") setText(timer, clock(now - state.since))
+      showMood()
+      showCaptions()
+    },
+    level: (level) => {
+      showSaid(level.said)
+      showHeard(level.heard)
+      if (level.heard > VOICE) spoke = performance.now()
+      orb.level(level)
+    },
+  }
+}
+
+/** A field for a caller who would rather write; shown where the agent takes text. */
+const writing = ({ say, send }: Tools, transcript: Transcript): HTMLElement => {
+  const field = document.createElement("input")
+  // the longest text that the gate's platform takes
+  field.maxLength = 2_000
+  field.placeholder = say("in-call.write")
+  field.ariaLabel = field.placeholder
+  field.autocomplete = "off"
+  field.enterKeyHint = "send"
+  const form = h("form", { class: "writing" }, field, h("button", { part: "button" }, say("in-call.send")))
+  form.addEventListener("submit", (event) => {
+    event.preventDefault()
+    const text = field.value.trim()
+    if (text === "" || !send(text)) return
+    transcript.announce()
+    field.value = ""
+  })
+  return form
+}

@@ -1,0 +1,123 @@
+/**
+ * Lets the visitor choose a microphone and see that it is heard, before a call or while waiting for one. The microphone is on while this
+ * screen is shown, and what it hears goes nowhere.
+ */
+import { h, setText } from "./dom.ts"
+import { loudness } from "./format.ts"
+import { createMeter } from "./meter.ts"
+import { chooseMicrophone, NoSound, openMicrophone } from "./microphone.ts"
+import { nothing, partsOf, type Screen, type Tools } from "./parts.ts"
+import { noMicrophone } from "./words.ts"
+
+export interface CheckScreen extends Screen {
+  /** Stops the microphone. */
+  readonly close: () => void
+}
+
+/** How often the level is measured, in milliseconds. */
+const MEASURE_EVERY = 50
+/** Loudness from which a voice counts as one (-40 dB), and how many measurements of it in all are a voice. */
+const VOICE = 0.01
+const HEARD_AFTER = 6
+/** How long a visitor may be silent before the screen says that nothing is heard, in milliseconds. */
+const SILENT_AFTER = 6_000
+
+export const checkScreen = (tools: Tools): CheckScreen => {
+  const { say } = tools
+  const { actions, button, text, title } = partsOf(tools)
+  const devices = document.createElement("select")
+  const picker = h("label", { class: "field" }, h("span", { class: "small" }, say("check.device")), devices)
+  const meter = h("div", {
+    class: "meter",
+    role: "meter",
+    "aria-label": say("check.level"),
+    "aria-valuemin": 0,
+    "aria-valuemax": 1,
+    "aria-valuenow": 0,
+  })
+  const showLevel = createMeter(meter)
+  const verdict = h("p", { class: "verdict", role: "status" })
+  const notice = text("", "notice")
+  notice.hidden = true
+  picker.hidden = true
+  /** aborted when the screen goes, or another device is chosen */
+  let listening = new AbortController()
+
+  const showDevices = async (current: string | undefined): Promise<void> => {
+    const found = await navigator.mediaDevices.enumerateDevices()
+    const inputs = found.filter(({ kind }) => kind === "audioinput")
+    devices.replaceChildren(
+      ...inputs.map(({ deviceId, label }, index) => {
+        const option = h("option", { value: deviceId }, label || say("check.number", { n: index + 1 }))
+        option.toggleAttribute("selected", deviceId === current)
+        return option
+      }),
+    )
+    picker.hidden = inputs.length === 0
+  }
+
+  const listen = async (): Promise<void> => {
+    listening.abort()
+    listening = new AbortController()
+    const { signal } = listening
+    setText(verdict, say("check.speak"))
+    verdict.classList.remove("heard")
+    let stream: MediaStream
+    try {
+      stream = await openMicrophone()
+    } catch (error) {
+      if (signal.aborted) return
+      const problem = error instanceof NoSound ? error.problem : "missing"
+      setText(notice, noMicrophone({ name: "no-microphone", problem }, say).join(". "))
+      setText(verdict, "")
+      return
+    }
+    const context = new AudioContext()
+    const release = (): void => {
+      for (const track of stream.getTracks()) track.stop()
+      void context.close()
+      showLevel(0)
+    }
+    if (signal.aborted) return release()
+    notice.hidden = true
+    const analyser = new AnalyserNode(context, { fftSize: 1024 })
+    context.createMediaStreamSource(stream).connect(analyser)
+    const samples = new Float32Array(analyser.fftSize)
+    const since = performance.now()
+    let voiced = 0
+    const measure = (): void => {
+      analyser.getFloatTimeDomainData(samples)
+      const level = loudness(samples)
+      showLevel(level)
+      if (level > VOICE && ++voiced === HEARD_AFTER) {
+        verdict.classList.add("heard")
+        setText(verdict, say("check.heard"))
+      }
+      if (voiced === 0 && performance.now() - since > SILENT_AFTER) setText(verdict, say("check.silent"))
+    }
+    const measuring = window.setInterval(measure, MEASURE_EVERY)
+    signal.addEventListener("abort", () => {
+      window.clearInterval(measuring)
+      release()
+    })
+    await showDevices(stream.getAudioTracks()[0]?.getSettings().deviceId)
+  }
+
+  devices.addEventListener("change", () => {
+    chooseMicrophone(devices.value)
+    void listen()
+  })
+  void listen()
+  return {
+    nodes: [
+      title(say("check.title")),
+      picker,
+      h("div", { class: "hearing" }, meter, verdict),
+      notice,
+      actions(button("check.done", () => tools.check(false), "primary")),
+    ],
+    update: nothing,
+    tick: nothing,
+    close: () => listening.abort(),
+  }
+}

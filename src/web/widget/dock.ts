@@ -1,0 +1,121 @@
+/**
+ * The floating form: a launcher in a corner of the window that opens the panel above the page. It is in the browser's top layer, so that
+ * nothing of the page covers, cuts or moves it, and it takes no room in the page. While the panel is closed the launcher shows where
+ * the visit stands.
+ */
+import { h, setText } from "./dom.ts"
+import { closeIcon } from "./icons.ts"
+import type { VoiceAgentState } from "./state.ts"
+import type { Say } from "./strings.ts"
+import { clock } from "./words.ts"
+
+export interface DockTools {
+  readonly say: Say
+  readonly language: () => string
+  /** Called when the visitor opens or closes the panel. */
+  readonly open: (open: boolean) => void
+}
+
+export interface Dock {
+  readonly element: HTMLElement
+  /** In the page, or floating: opened or closed. */
+  readonly place: (floating: boolean, open: boolean) => void
+  readonly show: (state: VoiceAgentState) => void
+  readonly tick: (state: VoiceAgentState, now: number) => void
+  readonly close: () => void
+}
+
+export const createDock = (panel: HTMLElement, { language, open, say }: DockTools): Dock => {
+  const label = h("span", { class: "label" })
+  const launcher = h(
+    "button",
+    { type: "button", class: "launcher", part: "launcher", "aria-haspopup": "dialog", hidden: true },
+    h("span", { class: "mark", "aria-hidden": "true" }),
+    label,
+  )
+  const minimize = h("button", { type: "button", class: "minimize", part: "minimize", hidden: true }, closeIcon())
+  const element = h("div", { class: "dock" }, launcher, panel)
+  panel.append(minimize)
+  const page = new AbortController()
+  let [floating, opened] = [false, false]
+  /** what had the focus before the panel was opened, outside the widget */
+  let opener: HTMLElement | undefined
+
+  launcher.addEventListener("click", () => open(true))
+  minimize.addEventListener("click", () => open(false))
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || !floating || !opened) return
+    event.preventDefault()
+    event.stopPropagation()
+    open(false)
+  })
+
+  /** A keyboard on the screen covers the bottom of the window without changing its height. */
+  const resize = (): void => {
+    const { visualViewport } = window
+    // A visitor who zooms in wants to see the panel larger, not to have it fit.
+    if (visualViewport === null || visualViewport.scale > 1.01) return
+    const { height, offsetTop } = visualViewport
+    element.style.setProperty("--visible", `${height}px`)
+    element.style.setProperty("--covered", `${Math.max(0, window.innerHeight - height - offsetTop)}px`)
+  }
+  for (const change of ["resize", "scroll"]) {
+    window.visualViewport?.addEventListener(change, () => opened && resize(), { signal: page.signal })
+  }
+
+  const raise = (): void => {
+    if (!("showPopover" in element)) return
+    element.popover = floating ? "manual" : null
+    if (floating && element.isConnected && !element.matches(":popover-open")) element.showPopover()
+  }
+
+  /** Focus in: to the heading of the panel. Focus out: to where it came from. */
+  const moveFocus = (hadFocus: boolean): void => {
+    const root = element.getRootNode()
+    if (opened) {
+      const active = document.activeElement
+      const own = root instanceof ShadowRoot && active === root.host
+      opener = active instanceof HTMLElement && active !== document.body && !own ? active : undefined
+      panel.querySelector<HTMLElement>("h2")?.focus({ preventScroll: true })
+    } else if (hadFocus) {
+      const target = opener?.isConnected ? opener : launcher
+      opener = undefined
+      target.focus({ preventScroll: true })
+    }
+  }
+
+  const hasFocus = (): boolean => {
+    const root = element.getRootNode()
+    return root instanceof ShadowRoot && (root.activeElement !== null || root.host.contains(document.activeElement))
+  }
+
+  return {
+    element,
+    place: (nowFloating, nowOpen) => {
+      const hadFocus = hasFocus()
+      const changed = floating && nowFloating && opened !== nowOpen
+      floating = nowFloating
+      opened = nowOpen
+      raise()
+      if (opened) resize()
+      launcher.hidden = !floating || opened
+      minimize.hidden = !floating || !opened
+      panel.hidden = floating && !opened
+      minimize.ariaLabel = say("floating.minimize")
+      minimize.title = minimize.ariaLabel
+      if (floating) panel.setAttribute("role", "dialog")
+      else panel.removeAttribute("role")
+      if (changed) moveFocus(hadFocus)
+    },
+    show: (state) => {
+      launcher.className = `launcher ${state.name}`
+      const waiting = state.name === "waiting"
+      const place = waiting ? new Intl.NumberFormat(language()).format(state.place.position) : ""
+      setText(label, waiting ? say("floating.place", { n: place }) : say([`floating.${state.name}`, "floating.idle"]))
+    },
+    tick: (state, now) => {
+      if (state.name === "in-call") setText(label, say("floating.in-call", { time: clock(now - state.since) }))
+    },
+    close: () => page.abort(),
+  }
+}

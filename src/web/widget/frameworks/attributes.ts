@@ -1,0 +1,40 @@
+/** What `<voice-agent>` takes in a framework's template, and the names of its events. */
+import type { VoiceAgentElement, VoiceAgentElementEventMap } from "../element.ts"
+import type { Strings } from "../strings.ts"
+
+/** The attributes; src/docs/embedding.md says what each means. */
+export interface VoiceAgentAttributes {
+  gate?: string | undefined
+  campaign?: string | undefined
+  region?: string | undefined
+  "client-identifier"?: string | undefined
+  "auto-start"?: boolean | undefined
+  notify?: boolean | undefined
+  ring?: "off" | undefined
+  audio?: string | undefined
+  theme?: "light" | "dark" | undefined
+  languages?: string | undefined
+  worklet?: string | undefined
+  mode?: "floating" | undefined
+  corner?: "bottom-right" | "bottom-left" | "top-right" | "top-left" | undefined
+  "push-to-talk"?: boolean | undefined
+  "text-input"?: "on" | "off" | undefined
+  captions?: "off" | undefined
+  check?: "off" | undefined
+}
+
+/** The properties, which are set on the element. */
+export interface VoiceAgentProperties {
+  strings?: Strings | undefined
+  dynamicVariables?: Readonly<Record<string, string>> | undefined
+  metadata?: Readonly<Record<string, string>> | undefined
+  source?: VoiceAgentElement["source"]
+  open?: boolean | undefined
+}
+
+/** Listeners as JSX and Svelte name them: `onstatechange`, `onmessage` and `onturn`. */
+export type VoiceAgentListeners = {
+  [Type in "statechange" | "message" | "turn" as `on${Type}`]?:
+    | ((event: VoiceAgentElementEventMap[Type]) => void)
+    | undefined
+}

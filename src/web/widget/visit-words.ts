@@ -1,0 +1,104 @@
+/** Texts of a visit: of its place, its call and its end, and their announcements for screen readers. */
+
+import type { Place, VoiceAgentState } from "./state.ts"
+import type { Say } from "./strings.ts"
+import { notice, type State } from "./words.ts"
+
+/** A duration in words of a language: `40 seconds`, `3 minutes`. */
+export const span = (seconds: number, language: string): string => {
+  const [count, unit] =
+    seconds < 60
+      ? [Math.max(1, Math.ceil(seconds)), "second"]
+      : seconds < 3_600
+        ? [Math.round(seconds / 60), "minute"]
+        : [Math.round(seconds / 3_600), "hour"]
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(count)
+}
+
+export const ahead = ({ position }: Place, say: Say): string =>
+  position <= 1 ? say("waiting.next") : say("waiting.ahead", { n: position - 1 })
+
+/** The estimate is an average: the wait is shown as a range of this share below and above it. */
+const TOLERANCE = 0.25
+
+/** A range of minutes in words of a language, such as `3–5 minutes`, for a wait of so many seconds; at least one minute. */
+export const minutes = (seconds: number, language: string): string => {
+  const [from, to] = [Math.floor((seconds * (1 - TOLERANCE)) / 60), Math.ceil((seconds * (1 + TOLERANCE)) / 60)]
+  const format = new Intl.NumberFormat(language, { style: "unit", unit: "minute", unitDisplay: "long" })
+  return format.formatRange(Math.max(1, from), Math.max(1, to))
+}
+
+/** Why nobody is called at the moment; empty if callers are called. */
+export const hindrance = ({ disrupted, paused }: Place, say: Say): string =>
+  paused ? say("waiting.paused") : disrupted ? say("waiting.disrupted") : ""
+
+/** The estimated wait at a time (ms), counting down from when it was reported. */
+export const estimate = (place: Place, say: Say, language: string, now: number): string => {
+  const hindered = hindrance(place, say)
+  if (hindered !== "") return hindered
+  if (place.estimatedWait === undefined) return say("waiting.no-estimate")
+  const left = place.estimatedWait - (now - place.asOf) / 1_000
+  if (left <= 0) return say("waiting.overdue")
+  return left * (1 + TOLERANCE) <= 60 ? say("waiting.soon") : say("waiting.estimate", { time: minutes(left, language) })
+}
+
+export const ended = ({ reason, message }: State<"ended">, say: Say): readonly [title: string, text: string] => [
+  say([`ended.${reason}.title`, "ended.other.title"], { message }),
+  say([`ended.${reason}`, "ended.other"], { message }),
+]
+
+export const refused = ({ code, message }: State<"refused">, say: Say): readonly [title: string, text: string] => [
+  say([`refused.${code}.title`, "refused.other.title"]),
+  say([`refused.${code}`, "refused.other"], { message }),
+]
+
+/** What has changed in a call (muting too, unless it is `quiet`); undefined if it is nothing to announce. */
+const changeInCall = (
+  state: State<"in-call">,
+  before: State<"in-call">,
+  say: Say,
+  quiet: boolean,
+): string | undefined => {
+  if (state.microphone !== before.microphone) return say("in-call.no-microphone")
+  if (state.link !== before.link) return say(state.link ? "announce.link-back" : "in-call.link-lost")
+  if (state.muted !== before.muted && !quiet) return say(state.muted ? "in-call.muted" : "announce.unmuted")
+  return undefined
+}
+
+/**
+ * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it is
+ * announced only once.
+ *
+ * @param quiet whether muting is not announced, because the caller does it all the time
+ */
+export const announcement = (
+  state: VoiceAgentState,
+  before: VoiceAgentState,
+  say: Say,
+  quiet: boolean,
+): string | undefined => {
+  switch (state.name) {
+    case "connecting":
+      return say(`connecting.${state.to}`)
+    case "waiting": {
+      const place = `${say("announce.place", { n: state.place.position })} ${ahead(state.place, say)}`
+      const trouble = [
+        hindrance(state.place, say),
+        state.link ? "" : say("waiting.link-lost"),
+        notice(state.notice, say),
+      ]
+      return [place, ...trouble].filter(Boolean).join(" ")
+    }
+    case "your-turn":
+      return state.starting
+        ? say("your-turn.starting")
+        : `${say("announce.your-turn")} ${notice(state.notice, say)}`.trim()
+    case "in-call":
+      return before.name === "in-call" ? changeInCall(state, before, say, quiet) : say("announce.in-call")
+    case "ended":
+      return ended(state, say).join(". ")
+    case "refused":
+      return refused(state, say).join(". ")
+  }
+  return undefined
+}

@@ -1,0 +1,154 @@
+/** The files of `scripts/deploy`: their tools accept them, and they name metrics that exist. */
+import { execFileSync, spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { settingsFor, withBench } from "../../scripts/harness/gate.ts"
+import { eventually, freePort, start } from "../../scripts/harness/process.ts"
+import { startRedis } from "../../scripts/harness/redis.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
+import { openEvents, openSocket } from "./support/push.ts"
+
+const DIRECTORY = join(import.meta.dirname, "../../scripts/deploy")
+const text = (name: string): string => readFileSync(join(DIRECTORY, name), "utf8")
+
+const rules = text("prometheus-rules.yaml")
+const alerts = [...rules.matchAll(/^ +- alert: (\S+)$/gm)].map(([, name]) => name ?? "")
+const expressions = [...rules.matchAll(/^ +expr: (.+)$/gm)].map(([, expression]) => expression ?? "")
+
+const metricNames = (expression: string): ReadonlyArray<string> =>
+  expression.match(/\b(?:voicegate|process|nodejs)_\w+/g) ?? []
+
+describe("the unit for systemd", () => {
+  it("is valid, and exposes little", () => {
+    const unit = join(DIRECTORY, "voicegate.service")
+    const analyze = (...args: ReadonlyArray<string>) => spawnSync("systemd-analyze", [...args], { encoding: "utf8" })
+    const verified = analyze("verify", unit)
+    assert.deepStrictEqual([verified.status, verified.stderr], [0, ""])
+    const { stdout } = analyze("security", "--offline=true", unit)
+    assert.isBelow(Number(/exposure level for voicegate\.service: ([\d.]+)/.exec(stdout)?.[1]), 2)
+  })
+
+  it(
+    "learns that the gate is ready, once it serves",
+    withBench(async ({ gate, own }) => {
+      const platform = own(await startPlatform())
+      const directory = mkdtempSync(join(tmpdir(), "voicegate-systemd-"))
+      try {
+        // stands in for systemd's own program, and asks the gate at that moment
+        const [told, program] = [join(directory, "told"), join(directory, "systemd-notify")]
+        writeFileSync(program, `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >>"${told}"\n`, { mode: 0o755 })
+        const served = await gate({
+          ...settingsFor(platform),
+          NOTIFY_SOCKET: "/run/systemd/notify",
+          PATH: `${directory}:${process.env.PATH}`,
+        })
+        await eventually("systemd is told", () => existsSync(told))
+        assert.strictEqual((await served.ask("GET", "/health/live")).status, 200)
+        await eventually("what it is told", () => readFileSync(told, "utf8") === "/run/systemd/notify --ready\n")
+      } finally {
+        rmSync(directory, { recursive: true })
+      }
+    }),
+  )
+})
+
+describe("the configuration of nginx", () => {
+  it(
+    "passes on requests and events, and the caller's address instead of what the caller claims",
+    withBench(async ({ gate, own }) => {
+      const platform = own(await startPlatform())
+      const served = await gate({
+        ...settingsFor(platform),
+        VoiceAiPlatform__MaxConcurrency: "1",
+        Security__TrustedProxies__0: "loopback",
+        Security__RateLimitHourly: "3",
+      })
+      const port = await freePort()
+      const directory = mkdtempSync(join(tmpdir(), "voicegate-nginx-"))
+      // the only differences: ports, and no TLS
+      const server = text("nginx.conf")
+        .replace("listen 443 ssl", `listen 127.0.0.1:${port}`)
+        .replaceAll(/^ *ssl_.*$/gm, "")
+        .replace("127.0.0.1:8080", `${new URL(served.url).host}`)
+      const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+        (name) => `${name}_temp_path ${directory};`,
+      )
+      const file = join(directory, "nginx.conf")
+      writeFileSync(
+        file,
+        `pid ${directory}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${temporary.join("\n")}\n${server}}\n`,
+      )
+      assert.strictEqual(spawnSync("nginx", ["-t", "-c", file]).status, 0)
+      const nginx = await start("nginx", ["-c", file, "-g", "daemon off;"], directory)
+      try {
+        const url = `http://127.0.0.1:${port}`
+        await eventually("nginx", async () => (await fetch(`${url}/health/ready`)).status === 200)
+        const request = async (claimed: string) => {
+          const headers = { "content-type": "application/json", "x-forwarded-for": claimed }
+          const response = await fetch(`${url}/api/session/request`, { method: "POST", headers, body: "{}" })
+          const json: unknown = await response.json()
+          return { status: response.status, ticket: String(Reflect.get(Object(json), "uniqueRequestId")) }
+        }
+        assert.strictEqual((await request("203.0.113.1")).status, 200)
+        const [first, second] = [await request("203.0.113.2"), await request("203.0.113.3")]
+        assert.deepStrictEqual([first.status, second.status], [202, 202])
+        const socket = own(await openSocket({ url }, first.ticket))
+        const stream = own(await openEvents({ url }, second.ticket))
+        await socket.sees("position", { position: 1 })
+        await stream.sees("position", { position: 2 })
+        // all came from one address, whatever they claimed
+        assert.strictEqual((await request("203.0.113.4")).status, 429)
+        assert.deepStrictEqual((await served.sessionEnded("conversation-1")).json, { released: true })
+        await socket.sees("start_call")
+        await stream.sees("position", { position: 1 })
+      } finally {
+        await nginx.stop()
+        rmSync(directory, { recursive: true })
+      }
+    }),
+  )
+})
+
+describe("the rules for Prometheus", () => {
+  it("are accepted by promtool, fire once each, and are silent in ordinary operation", () => {
+    const promtool = (...args: ReadonlyArray<string>): string =>
+      execFileSync("promtool", [...args], { cwd: DIRECTORY, encoding: "utf8", stdio: "pipe" })
+    assert.include(promtool("check", "rules", "prometheus-rules.yaml"), `SUCCESS: ${alerts.length} rules found`)
+    assert.include(promtool("test", "rules", "prometheus-rules.test.yaml"), "SUCCESS")
+    const tested = text("prometheus-rules.test.yaml")
+    for (const alert of alerts) assert.include(tested, `name: ${alert} fires`)
+  })
+
+  it("are explained in the documentation, one row each", () => {
+    const documented = readFileSync(join(import.meta.dirname, "../../src/docs/operating.md"), "utf8")
+    assert.deepStrictEqual(
+      [...documented.matchAll(/^\| `(Voicegate\w+)` \|/gm)].map(([, name]) => name),
+      alerts,
+    )
+  })
+})
+
+describe("the rules and the dashboard", () => {
+  it(
+    "name metrics that a gate on Redis has from its first scrape",
+    withBench(async ({ gate, own }) => {
+      const redis = own(await startRedis())
+      const platform = own(await startPlatform())
+      const served = await gate(settingsFor(platform, { StoreConnectionString: redis.url }))
+      const scraped = (await served.ask("GET", "/metrics")).text
+      const dashboard: {
+        readonly panels: ReadonlyArray<{ readonly targets: ReadonlyArray<{ readonly expr: string }> }>
+      } = JSON.parse(text("grafana-dashboard.json"))
+      const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+      assert.isAbove(queries.length, 20)
+      for (const name of new Set([...expressions, ...queries].flatMap(metricNames))) {
+        assert.match(scraped, new RegExp(`^${name}[{ ]`, "m"))
+      }
+      for (const [label] of expressions.join("\n").matchAll(/\b(?:outcome|state|result)="\w+"/g)) {
+        assert.include(scraped, label)
+      }
+    }),
+  )
+})

@@ -1,0 +1,99 @@
+/** `/metrics` from the first scrape on, and the sum of the metrics of several processes. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { sumMetrics } from "../../src/serving/sum-metrics.ts"
+import { call, servedTest } from "../support/gate-server.ts"
+
+describe("the metrics", () => {
+  servedTest("have every series with known labels before anything was counted", {}, ({ url }) =>
+    Effect.gen(function* () {
+      const { text } = yield* call(`${url}/metrics`)
+      for (const series of [
+        'voicegate_requests_total{outcome="started"}',
+        'voicegate_blocked_total{reason="tor"}',
+        'voicegate_unchecked_total{outcome="blocked",reason="timeout"}',
+        "voicegate_called_total",
+        ...["ended", "left", "abandoned", "missed", "failed", "reclaimed", "removed"].map(
+          (state) => `voicegate_over_total{state="${state}"}`,
+        ),
+        ...["released", "repeat", "unknown"].map((result) => `voicegate_webhooks_total{result="${result}"}`),
+        "voicegate_connections_refused_total",
+        "voicegate_wait_seconds_count",
+        "voicegate_start_call_seconds_count",
+        'voicegate_platform_request_seconds_count{kind="start"}',
+        "voicegate_address_lookup_seconds_count",
+      ]) {
+        assert.isTrue(
+          text.split("\n").some((line) => line.startsWith(`${series} `)),
+          series,
+        )
+      }
+      // a label with a state that is not terminal would never count
+      assert.notInclude(text, 'state="waiting"')
+    }),
+  )
+})
+
+describe("the sum of the metrics of several processes", () => {
+  const one = `# HELP a_total Some
+# TYPE a_total counter
+a_total{x="1"} 3
+a_total{x="2 3"} 1
+# HELP wait_seconds Wait
+# TYPE wait_seconds histogram
+wait_seconds_bucket{le="1"} 2
+wait_seconds_bucket{le="+Inf"} 4
+wait_seconds_sum 5.5
+wait_seconds_count 4
+# HELP voicegate_waiting Waiting
+# TYPE voicegate_waiting gauge
+voicegate_waiting{campaign="default"} 7
+# HELP process_open_fds Files
+# TYPE process_open_fds gauge
+process_open_fds 20
+`
+  const other = `# HELP a_total Some
+# TYPE a_total counter
+a_total{x="1"} 4
+# HELP wait_seconds Wait
+# TYPE wait_seconds histogram
+wait_seconds_bucket{le="1"} 1
+wait_seconds_bucket{le="+Inf"} 1
+wait_seconds_sum 0.5
+wait_seconds_count 1
+# HELP voicegate_waiting Waiting
+# TYPE voicegate_waiting gauge
+voicegate_waiting{campaign="default"} 6
+# HELP process_open_fds Files
+# TYPE process_open_fds gauge
+process_open_fds 22
+# HELP only_total Here
+# TYPE only_total counter
+only_total 9
+`
+
+  it("adds counters and histograms, and takes the maximum of what each reads from the store", () => {
+    assert.deepStrictEqual(
+      sumMetrics([one, other])
+        .split("\n")
+        .filter((line) => !line.startsWith("#")),
+      [
+        'a_total{x="1"} 7',
+        'a_total{x="2 3"} 1',
+        'wait_seconds_bucket{le="1"} 3',
+        'wait_seconds_bucket{le="+Inf"} 5',
+        "wait_seconds_sum 6",
+        "wait_seconds_count 5",
+        'voicegate_waiting{campaign="default"} 7',
+        "process_open_fds 42",
+        "only_total 9",
+        "",
+      ],
+    )
+  })
+
+  it("is the text of one process when there is one", () => {
+    assert.strictEqual(sumMetrics([one]), one)
+    assert.strictEqual(sumMetrics([]), "")
+  })
+})

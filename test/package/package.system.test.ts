@@ -1,0 +1,208 @@
+/**
+ * The package as it is published: the tarball of `npm pack`, unpacked into an empty project that has only the packages that it declares,
+ * linked from here, so that no registry is needed.
+ */
+import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { build as viteBuild } from "vite"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { whenBuilt } from "../../scripts/harness/build.ts"
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+interface Packed {
+  readonly filename: string
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+interface Manifest {
+  readonly version: string
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+let project = ""
+let packed: Packed
+let manifest: Manifest
+
+const installed = (...path: ReadonlyArray<string>): string => join(project, "node_modules/voicegate", ...path)
+
+/** Links a package of this project into the other one, and what it needs with it: packages are looked up beside its real path. */
+const link = async (name: string): Promise<void> => {
+  const to = join(project, "node_modules", name)
+  await mkdir(dirname(to), { recursive: true })
+  await symlink(join(root, "node_modules", name), to)
+}
+
+beforeAll(async () => {
+  await whenBuilt()
+  project = await mkdtemp(join(tmpdir(), "voicegate-package-"))
+  await mkdir(installed(), { recursive: true })
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", project]
+  const { stdout } = await run("npm", args, { cwd: root, maxBuffer: 2 ** 26 })
+  const [first] = JSON.parse(stdout)
+  packed = first
+  await run("tar", ["-xzf", join(project, packed.filename), "-C", installed(), "--strip-components=1"])
+  manifest = JSON.parse(await readFile(installed("package.json"), "utf8"))
+  const needed = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
+  for (const name of [...needed, "@types"]) await link(name)
+  await mkdir(join(project, "node_modules/.bin"))
+  await symlink("../voicegate/dist/main.js", join(project, "node_modules/.bin/voicegate"))
+  await writeFile(join(project, "package.json"), '{ "name": "host", "private": true }')
+})
+
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+/** Runs a program of the project, and answers what it prints. */
+const host = async (file: string, text: string, ...flags: ReadonlyArray<string>): Promise<string> => {
+  await writeFile(join(project, file), text)
+  const { stdout } = await run(process.execPath, [...flags, file], { cwd: project })
+  return stdout.trim()
+}
+
+const USE = `
+  const problem = await createGate({}).catch((error) => error)
+  console.log(problem.name ?? problem._tag, /VoiceAiPlatform/.test(problem.message))`
+
+describe("the package", () => {
+  it("holds what it exports, and no more than it needs", () => {
+    console.log(`      ${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${packed.files.length} files`)
+    const paths = packed.files.map(({ path }) => path)
+    for (const [name, target] of Object.entries(manifest.exports)) {
+      for (const file of typeof target === "string" ? [target] : Object.values(target)) {
+        const [before = "", after = ""] = file.replace("./", "").split("*")
+        const found = paths.some((path) => path.startsWith(before) && path.endsWith(after))
+        expect(found, `${name}: ${file}`).toBe(true)
+      }
+    }
+    expect(paths.filter((path) => /^(?:src|test|scripts)\/|\.tsx?$/.test(path) && !path.endsWith(".d.ts"))).toEqual([])
+    expect(paths.filter((path) => path.startsWith("dist/commands/") && path.endsWith(".map"))).toEqual([])
+    expect(packed.unpackedSize).toBeLessThan(9_000_000)
+    expect(manifest.dependencies).not.toHaveProperty("effect")
+    expect(manifest.peerDependencies).toHaveProperty("effect")
+  })
+
+  it("is imported by an ES module", async () => {
+    expect(await host("host.mjs", `import { createGate } from "voicegate"${USE}`)).toBe("SettingsInvalid true")
+  })
+
+  it("is required by a CommonJS module", async () => {
+    const text = `const { createGate } = require("voicegate"); (async () => {${USE}})()`
+    expect(await host("host.cjs", text)).toBe("SettingsInvalid true")
+  })
+
+  it("shares the host's effect", async () => {
+    const text = `
+      import { Context } from "effect"
+      import { Gatekeeper, Settings } from "voicegate"
+      import * as http from "voicegate/http"
+      import * as root from "voicegate"
+      console.log(Context.isKey(Gatekeeper), Context.isKey(Settings), http.Listeners === root.Listeners)`
+    expect(await host("effect.mjs", text)).toBe("true true true")
+  })
+
+  it("brings a local platform for the host's tests", async () => {
+    const text = `
+      import { startLocalPlatform } from "voicegate/platform"
+      const platform = await startLocalPlatform({ slots: 1, webhook: { url: "http://127.0.0.1:1/", token: "token" } })
+      const headers = { authorization: "Token " + platform.settings.ApiSecretToken }
+      const answer = await fetch(platform.settings.BaseUrl + (platform.settings.BaseUrl.endsWith("/") ? "" : "/") + "user/billing/usage", { headers })
+      console.log(typeof answer.status, platform.settings.MaxConcurrency)
+      await platform.close()`
+    expect(await host("platform.mjs", text)).toBe("number 1")
+  })
+
+  it("has a command line", async () => {
+    const { stdout } = await run("npx", ["--no-install", "voicegate", "--version"], { cwd: project })
+    expect(stdout).toContain(manifest.version)
+  })
+
+  it("says in one sentence that Node is too old, imported and as a command", async () => {
+    await writeFile(join(project, "old.mjs"), 'Object.defineProperty(process.versions, "node", { value: "20.19.0" })')
+    const old = ["--import", "./old.mjs"]
+    const failed = (error: { readonly stderr: string }) => error
+    await writeFile(join(project, "on-old.mjs"), 'import "voicegate"')
+    const imported = await run(process.execPath, [...old, "on-old.mjs"], { cwd: project }).catch(failed)
+    expect(imported.stderr).toContain("Error: voicegate needs Node 22.19 or newer; this is Node 20.19.0.")
+    expect(imported.stderr).not.toContain("SyntaxError")
+    const command = await run(process.execPath, [...old, installed("dist/main.js")], { cwd: project }).catch(failed)
+    expect(command.stderr).toMatch(/^voicegate needs Node 22\.19 or newer; this is 20\.19\.0\./)
+  })
+
+  describe("has types for", () => {
+    const text = `
+      import { createGate, type GateSettings } from "voicegate"
+      import { layerListeners } from "voicegate/http"
+      import { startLocalPlatform } from "voicegate/platform"
+      const settings: GateSettings = { VoiceAiPlatform: { MaxConcurrency: 2 } }
+      export const used = [createGate(settings), layerListeners({ basePath: "/voice" }), startLocalPlatform]
+      // @ts-expect-error: no such setting
+      export const wrong: GateSettings = { VoiceAi: {} }`
+    for (const [module, moduleResolution, file] of [
+      ["nodenext", "nodenext", "types.mts"],
+      ["nodenext", "nodenext", "types.cts"],
+      ["node20", "node16", "types16.mts"],
+      ["esnext", "bundler", "types.ts"],
+    ] as const) {
+      it(`${moduleResolution}, ${file}`, async () => {
+        await writeFile(join(project, file), text)
+        const options = [
+          "--strict",
+          "--noEmit",
+          "--target",
+          "es2024",
+          "--types",
+          "node",
+          "--skipLibCheck",
+          "--ignoreConfig",
+        ]
+        const args = [...options, "--module", module, "--moduleResolution", moduleResolution, file]
+        const compiler = join(root, "node_modules/typescript/bin/tsc")
+        const said = await run(process.execPath, [compiler, ...args], { cwd: project }).then(
+          () => "",
+          ({ stdout }: { readonly stdout: string }) => stdout,
+        )
+        expect(said).toBe("")
+      })
+    }
+  })
+
+  it("is bundled with the widget by Vite, into parts that are loaded on need", async () => {
+    await writeFile(
+      join(project, "page.js"),
+      'import { defaultStrings } from "voicegate/widget"; console.log(defaultStrings.label)',
+    )
+    await viteBuild({
+      configFile: false,
+      root: project,
+      logLevel: "error",
+      build: { outDir: "page", rolldownOptions: { input: join(project, "page.js") }, modulePreload: false },
+    })
+    const names = await readdir(join(project, "page/assets"))
+    expect(names.filter((name) => /^(?:visit|screens)-/.test(name))).toHaveLength(2)
+  })
+
+  it("is bundled as a server by Vite", async () => {
+    await writeFile(join(project, "server.js"), `import { createGate } from "voicegate"${USE}`)
+    await viteBuild({
+      configFile: false,
+      root: project,
+      logLevel: "error",
+      ssr: { noExternal: ["voicegate"] },
+      build: { outDir: "server", ssr: "server.js", target: "node22" },
+    })
+    const [entry = ""] = (await readdir(join(project, "server"))).filter((name) => name.startsWith("server."))
+    const { stdout } = await run(process.execPath, [join("server", entry)], { cwd: project })
+    expect(stdout.trim()).toBe("SettingsInvalid true")
+    expect(existsSync(join(project, "server", entry))).toBe(true)
+  })
+})

@@ -1,0 +1,38 @@
+/** Why callers wait, in the words of the console. */
+import { describe, expect, it } from "vitest"
+import type { Queue } from "../../../src/operator/shapes.ts"
+import { whyWaiting } from "../../../src/web/console/words.ts"
+
+const NOW = 1_000_000
+
+const queue: Queue = {
+  waiting: 2,
+  present: 2,
+  held: 1,
+  live: 1,
+  averageMillis: 0,
+  backoffUntil: 0,
+  disrupted: false,
+  probeUntil: 0,
+  doubts: 0,
+  paused: false,
+  draining: false,
+  accepted: 3,
+  firstAcceptedAt: NOW - 1_000,
+  slotPage: [],
+  waitingPage: [],
+}
+
+describe("why callers wait", () => {
+  it.each<readonly [Partial<Queue>, string]>([
+    [{ waiting: 0, paused: true }, ""],
+    [{ paused: true, held: 2, backoffUntil: NOW + 1 }, "Callers are waiting because calls are paused."],
+    [{ disrupted: true, probeUntil: NOW + 1 }, "Callers are waiting because the platform is unreachable."],
+    [{ backoffUntil: NOW + 1, held: 2 }, "Callers are waiting because the platform is at capacity."],
+    [{ backoffUntil: NOW, held: 2 }, "Callers are waiting because all slots are in use."],
+    [{ present: 0 }, "No waiting caller is present."],
+    [{}, "The next caller is being called."],
+  ])("%j: %s", (change, words) => {
+    expect(whyWaiting({ ...queue, ...change }, 2, NOW)).toBe(words)
+  })
+})
