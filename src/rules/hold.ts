@@ -1,11 +1,10 @@
 /** Holds calls for a moment after an outage, until the other gates have reported it too. `outage.ts` states the rules. */
 import { DEAD_MILLIS } from "./outage.ts"
+import { noteDelay } from "./stall.ts"
 import { meta, type Step } from "./step.ts"
 
 /** How long calls are held at most after a reported outage, until the other gates have reported too (ms). */
 export const MAX_HOLD_MILLIS = 1_000
-/** A step that took this long to arrive came through an outage of the store, or the store is slow (ms). */
-export const STALL_MILLIS = 500
 /**
  * The shortest time between the starts of two holds (ms). Whatever gates report, and however slow the store is, calls are held for a
  * fifth of the time at most.
@@ -41,10 +40,7 @@ export const isHeld = (s: Step, heldFrom: number): boolean => {
  * other the store is slow, and calls go on. Returns whether this is one.
  */
 export const noteStall = (s: Step): boolean => {
-  const time = s.db.time()
-  if (time - s.now < STALL_MILLIS) return false
-  const last = meta(s, "stalledAt")
-  s.db.hset(s.keys.meta, "stalledAt", `${time}`)
-  if (time - last >= HOLD_INTERVAL_MILLIS || last > time) holdCalls(s, s.now)
-  return true
+  const delay = noteDelay(s)
+  if (delay === "first") holdCalls(s, s.now)
+  return delay !== undefined
 }

@@ -6,7 +6,8 @@
  *                          a platform at capacity and how often in a row; `disrupted`, 1 while the platform cannot be reached,
  *                          and `probeUntil`, until when nobody else is called to probe it; `sweptAt`, when a gate last swept;
  *                          `graceUntil`, until when nobody counts as absent; `forgivenAt`, when time was last given back after an
- *                          outage; `heldFrom`, since when calls are held; `auditUntil` and `askedUntil`, until when a gate has
+ *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
+ *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
  *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
  *                          `passedSeq`, the place up to which waiting tickets have been examined; `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and

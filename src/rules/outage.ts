@@ -6,6 +6,7 @@
  *   itself.
  * - A turn is missed only after every gate that is not dead was seen after the end of the start window: the caller could have sent the
  *   start to any of them.
+ *   start to any of them. A step that an outage delayed does not show its gate: its gate had requests before it that failed (`stall.ts`).
  * - When a turn has just ended, other gates may simply not have swept yet. That is not an outage: the turn is extended by a second at a
  *   time until they were seen (`SILENT_AFTER_MILLIS`), up to `MAX_WINDOWS` windows.
  * - A waiting ticket is absent only in these cases: the gate of its connection has sent the heartbeat of its connected tickets after the
@@ -29,6 +30,7 @@
 import { endTicket, freeSlot, isDisrupted, park, requeue } from "./line.ts"
 import { loadHolder, save } from "./load.ts"
 import { ALL } from "./native.ts"
+import { isCutOff } from "./stall.ts"
 import { meta, type Step } from "./step.ts"
 import type { Ticket } from "./ticket.ts"
 
@@ -65,12 +67,12 @@ export const isGracePeriod = (s: Step): boolean => isUnattended(s) || meta(s, "g
 
 /**
  * The last time (ms) that a gate was seen which was not seen since `moment`, or the last sweep if nobody sweeps. Undefined when every
- * gate was seen since. The gate of this step counts as seen.
+ * gate was seen since. The gate of this step counts as seen, unless an outage delayed the step.
  */
 export const silentSince = (s: Step, moment: number): number | undefined => {
   if (isUnattended(s)) return meta(s, "sweptAt")
   for (const gate of s.db.zrangebyscore(s.keys.gates, s.now - DEAD_MILLIS, moment - 1, 2)) {
-    if (gate !== s.context.instance) return s.db.zscore(s.keys.gates, gate)
+    if (gate !== s.context.instance || isCutOff(s)) return s.db.zscore(s.keys.gates, gate)
   }
   return undefined
 }

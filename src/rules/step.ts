@@ -55,6 +55,8 @@ export interface Step {
   scanned: number
   /** when this gate last sent the heartbeat of its connected tickets (ms); set by a sweep only */
   heartbeatAt?: number
+  /** whether an outage delayed this step (`stall.ts`); unknown until a rule asks */
+  cutOff?: boolean
 }
 
 /**

@@ -33,6 +33,7 @@ const META = [
   "heldFrom",
   "heldSince",
   "stalledAt",
+  "stallsSince",
 ]
 
 /** A ticket's record with a value in each field. */

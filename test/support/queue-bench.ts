@@ -22,9 +22,10 @@ import { layer as queueLayer } from "../../src/queue/layer.ts"
 import type { Action, Pages } from "../../src/queue/operator.ts"
 import { rules } from "../../src/queue/rules.ts"
 import { readSignal } from "../../src/queue/signals.ts"
+import type { QueueContext } from "../../src/rules/step.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import { Settings } from "../../src/Settings.ts"
-import { Store } from "../../src/Store.ts"
+import { type Rule, Store } from "../../src/Store.ts"
 import { NO_CONTEXT } from "../../src/store/rule.ts"
 import {
   type Change,
@@ -129,6 +130,22 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     published: [],
   }
   let settlements: ReadonlyArray<Settlement> = []
+
+  /** A step of the current instance that was sent so long ago and arrives only now. */
+  const sentBefore = Effect.fnUntraced(function* <Call extends object, A>(
+    millis: number,
+    rule: Rule<QueueContext, Call, A>,
+    callOf: (sent: number) => Call,
+  ) {
+    const sent = (yield* store.now) - millis
+    yield* store.run(rule, {
+      keys: keysOf(campaign),
+      now: sent,
+      context: { ...context, slots, instance },
+      call: callOf(sent),
+    })
+    state = yield* read
+  })
 
   const step = Effect.fnUntraced(function* <A>(
     taken: Effect.Effect<StepResult<A>, StoreUnavailable>,
@@ -267,30 +284,13 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
     /** a sweep of an instance that has touched its connected tickets until then */
     sweepShown: (shown: number) => step(queue().sweep(at(), shown), { swept: ({ more }) => !more, shown }),
     /** a sweep that arrives only now */
-    sweepSentBefore: (millis: number) =>
-      Effect.gen(function* () {
-        const sent = (yield* store.now) - millis
-        const keys = keysOf(campaign)
-        yield* store.run(rules.sweep, {
-          keys,
-          now: sent,
-          context: { ...context, slots, instance },
-          call: { heartbeatAt: sent },
-        })
-        state = yield* read
-      }),
+    sweepSentBefore: (millis: number) => sentBefore(millis, rules.sweep, (sent) => ({ heartbeatAt: sent })),
     /** an end of a session that arrives only now */
-    endSentBefore: (millis: number, ...ids: ReadonlyArray<string>) =>
-      Effect.gen(function* () {
-        const sent = (yield* store.now) - millis
-        yield* store.run(rules.end, {
-          keys: keysOf(campaign),
-          now: sent,
-          context: { ...context, slots, instance },
-          call: { sessions: ids },
-        })
-        state = yield* read
-      }),
+    endSentBefore: (millis: number, ...sessions: ReadonlyArray<string>) =>
+      sentBefore(millis, rules.end, () => ({ sessions })),
+    /** a heartbeat that arrives only now */
+    heartbeatSentBefore: (millis: number, ...ids: ReadonlyArray<string>) =>
+      sentBefore(millis, rules.heartbeat, () => ({ ids })),
     /** a report whose answer its gate does not receive */
     reportUnheard: (since: number) =>
       Effect.gen(function* () {

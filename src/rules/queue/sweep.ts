@@ -12,6 +12,7 @@ import { dequeue, endTicket, isDisrupted } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { decode, isNumber, isObject, isText, LOWEST } from "../native.ts"
 import { DEAD_MILLIS, forgiveOutage, isAbsent, isGracePeriod, isUnattended, missTurn, silentSince } from "../outage.ts"
+import { isCutOff } from "../stall.ts"
 import { meta, type Settlement, type Step } from "../step.ts"
 import type { Ticket } from "../ticket.ts"
 import { isRecountDue, recount } from "./recount.ts"
@@ -110,7 +111,7 @@ export const sweep = (s: Step, call: { readonly heartbeatAt?: number }): Swept =
   if (isUnattended(s)) forgiveOutage(s, sweptAt)
   // a sweep that arrives late must not set the time back
   if (now > sweptAt || sweptAt - now > DEAD_MILLIS) db.hset(keys.meta, "sweptAt", `${now}`)
-  db.zadd(keys.gates, now, s.context.instance)
+  if (!isCutOff(s)) db.zadd(keys.gates, now, s.context.instance)
   noteStall(s)
   // a hold waits for every gate that lived when its outage began
   if (!isHeld(s, meta(s, "heldFrom"))) db.zremrangebyscore(keys.gates, LOWEST, now - DEAD_MILLIS - 1)

@@ -2,9 +2,10 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS, STALL_MILLIS } from "../../../src/rules/hold.ts"
+import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../../src/rules/hold.ts"
 import { DEAD_MILLIS } from "../../../src/rules/outage.ts"
 import { MAX_WITHDRAWN_PER_STEP } from "../../../src/rules/queue/withdraw.ts"
+import { STALL_MILLIS } from "../../../src/rules/stall.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import type { QueueTest } from "./harness.ts"
 
