@@ -66,7 +66,7 @@ export const planted: ReadonlyArray<Planted> = [
     name: "silent-gate-not-waited-for",
     scenario: "swallowed-path",
     file: "src/rules/outage.ts",
-    from: "if (gate !== s.context.instance) return s.db.zscore(s.keys.gates, gate)",
+    from: "if (gate !== s.context.instance || isCutOff(s)) return s.db.zscore(s.keys.gates, gate)",
     to: "if (gate === s.context.instance) return undefined",
     says: /callers ended as "missed"/,
   },

@@ -67,6 +67,8 @@ describe("round trips to Redis", () => {
   it("needs one for a webhook, also when the listener is on the other instance", async () => {
     const socket = bench.own(await openSocket(a, first))
     await socket.sees("position", { position: 1 })
+    // the first heartbeat: the server knows the rule
+    await monitor.sees("EVAL queue.heartbeat")
     await monitor.take()
     assert.deepStrictEqual((await b.sessionEnded("conversation-2")).json, { released: true })
     await socket.sees("start_call")
