@@ -121,6 +121,23 @@ describe("the package", () => {
     expect(await host("platform.mjs", text)).toBe("number 1")
   })
 
+  it("brings a gate with a fake platform for the host's tests", async () => {
+    const text = `
+      import { Effect } from "effect"
+      import { Gatekeeper } from "voicegate"
+      import { connect, hangUp, layerTest } from "voicegate/testing"
+      const test = Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const talking = yield* gate.request({}, { address: "203.0.113.1" })
+        const queued = yield* Effect.flip(gate.request({}, { address: "203.0.113.2" }))
+        const page = yield* connect(queued.uniqueRequestId)
+        yield* hangUp(talking)
+        return (yield* page.events).map(({ type }) => type).join()
+      })
+      console.log(await Effect.runPromise(Effect.scoped(Effect.provide(test, layerTest()))))`
+    expect(await host("testing.mjs", text)).toBe("position,start_call")
+  })
+
   it("has a command line", async () => {
     const { stdout } = await run("npx", ["--no-install", "voicegate", "--version"], { cwd: project })
     expect(stdout).toContain(manifest.version)
@@ -143,8 +160,9 @@ describe("the package", () => {
       import { createGate, type GateSettings } from "voicegate"
       import { layerListeners } from "voicegate/http"
       import { startLocalPlatform } from "voicegate/platform"
+      import { layerTest } from "voicegate/testing"
       const settings: GateSettings = { VoiceAiPlatform: { MaxConcurrency: 2 } }
-      export const used = [createGate(settings), layerListeners({ basePath: "/voice" }), startLocalPlatform]
+      export const used = [createGate(settings), layerListeners({ basePath: "/voice" }), startLocalPlatform, layerTest(settings)]
       // @ts-expect-error: no such setting
       export const wrong: GateSettings = { VoiceAi: {} }`
     for (const [module, moduleResolution, file] of [

@@ -1,0 +1,13 @@
+/**
+ * Tests of an application that uses voicegate: a gate in memory with a fake platform, on the test's clock.
+ *
+ *     it.effect("the second caller waits", () =>
+ *       Effect.gen(function* () {
+ *         const gate = yield* Gatekeeper
+ *         …
+ *       }).pipe(Effect.provide(layerTest())))
+ */
+export { connect, type FakeCaller } from "./FakeCaller.ts"
+export { FakeIpIntel, layer as layerFakeIpIntel } from "./FakeIpIntel.ts"
+export { FakePlatform, type FakeSession, hangUp, layer as layerFakePlatform } from "./FakePlatform.ts"
+export { layer as layerTest, type TestSettings } from "./layer.ts"
