@@ -12,12 +12,15 @@ import * as FifoQueue from "./queue/layer.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 import * as Store from "./store/layer.ts"
 
-/** The gatekeeper and its operator over services that the caller provides. Limits and queue use its `Store`. */
-export const layerNoDeps = Operator.layer.pipe(
+/** The gatekeeper and its operator over a queue and other services that the caller provides. Limits use its `Store`. */
+export const layerOverQueue = Operator.layer.pipe(
   Layer.provideMerge(Gatekeeper.layer),
   Layer.provideMerge(Admission.layerAtomic),
-  Layer.provideMerge(Layer.mergeAll(RateLimiter.layer, FifoQueue.layer)),
+  Layer.provideMerge(RateLimiter.layer),
 )
+
+/** The gatekeeper and its operator over services that the caller provides. Limits and queue use its `Store`. */
+export const layerNoDeps = layerOverQueue.pipe(Layer.provideMerge(FifoQueue.layer))
 
 /** The gatekeeper with every service as configured. At start it checks platform and IP provider, and logs the results. */
 export const layer = Layer.merge(layerNoDeps, StartupChecks.layer).pipe(

@@ -22,6 +22,7 @@ import { makeEndLeft } from "./gatekeeper/end-left.ts"
 import { makeGates } from "./gatekeeper/gates.ts"
 import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
+import { makeHandover } from "./gatekeeper/handover.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
 import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
@@ -130,7 +131,8 @@ export const layer: Layer.Layer<
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const shutdown = makeShutdown()
-    const startSession = yield* makeStartSession(steps, sessionIds, shutdown)
+    const { followUp, inBackground, isTakenOver } = yield* makeHandover(campaigns, memory)
+    const startSession = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
@@ -173,8 +175,12 @@ export const layer: Layer.Layer<
     }
 
     yield* capacity.refresh()
-    yield* gates.start
-    const backgroundStatus = yield* background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed)
+    const { handover, status } = yield* inBackground(
+      Effect.andThen(
+        gates.start,
+        background(campaigns, capacity, steps, tickets, sessionIds, doubts, gates.removed, isTakenOver),
+      ),
+    )
     // registered last, so it runs before the background tasks stop
     yield* Effect.addFinalizer(() => shutdown.close)
 
@@ -193,10 +199,10 @@ export const layer: Layer.Layer<
       sessionEnded: traced("Gatekeeper.sessionEnded", tickets.sessionEnded),
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {
-        const [failing] = backgroundStatus.failingCampaigns()
+        const [failing] = status.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      internals: internalsOf(instance, campaigns, capacity, steps, gates),
+      internals: internalsOf(instance, campaigns, capacity, steps, gates, handover),
       close: shutdown.close,
     })
   }),

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Console, Effect, Layer, Option, Runtime, Schema } from "effect"
+import { Cause, Console, Effect, type FileSystem, Layer, Option, Runtime, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
@@ -16,6 +16,7 @@ import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.
 import { origin } from "../settings/network-values.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
+import { noteRequests } from "./reload-requests.ts"
 import { serve } from "./serve.ts"
 import { settings } from "./settings.ts"
 
@@ -109,9 +110,13 @@ const serving = Effect.fnUntraced(
   function* (input: ServeInput) {
     const source = sourceOf(input)
     if (input.printConfig) return yield* printing(source)
-    yield* applyEnvFile(input)
+    yield* Effect.sync(noteRequests)
+    // workers set the variables themselves: what they inherited would win over a file that has changed since
+    if (isWorker() || input.processes === 1) yield* applyEnvFile(input)
     const { tree, warnings } = yield* loadSettings(source)
-    const alone = Effect.provide(serve, Layer.succeed(Settings, tree))
+    const context = yield* Effect.context<FileSystem.FileSystem>()
+    const reread = Effect.provide(loadSettings(source), context)
+    const alone = Effect.provide(serve(reread), Layer.succeed(Settings, tree))
     if (isWorker()) return yield* asWorker(alone)
     yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
     return input.processes > 1 ? yield* serveWithProcesses(input.processes, tree) : yield* alone

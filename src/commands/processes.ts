@@ -7,6 +7,7 @@ import { Data, Effect, Redacted, Result } from "effect"
 import type { SettingsTree } from "../Settings.ts"
 import { parseConnectionString } from "../settings/connection-string.ts"
 import { answerMetrics } from "./metrics-of-processes.ts"
+import { passRequestsOn } from "./reload-requests.ts"
 
 /** The processes cannot be started, or one ended before it served. */
 export class ProcessesFailed extends Data.TaggedError("ProcessesFailed")<{ readonly message: string }> {}
@@ -64,7 +65,7 @@ const isShared = ({ StoreConnectionString }: SettingsTree): boolean => {
 export const serveWithProcesses = (count: number, settings: SettingsTree): Effect.Effect<void, ProcessesFailed> =>
   isShared(settings)
     ? Effect.andThen(
-        answerMetrics,
+        Effect.andThen(answerMetrics, Effect.sync(passRequestsOn)),
         Effect.all(
           Array.from({ length: count }, () => keepRunning),
           { concurrency: "unbounded", discard: true },

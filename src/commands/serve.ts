@@ -7,18 +7,24 @@ import { CurrentMetricsSource } from "../http/metrics.ts"
 import * as Server from "../http/server.ts"
 import { formatFor, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
+import type { SettingsInvalid } from "../settings/problems.ts"
+import type { LoadedSettings } from "../settings/resolve.ts"
 import { sumOfProcesses } from "./metrics-of-processes.ts"
 import * as ProcessMetrics from "./process-metrics.ts"
 import { isWorker } from "./processes.ts"
+import { reloadableGate, reloadOnSignal } from "./reload.ts"
 import { notifyReady } from "./systemd.ts"
 import { tracer } from "./traces.ts"
 
 /** The gate behind its own server, with an access log on standard output. */
-export const server = (options: Listeners.Options = {}) =>
+export const server = (options: Listeners.Options = {}) => serverOf(Gate.layer, options)
+
+/** The same, over this gate. */
+const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Listeners.Options = {}) =>
   Server.layer.pipe(
     Layer.provide(Listeners.layer(options)),
     Layer.provideMerge(ProcessMetrics.layer),
-    Layer.provide(Gate.layer),
+    Layer.provideMerge(gate),
     Layer.provide(isWorker() ? Layer.succeed(CurrentMetricsSource, sumOfProcesses) : Layer.empty),
     Layer.provide(AccessLog.layer(toStandardOutput, formatFor(process.stdout))),
   )
@@ -43,10 +49,13 @@ const announce = Layer.effectDiscard(
     if (privateUrl !== undefined) yield* Effect.logInfo(`Private endpoints are served at ${privateUrl}`)
     const names = Campaigns.map(({ name }) => name).join(", ")
     const checked = IpIntel.Provider === "none" ? "not checked" : `checked by ${IpIntel.Provider}`
+    yield* reloadOnSignal
     const docs = server.Docs === "public" ? `; documentation: ${url}/docs` : ""
     yield* Effect.logInfo(`voicegate listens at ${url} for ${names}; addresses are ${checked}${docs}`)
     yield* notifyReady
   }),
 )
 
-export const serve = Layer.launch(announce.pipe(Layer.provide(server()), Layer.provide(tracer)))
+/** @param load reads the settings again, for a reload */
+export const serve = (load: Effect.Effect<LoadedSettings, SettingsInvalid>) =>
+  Layer.launch(announce.pipe(Layer.provide(serverOf(reloadableGate(load))), Layer.provide(tracer)))

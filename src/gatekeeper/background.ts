@@ -43,6 +43,8 @@ const MAX_TICKETS_PER_HEARTBEAT = 10_000
 export interface BackgroundStatus {
   /** The campaigns whose last sweep failed. */
   readonly failingCampaigns: () => ReadonlyArray<string>
+  /** Tickets whose pages an outage has moved and that may not have returned yet. */
+  readonly movedTickets: () => ReadonlyArray<string>
 }
 
 /** Whether the store answered, even with an error. */
@@ -58,6 +60,7 @@ export const background = (
   ids: SessionIds,
   doubts: Doubts,
   removed: RemovedCampaigns,
+  isTakenOver: (campaign: Campaign) => boolean,
 ): Effect.Effect<BackgroundStatus, never, FifoQueue | PlatformApi | PushChannel | Settings | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
@@ -86,8 +89,9 @@ export const background = (
     const heartbeatAt = new Map<Campaign, number>()
     // sent while the store's connection is still open; not awaited
     yield* Effect.addFinalizer(() =>
-      Effect.forEach(campaigns.all, (campaign) =>
-        Effect.forkDetach(Effect.ignore(queue.unregister(steps.at(campaign)))),
+      Effect.forEach(
+        campaigns.all.filter((campaign) => !isTakenOver(campaign)),
+        (campaign) => Effect.forkDetach(Effect.ignore(queue.unregister(steps.at(campaign)))),
       ).pipe(Effect.andThen(Effect.yieldNow)),
     )
 
@@ -213,5 +217,5 @@ export const background = (
         .pipe(Effect.catchTag("CapacityUnknown", (error) => Effect.logWarning(error.message))),
     )
 
-    return { failingCampaigns: () => [...failing] }
+    return { failingCampaigns: () => [...failing], movedTickets: storeOutage.tickets }
   })

@@ -1,5 +1,5 @@
 /** The parts of a running gate that an operator sees and acts through (`operator/`). No request needs them. */
-import type { Effect } from "effect"
+import type { Effect } from "effect/Effect"
 import type { CampaignContext, StepResult } from "../FifoQueue.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
@@ -12,17 +12,31 @@ import type { Steps } from "./steps.ts"
 
 export interface Internals {
   readonly instance: Instance
-  readonly campaigns: Pick<Campaigns, "all" | "find">
+  readonly campaigns: Pick<Campaigns, "all" | "find" | "key">
   readonly slots: (campaign: Campaign) => number
   /** Takes a step in the campaign's queue; its signals are pushed, and its settlements are carried out. */
   readonly step: <A>(
     campaign: Campaign,
-    take: (at: CampaignContext) => Effect.Effect<StepResult<A>, StoreUnavailable>,
-  ) => Effect.Effect<A, StoreUnavailable>
+    take: (at: CampaignContext) => Effect<StepResult<A>, StoreUnavailable>,
+  ) => Effect<A, StoreUnavailable>
   /** The other gates on this store, and conflicts with them. */
   readonly gatesStatus: () => GatesStatus
   /** Removed campaigns of which tickets or sessions are left. */
   readonly removed: () => ReadonlyArray<RemovedCampaign>
+  readonly handover: Handover
+}
+
+/** How another gatekeeper of the same instance takes over, with other settings (`reload/`). */
+export interface Handover {
+  /** Tickets whose pages an outage has moved and that may not have returned yet. */
+  readonly movedTickets: () => ReadonlyArray<string>
+  /**
+   * Stops the background tasks, after the other gatekeeper has started its own. What still runs here finishes. Other gates are told
+   * that this instance no longer serves the campaigns that the other gatekeeper does not serve.
+   */
+  readonly stopBackground: (isServed: (key: string) => boolean) => Effect<void>
+  /** How many failed requests have still to give back what they took. */
+  readonly pending: () => number
 }
 
 export const internalsOf = (
@@ -31,6 +45,7 @@ export const internalsOf = (
   { slots }: Capacity,
   { at, step }: Steps,
   { removed, status }: Gates,
+  handover: Handover,
 ): Internals => ({
   instance,
   campaigns,
@@ -41,4 +56,5 @@ export const internalsOf = (
   },
   gatesStatus: status,
   removed: removed.known,
+  handover,
 })

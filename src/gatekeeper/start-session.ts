@@ -3,7 +3,7 @@
  * because a session may run; in the last case the ticket keeps its place.
  */
 import { createHash } from "node:crypto"
-import { Effect, Result, Schedule, type Scope } from "effect"
+import { Effect, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Place, type StartFailure } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { PlatformApi, type PlatformError, type Unavailable, type WebSession } from "../PlatformApi.ts"
@@ -12,6 +12,7 @@ import { DOUBT_MILLIS } from "../rules/doubt.ts"
 import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
+import type { FollowUp } from "./handover.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Shutdown } from "./shutdown.ts"
 import type { Steps } from "./steps.ts"
@@ -85,9 +86,9 @@ export const makeStartSession = (
   { step }: Steps,
   ids: SessionIds,
   { beforeDeadline, isPastDeadline }: Shutdown,
-): Effect.Effect<StartSession, never, FifoQueue | PlatformApi | Scope.Scope> =>
+  followUp: FollowUp,
+): Effect.Effect<StartSession, never, FifoQueue | PlatformApi> =>
   Effect.gen(function* () {
-    const scope = yield* Effect.scope
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const bindRetry = { ...BIND_RETRY, while: () => !isPastDeadline() }
@@ -101,7 +102,7 @@ export const makeStartSession = (
     ) => {
       const bind = step(at, queue.bind(at, ticket, lease, session))
       return Effect.tapError(Effect.retry(bind, bindRetry), () =>
-        Effect.forkIn(Effect.ignore(Effect.retry(bind, BIND_LATER)), scope),
+        followUp(Effect.ignore(Effect.retry(bind, BIND_LATER))),
       )
     }
 
@@ -120,7 +121,7 @@ export const makeStartSession = (
             // the webhook may use another id; the caller does not wait for the lookup
             return others.length > 0
               ? Effect.succeed(started)
-              : Effect.as(Effect.forkIn(ids.learn(at, campaign, sessionId), scope), started)
+              : Effect.as(followUp(ids.learn(at, campaign, sessionId)), started)
           }
           return Effect.fail(
             result === "stale" ? startTooSlow() : platformUnavailable("unavailable", messages.endedBeforeItBegan),
@@ -139,8 +140,7 @@ export const makeStartSession = (
       Effect.retry(step(at, queue.fail(at, ticket, lease, why)), FAIL_RETRY).pipe(
         Effect.ignore,
         Effect.andThen(then),
-        Effect.forkIn(scope),
-        Effect.asVoid,
+        followUp,
       )
 
     /** Logs why the start failed and reports it to the queue. The ticket gets its place back, or is over. */

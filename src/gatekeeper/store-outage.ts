@@ -6,7 +6,7 @@
  *
  * Only a store that cannot be reached counts: an error that the store answers would be the same on every instance.
  */
-import { Clock, Effect, Fiber, type Scope } from "effect"
+import { Clock, Context, Effect, Fiber, type Scope } from "effect"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 
@@ -31,6 +31,11 @@ export interface StoreOutage {
   readonly tickets: () => ReadonlyArray<string>
 }
 
+/** The tickets that the gatekeeper which this one replaces has moved, when settings are reloaded soon after an outage. */
+export const MovedBefore = Context.Reference<ReadonlyArray<string>>("voicegate/gatekeeper/MovedBefore", {
+  defaultValue: () => [],
+})
+
 export const makeStoreOutage: Effect.Effect<StoreOutage, never, PushChannel | Settings | Scope.Scope> = Effect.gen(
   function* () {
     const { sendAway, tickets } = yield* PushChannel
@@ -46,8 +51,8 @@ export const makeStoreOutage: Effect.Effect<StoreOutage, never, PushChannel | Se
     let failingSince: number | undefined
     let moving = false
     let mover: Fiber.Fiber<void> | undefined
-    let moved: ReadonlyArray<string> = []
-    let keepUntil = 0
+    let moved = yield* MovedBefore
+    let keepUntil = moved.length > 0 ? reachedAt + RETURN_MILLIS : 0
 
     const onReached = Effect.suspend(() => {
       const fiber = mover

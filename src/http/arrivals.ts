@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Effect } from "effect"
 import { trustedProxies } from "../ip-intel/client-address.ts"
-import { Settings } from "../Settings.ts"
 import { admitPipelined } from "../serving/pipelining.ts"
+import { currentSettings, derived } from "../settings/current.ts"
 import type { AccessLogService } from "./access-log.ts"
 import { callerOf } from "./incoming.ts"
 import { targetOf } from "./paths.ts"
@@ -34,10 +34,9 @@ export interface Arrivals {
 
 /** @param basePath where a host has mounted the gate, such as `/voice`; else empty */
 export const makeArrivals = Effect.fnUntraced(function* (basePath: string, log: AccessLogService) {
-  const { Security } = yield* Settings
-  const trusted = trustedProxies(Security.TrustedProxies)
+  const trusted = derived(yield* currentSettings, ({ Security }) => trustedProxies(Security.TrustedProxies))
   const requestIdOf = makeRequestIds()
-  const addressOf = (request: IncomingMessage): string | undefined => callerOf(request, trusted)
+  const addressOf = (request: IncomingMessage): string | undefined => callerOf(request, trusted())
 
   const pathOf = (request: IncomingMessage): string => {
     const url = targetOf(request)

@@ -34,7 +34,7 @@ export interface DispatchOptions {
   readonly preflight: Preflight
   readonly isOwnHost: HostCheck
   /** `Security.AllowedOrigins` */
-  readonly allowedOrigins: ReadonlyArray<string>
+  readonly allowedOrigins: () => ReadonlyArray<string>
   /** answers every other request */
   readonly toRouter: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -72,11 +72,13 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   let closingConnections = false
 
   let lastOrigin = ""
+  let lastVerdict: OriginVerdict = "none"
   let lastCors: RawHeaders = NO_HEADERS
   /** Caches the headers of the last origin: most requests come from the same one. */
   const corsOf = (origin: string, verdict: OriginVerdict): RawHeaders => {
-    if (origin !== lastOrigin) {
+    if (origin !== lastOrigin || verdict !== lastVerdict) {
       lastOrigin = origin
+      lastVerdict = verdict
       lastCors = rawHeaders(corsHeaders(origin, verdict))
     }
     return lastCors

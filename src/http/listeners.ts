@@ -9,7 +9,8 @@ import type { Operator } from "../operator/Operator.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Settings } from "../Settings.ts"
 import type { Store } from "../Store.ts"
-import { makeHostCheck } from "../serving/hosts.ts"
+import { type HostCheck, makeHostCheck } from "../serving/hosts.ts"
+import { currentSettings, derived } from "../settings/current.ts"
 import { AccessLog, withNames } from "./access-log.ts"
 import { internalError } from "./answer.ts"
 import { makeArrivals, type Refused } from "./arrivals.ts"
@@ -17,7 +18,7 @@ import { consoleRoutes } from "./console/routes.ts"
 import { makeDispatch } from "./dispatch.ts"
 import { makeDocuments } from "./documents.ts"
 import { makeHub } from "./hub/hub.ts"
-import { makeOriginCheck, makePreflight } from "./origin.ts"
+import { makeOriginCheck, makePreflight, type OriginCheck } from "./origin.ts"
 import { makePrivateListener } from "./private-listener.ts"
 import { makePush } from "./push.ts"
 import { routes } from "./router.ts"
@@ -76,7 +77,8 @@ export const layer = ({
   Layer.effect(
     Listeners,
     Effect.gen(function* () {
-      const { Security, Server } = yield* Settings
+      const { Security } = yield* Settings
+      const settings = yield* currentSettings
       const gatekeeper = yield* Gatekeeper
       const channel = yield* PushChannel
       const routed = yield* Routes.Routes
@@ -85,8 +87,11 @@ export const layer = ({
       const hub = yield* makeHub(basePath, log)
       const arrivals = yield* makeArrivals(basePath, log)
       const limits = yield* makeTicketLimits
-      const isOwnHost = makeHostCheck(Server.AllowedHosts)
-      const judgeOrigin = makeOriginCheck(Security.AllowedOrigins)
+      const hostCheck = derived(settings, ({ Server }) => makeHostCheck(Server.AllowedHosts))
+      const isOwnHost: HostCheck = (host) => hostCheck()(host)
+      const originCheck = derived(settings, ({ Security }) => makeOriginCheck(Security.AllowedOrigins))
+      const judgeOrigin: OriginCheck = (origin, host) => originCheck()(origin, host)
+      const preflight = derived(settings, ({ Security }) => makePreflight(Security.AllowedHeaders))
       const run = Effect.runForkWith(yield* Effect.context<never>())
       const documents = yield* makeDocuments((response, error) => {
         run(Effect.logError("A document could not be rendered", Cause.die(error)))
@@ -95,9 +100,9 @@ export const layer = ({
       const toRouter = yield* makeRouter(Security.ConsoleToken === undefined ? more : Layer.merge(consoleRoutes, more))
       const common = { arrivals, limits, push, hub, isOwnHost, judgeOrigin }
       const { closeConnections, request } = yield* makeDispatch({
-        allowedOrigins: Security.AllowedOrigins,
+        allowedOrigins: () => settings().Security.AllowedOrigins,
         ...common,
-        preflight: makePreflight(Security.AllowedHeaders),
+        preflight: (origin, verdict, of) => preflight()(origin, verdict, of),
         serveDocument: documents.public,
         toRouter,
       })

@@ -28,8 +28,8 @@ export interface LocalRateLimit {
   readonly dropExpired: (now: number) => void
 }
 
-/** `perMinute` is the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in memory until `forget`. */
-export const makeLocalRateLimit = (perMinute: number): LocalRateLimit => {
+/** `readPerMinute` is asked at each request for the limit of an address (IPv6: of a /64); 0 is no limit. Expired counts stay in memory until `forget`. */
+export const makeLocalRateLimit = (readPerMinute: () => number): LocalRateLimit => {
   const newCounts = () => boundedCache<Count>(MAX_COUNTED)
   const [addresses, networks] = [newCounts(), newCounts()]
 
@@ -40,6 +40,7 @@ export const makeLocalRateLimit = (perMinute: number): LocalRateLimit => {
       : Math.ceil((count.until - now) / 1000)
   }
   const retryAfter: LocalRateLimit["retryAfter"] = (address, now) => {
+    const perMinute = readPerMinute()
     if (perMinute === 0) return 0
     const network = networkKey(address)
     return Math.max(
@@ -56,7 +57,7 @@ export const makeLocalRateLimit = (perMinute: number): LocalRateLimit => {
     retryAfter: retryAfter,
     take: (address, now) => {
       const seconds = retryAfter(address, now)
-      if (seconds > 0 || perMinute === 0) return seconds
+      if (seconds > 0 || readPerMinute() === 0) return seconds
       count(addresses, limitKey(address), now)
       const network = networkKey(address)
       if (network !== "") count(networks, network, now)
@@ -71,10 +72,10 @@ export const makeLocalRateLimit = (perMinute: number): LocalRateLimit => {
 }
 
 /** The same limit, which drops expired counts once a minute. */
-export const localRateLimit = (perMinute: number): Effect.Effect<LocalRateLimit, never, Scope.Scope> =>
+export const localRateLimit = (readPerMinute: () => number): Effect.Effect<LocalRateLimit, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const limit = makeLocalRateLimit(perMinute)
+    const limit = makeLocalRateLimit(readPerMinute)
     yield* Effect.sync(() => limit.dropExpired(clock.currentTimeMillisUnsafe())).pipe(
       Effect.schedule(Schedule.spaced(MINUTE)),
       Effect.forkScoped,

@@ -3,8 +3,9 @@ import type { IncomingMessage } from "node:http"
 import { Clock, Context, Duration, Effect, Layer, Predicate, Result } from "effect"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { Started } from "../Session.ts"
-import { Settings } from "../Settings.ts"
+import type { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
+import { currentSettings } from "../settings/current.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
 import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
@@ -46,10 +47,10 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
     Routes,
     Effect.gen(function* () {
       const gatekeeper = yield* Gatekeeper
-      const { Security } = yield* Settings
+      const settings = yield* currentSettings
       const store = yield* Store
       const clock = yield* Clock.Clock
-      const rejoinLimit = yield* localRateLimit(Security.StatusPerMinute)
+      const rejoinLimit = yield* localRateLimit(() => settings().Security.StatusPerMinute)
       const warnOfRefusedWebhook = makeRefusedWebhooks()
       let draining = false
       const [lastPing, invalidatePing] = yield* Effect.cachedInvalidateWithTTL(
@@ -101,6 +102,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }),
         sessionEnded: (request) =>
           Effect.gen(function* () {
+            const { Security } = settings()
             const apiToken = header(request, "x-api-token")
             const byToken = apiToken !== undefined && Security.WebhookApiToken.length > 0
             const rawBody = yield* readBody(request, !byToken && Security.WebhookSigningSecret.length > 0)

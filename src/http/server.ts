@@ -7,10 +7,11 @@ import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
-import { trustedProxies } from "../ip-intel/client-address.ts"
+import { type TrustedProxies, trustedProxies } from "../ip-intel/client-address.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"
 import { GuardedServer } from "../serving/guarded-server.ts"
 import { makeHostCheck } from "../serving/hosts.ts"
+import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
 import { limitConnections } from "./connection-limit.ts"
 import { Listeners } from "./listeners.ts"
@@ -189,14 +190,14 @@ const limitConnectionsPerAddress = Effect.fnUntraced(function* (
   server: Server,
   { logRefusal }: Listeners["Service"],
   max: number,
-  proxies: ReadonlyArray<string>,
+  trusted: () => TrustedProxies,
 ) {
   if (max === 0) return
   const context = yield* Effect.context<never>()
   const count = Metric.update(connectionsRefused, 1)
   limitConnections(server, {
     max,
-    trusted: trustedProxies(proxies),
+    trusted: { has: (address) => trusted().has(address) },
     onRefused: (address) => {
       Effect.runSyncWith(context)(count)
       logRefusal({ address, status: 0, outcome: "too_many_open_connections" })
@@ -209,9 +210,10 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
   GateServer,
   Effect.gen(function* () {
     const listeners = yield* Listeners
-    const { Security, Server } = yield* Settings
+    const { Server } = yield* Settings
+    const trusted = derived(yield* currentSettings, ({ Security }) => trustedProxies(Security.TrustedProxies))
     const server = makeServer(listeners)
-    yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, Security.TrustedProxies)
+    yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
     yield* Effect.addFinalizer(() => close(server, listeners))
     const privateUrl = yield* servePrivate(listeners, Server)
     const port = yield* listen(server, Server.Host, Server.Port)

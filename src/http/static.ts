@@ -52,15 +52,15 @@ const languageNames = Effect.fnUntraced(function* (directories: ReadonlyArray<UR
   return new Set((yield* Effect.all(names)).flat().filter((name) => name.endsWith(".json")))
 })
 
+type ServeStatic = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
+
 /**
  * Answers a request if it is for one of these files, and returns whether it was.
  *
  * @param allowedOrigins `Security.AllowedOrigins`: whose pages may frame the preview
  */
-export const makeStatic = (
-  allowedOrigins: ReadonlyArray<string>,
-): Effect.Effect<(path: string, request: IncomingMessage, response: ServerResponse) => boolean> =>
-  Effect.gen(function* () {
+export const makeStatic = (allowedOrigins: () => ReadonlyArray<string>): Effect.Effect<ServeStatic> =>
+  Effect.gen(function* (): Effect.fn.Return<ServeStatic> {
     const directories = yield* WidgetFiles
     const files = new Map<string, Document>()
     for (const [path, name] of Object.entries(SCRIPTS)) {
@@ -71,11 +71,26 @@ export const makeStatic = (
       const file = yield* read(directories, `languages/${name}`, "application/json")
       if (file !== undefined) files.set(`/widget/languages/${name}`, file)
     }
-    if (files.size > 0) {
-      const preview = yield* Effect.promise(() => previewDocuments(allowedOrigins))
-      for (const [path, file] of preview) files.set(path, file)
+    if (files.size === 0) return () => false
+    let previewFor = allowedOrigins()
+    let preview = previewDocuments(previewFor)
+    const previewPaths = new Set((yield* Effect.promise(() => preview)).keys())
+    /** The preview's page names the origins that may frame it, so it changes with them. */
+    const sendPreview = (path: string, request: IncomingMessage, response: ServerResponse): void => {
+      if (previewFor !== allowedOrigins()) {
+        previewFor = allowedOrigins()
+        preview = previewDocuments(previewFor)
+      }
+      void preview.then((documents) => {
+        const document = documents.get(path)
+        if (document !== undefined) sendDocument(request, response, document)
+      })
     }
     return (path, request, response) => {
+      if (previewPaths.has(path) && isDocumentRequest(request)) {
+        sendPreview(path, request, response)
+        return true
+      }
       const file = files.get(path)
       if (file === undefined || !isDocumentRequest(request)) return false
       sendDocument(request, response, file)

@@ -3,7 +3,7 @@
  * separate, so that a client that polls too often can still start its call.
  */
 import { Clock, Effect } from "effect"
-import { Settings } from "../Settings.ts"
+import { currentSettings } from "../settings/current.ts"
 import { type Answer, askedTooOften } from "./answer.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 
@@ -27,17 +27,18 @@ export interface TicketLimits {
 
 /** Makes the limits of this process. */
 export const makeTicketLimits = Effect.gen(function* () {
-  const { Security } = yield* Settings
+  const settings = yield* currentSettings
+  const perMinute = (): number => settings().Security.StatusPerMinute
   const clock = yield* Clock.Clock
   const refusal = (seconds: number): Answer | undefined => (seconds === 0 ? undefined : askedTooOften(seconds))
 
   const makeLimit = Effect.map(
-    localRateLimit(Security.StatusPerMinute),
+    localRateLimit(perMinute),
     (limit): Take =>
       (address) =>
         address === undefined ? undefined : refusal(limit.take(address, clock.currentTimeMillisUnsafe())),
   )
-  const unknown = yield* localRateLimit(Security.StatusPerMinute)
+  const unknown = yield* localRateLimit(perMinute)
 
   const limits: TicketLimits = {
     status: yield* makeLimit,

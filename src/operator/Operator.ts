@@ -34,6 +34,8 @@ export class Operator extends Context.Service<
       who: string,
       action: Action,
     ) => Effect.Effect<ActionOutcome | undefined, StoreUnavailable>
+    /** Adds a line to the audit log of every campaign: these settings of this instance were changed by `who`. */
+    readonly noteSettings: (who: string, changed: ReadonlyArray<string>) => Effect.Effect<void>
     /** At most `count` lines of the audit log, newest first, from line `first`. */
     readonly auditLog: (
       campaign: string | undefined,
@@ -55,6 +57,13 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
 })
 
 const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
+
+/** The most characters of a list of settings in a line of the audit log. */
+const NAMES_MAX = 400
+const listOf = (names: ReadonlyArray<string>): string => {
+  const text = names.join(", ")
+  return text.length > NAMES_MAX ? `${text.slice(0, NAMES_MAX)}…` : text
+}
 
 const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 
@@ -118,6 +127,14 @@ export const layer: Layer.Layer<
         ),
       )
 
+    const noteSettings = (who: string, changed: ReadonlyArray<string>): Effect.Effect<void> =>
+      Effect.forEach(
+        campaigns.all,
+        (campaign) =>
+          Effect.ignore(step(campaign, (at) => queue.act(at, who, { type: "settings", changed: listOf(changed) }))),
+        { concurrency: 8, discard: true },
+      )
+
     const withCampaign = <A, E>(
       name: string | undefined,
       use: (campaign: Campaign) => Effect.Effect<A, E>,
@@ -133,6 +150,7 @@ export const layer: Layer.Layer<
         withCampaign(name, (campaign) =>
           inSpan("Operator.act", ofCampaign(campaign, { "voicegate.action": action.type }))(act(campaign, who, action)),
         ),
+      noteSettings,
       campaigns: Effect.gen(function* () {
         const rows = yield* Effect.forEach(
           campaigns.all,

@@ -9,7 +9,7 @@ const NOW = 1_800_000_000_000
 
 describe("the requests of one address in a minute", () => {
   it("are limited, counted from the first one, and by /64 for IPv6", () => {
-    const limit = makeLocalRateLimit(3)
+    const limit = makeLocalRateLimit(() => 3)
     const asked = (address: string, after: number) => limit.take(address, NOW + after)
     assert.deepStrictEqual(
       [0, 10, 20].map((after) => asked("2001:db8:1:2::1", after)),
@@ -22,7 +22,7 @@ describe("the requests of one address in a minute", () => {
   })
 
   it("are limited for all addresses of a network together, and refused ones do not count", () => {
-    const limit = makeLocalRateLimit(10)
+    const limit = makeLocalRateLimit(() => 10)
     const passed = (network: string) => {
       let passed = 0
       for (let host = 1; host < 200; host++) {
@@ -36,7 +36,7 @@ describe("the requests of one address in a minute", () => {
   })
 
   it("are dropped when the minute is over, and not before", () => {
-    const limit = makeLocalRateLimit(1)
+    const limit = makeLocalRateLimit(() => 1)
     limit.take("45.10.1.1", NOW)
     limit.take("45.10.2.1", NOW + 10_000)
     limit.dropExpired(NOW + MINUTE)
@@ -46,7 +46,7 @@ describe("the requests of one address in a minute", () => {
   })
 
   it("have no limit if it is 0", () => {
-    const limit = makeLocalRateLimit(0)
+    const limit = makeLocalRateLimit(() => 0)
     for (let n = 0; n < 1_000; n++) assert.strictEqual(limit.take("45.10.1.1", NOW), 0)
   })
 })

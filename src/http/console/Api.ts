@@ -8,6 +8,12 @@ export const Command = Schema.Struct({
   action: Action,
 })
 
+/** What a reload of the settings did: the names of those that changed, and of those that change only with the next start. */
+export const Reloaded = Schema.Struct({
+  changed: Schema.Array(Schema.String),
+  kept: Schema.Array(Schema.String),
+})
+
 /** All need `Authorization: Bearer <Security.ConsoleToken>`, and answer with a problem document otherwise. */
 const group = HttpApiGroup.make("Console").add(
   HttpApiEndpoint.get("view", "/console/api/view", { success: View }),
@@ -15,6 +21,7 @@ const group = HttpApiGroup.make("Console").add(
   HttpApiEndpoint.get("campaigns", "/console/api/campaigns", { success: Campaigns }),
   HttpApiEndpoint.get("find", "/console/api/find", { success: Found }),
   HttpApiEndpoint.post("act", "/console/api/actions", { payload: Command, success: ActionOutcome }),
+  HttpApiEndpoint.post("reload", "/console/api/reload", { success: Reloaded }),
 )
 
 export const Api = HttpApi.make("voicegate console").add(group)

@@ -8,8 +8,9 @@ import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
 import { HASH } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
+import { Reload } from "../../Reload.ts"
 import type { StoreUnavailable } from "../../Session.ts"
-import { Settings } from "../../Settings.ts"
+import { currentSettings, derived } from "../../settings/current.ts"
 import { type Answer, failed, json, problem, refusals } from "../answer.ts"
 import { equal } from "../equal.ts"
 import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
@@ -46,24 +47,30 @@ const unknownCampaign = problem(404, "unknown_campaign", "campaign: Expected a c
 const wrongQuery = problem(400, "invalid_request", "query: Expected whole numbers.")
 const wrongHash = problem(400, "invalid_request", "hash: Expected 4 to 10 hexadecimal digits.")
 const wrongAction = problem(400, "invalid_request", "action: Expected an action with its fields.")
+const notReloadable = problem(501, "not_reloadable", "The host application of this gate determines its settings.")
+const settingsRefused = (problems: ReadonlyArray<string>): Answer =>
+  problem(422, "settings_refused", `The settings were not changed. ${problems.join("\n")}`)
 
 export const handlers = HttpApiBuilder.group(
   Api,
   "Console",
   Effect.fnUntraced(function* (routes) {
     const operator = yield* Operator
-    const { Security } = yield* Settings
-    const trusted = trustedProxies(Security.TrustedProxies)
+    const settings = yield* currentSettings
+    const trusted = derived(settings, ({ Security }) => trustedProxies(Security.TrustedProxies))
     const wrongTokens = makeWrongTokens()
     const names = yield* CallerNames
     const namesReady = Effect.ignore(names.ready ?? Effect.void)
 
+    const reloader = yield* Effect.serviceOption(Reload)
+
     /** Succeeds with the caller's address, as logs show it, if the token is right; fails with the answer otherwise. */
     const authorize = Effect.fnUntraced(function* (request: IncomingMessage): Effect.fn.Return<string, Answer> {
-      const address = callerOf(request, trusted)
+      const address = callerOf(request, trusted())
       if (address === undefined) return yield* Effect.fail(refusals.noAddress)
       yield* namesReady
       const token = /^Bearer +(\S+)$/i.exec(header(request, "authorization") ?? "")?.[1]
+      const { Security } = settings()
       if (token === undefined || Security.ConsoleToken === undefined) return yield* Effect.fail(unauthorized)
       if (!equal(token, Redacted.value(Security.ConsoleToken))) {
         const line = wrongTokens.note(names.of(limitKey(address)), yield* Clock.currentTimeMillis)
@@ -136,6 +143,17 @@ export const handlers = HttpApiBuilder.group(
             const { action, campaign } = command.value
             const outcome = yield* Effect.mapError(operator.act(campaign, who, action), toAnswer)
             return outcome === undefined ? unknownCampaign : json(200, outcome, `console_${action.type}`)
+          }),
+        ),
+      )
+      .handleRaw("reload", () =>
+        authorized((who) =>
+          Effect.gen(function* () {
+            if (Option.isNone(reloader)) return notReloadable
+            const outcome = yield* reloader.value.reload(who)
+            if (outcome._tag === "refused") return settingsRefused(outcome.problems)
+            const { changed, kept } = outcome
+            return json(200, { changed, kept }, "console_reload")
           }),
         ),
       )

@@ -19,6 +19,13 @@ export type Action =
   | { readonly type: "call" }
   | { readonly type: "remove"; readonly seq: number }
   | { readonly type: "end"; readonly lease: string; readonly deadline: number }
+  | SettingsChange
+
+/** The settings of an instance have changed. Changes nothing in the campaign; `changed` are the names, for the audit log. */
+export interface SettingsChange {
+  readonly type: "settings"
+  readonly changed: string
+}
 
 /**
  * - `already`: the campaign was in that state
@@ -102,6 +109,7 @@ const perform = (s: Step, action: Action): LoggedOutcome => {
   if (action.type === "call") return callOne(s)
   if (action.type === "remove") return removeWaiting(s, action.seq)
   if (action.type === "end") return endLease(s, action.lease, action.deadline)
+  if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
   return setSwitch(s, action.type)
 }
 

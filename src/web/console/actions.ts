@@ -162,7 +162,8 @@ const loggedActions: Readonly<Record<string, string>> = {
   call: "Called next",
   remove: "Removed",
   end: "Freed the slot of",
-} satisfies Readonly<Record<Action["type"], string>>
+  settings: "Changed settings",
+} satisfies Readonly<Record<Action["type"] | "settings", string>>
 
 const loggedResults: Readonly<Record<string, string>> = {
   done: "Done",

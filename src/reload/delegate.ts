@@ -1,0 +1,46 @@
+/** The gatekeeper and the operator in force, as services that stay the same when they are replaced. Each call uses one generation. */
+import { Effect } from "effect"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import { Operator } from "../operator/Operator.ts"
+import type { Generation } from "./generation.ts"
+
+/** Runs on the generation in force. */
+const usingCurrent =
+  (current: () => Generation) =>
+  <A, E>(use: (generation: Generation) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.suspend(() => {
+      const generation = current()
+      return generation.using(use(generation))
+    })
+
+/** `close` also closes the generations that are being replaced, so it is given. */
+export const delegateGatekeeper = (current: () => Generation, close: Effect.Effect<void>): Gatekeeper["Service"] => {
+  const using = usingCurrent(current)
+  return Gatekeeper.of({
+    request: (body, caller) => using(({ gatekeeper }) => gatekeeper.request(body, caller)),
+    start: (ticket) => using(({ gatekeeper }) => gatekeeper.start(ticket)),
+    leave: (ticket) => using(({ gatekeeper }) => gatekeeper.leave(ticket)),
+    withdraw: (ticket, caller) => using(({ gatekeeper }) => gatekeeper.withdraw(ticket, caller)),
+    status: (ticket) => using(({ gatekeeper }) => gatekeeper.status(ticket)),
+    attach: (ticket) => using(({ gatekeeper }) => gatekeeper.attach(ticket)),
+    sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
+    capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
+    queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
+    get internals() {
+      return current().gatekeeper.internals
+    },
+    close,
+  })
+}
+
+export const delegateOperator = (current: () => Generation): Operator["Service"] => {
+  const using = usingCurrent(current)
+  return Operator.of({
+    view: (campaign, pages, since) => using(({ operator }) => operator.view(campaign, pages, since)),
+    act: (campaign, who, action) => using(({ operator }) => operator.act(campaign, who, action)),
+    noteSettings: (who, changed) => using(({ operator }) => operator.noteSettings(who, changed)),
+    auditLog: (campaign, first, count) => using(({ operator }) => operator.auditLog(campaign, first, count)),
+    campaigns: using(({ operator }) => operator.campaigns),
+    find: (hash) => using(({ operator }) => operator.find(hash)),
+  })
+}

@@ -1,0 +1,126 @@
+/**
+ * A generation: everything of a gate that is built from settings, and the requests that use it. Generations of one process share its
+ * store and its connections.
+ */
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import type { HttpClient } from "effect/http"
+import type { FifoQueue } from "../FifoQueue.ts"
+import * as Gate from "../Gate.ts"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import * as StartupChecks from "../gatekeeper/startup-checks.ts"
+import { MovedBefore } from "../gatekeeper/store-outage.ts"
+import { IpIntel } from "../IpIntel.ts"
+import { type ProcessActivity, SharedActivity } from "../operator/heartbeat.ts"
+import { Operator } from "../operator/Operator.ts"
+import * as PlatformApi from "../PlatformApi.ts"
+import type { PushChannel } from "../PushChannel.ts"
+import * as Queue from "../queue/layer.ts"
+import { Settings, type SettingsTree } from "../Settings.ts"
+import type { Store } from "../Store.ts"
+import { type Kept, keepOrBuild } from "./kept.ts"
+
+/** What all generations of a process share. */
+export type Shared = Store | PushChannel | HttpClient.HttpClient
+
+/** How often a replaced generation is asked whether all that used it has finished, and for how long (ms). */
+const ASK_MILLIS = 100
+const FINISH_MILLIS = 120_000
+
+export interface Generation {
+  readonly settings: SettingsTree
+  readonly gatekeeper: Gatekeeper["Service"]
+  readonly operator: Operator["Service"]
+  /** Runs an effect that uses this generation, which stays until the effect has ended. */
+  readonly using: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Stops this generation, whose place `next` has taken, after all that uses it has finished. */
+  readonly retire: (next: Generation) => Effect.Effect<void>
+  readonly parts: Parts
+}
+
+interface Parts {
+  readonly addresses: Kept<IpIntel>
+  readonly platform: Kept<PlatformApi.PlatformApi>
+  readonly queue: Kept<FifoQueue>
+}
+
+const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
+  Effect.gen(function* () {
+    const parts: Parts = {
+      addresses: yield* keepOrBuild(before?.addresses, IpIntel.layer, settings, (tree) => tree.IpIntel),
+      platform: yield* keepOrBuild(before?.platform, PlatformApi.layer, settings, ({ Campaigns }) => ({ Campaigns })),
+      queue: yield* keepOrBuild(before?.queue, Queue.layer, settings, (tree) => tree.Queue),
+    }
+    return parts
+  })
+
+/** Closes the parts that `kept` does not contain. */
+const closeParts = (parts: Parts, kept: Parts | undefined): Effect.Effect<void> => {
+  const others: ReadonlyArray<unknown> = kept === undefined ? [] : Object.values(kept)
+  return Effect.forEach(
+    [parts.addresses, parts.platform, parts.queue].filter((part) => !others.includes(part)),
+    ({ close }) => close,
+    { discard: true },
+  )
+}
+
+const layer = Layer.merge(Gate.layerOverQueue, StartupChecks.layer)
+
+/** Builds a generation; `before` is the one that it replaces. `activity` is that of the process. */
+export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity, before?: Generation) =>
+  Effect.gen(function* () {
+    const parts = yield* partsOf(settings, before?.parts)
+    // after the parts, so that it closes before them
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const close = Scope.close(scope, Exit.void)
+    const { addresses, platform, queue } = parts
+    const moved = before?.gatekeeper.internals.handover.movedTickets() ?? []
+    const context = yield* Layer.buildWithMemoMap(
+      Layer.provide(layer, [
+        Layer.succeed(Settings, settings),
+        Layer.succeed(MovedBefore, moved),
+        Layer.succeed(SharedActivity, activity),
+      ]),
+      Layer.makeMemoMapUnsafe(),
+      scope,
+    ).pipe(
+      Effect.provide(Context.mergeAll(addresses.context, platform.context, queue.context)),
+      Effect.onError(() => Effect.andThen(close, closeParts(parts, before?.parts))),
+    )
+    const gatekeeper = Context.get(context, Gatekeeper)
+    let users = 0
+
+    const generation: Generation = {
+      settings,
+      gatekeeper,
+      operator: Context.get(context, Operator),
+      parts,
+      using: (effect) =>
+        Effect.suspend(() => {
+          let counted = false
+          return Effect.ensuring(
+            Effect.suspend(() => {
+              counted = true
+              users++
+              return effect
+            }),
+            Effect.sync(() => {
+              if (counted) users--
+            }),
+          )
+        }),
+      retire: (next) =>
+        Effect.gen(function* () {
+          const { handover } = gatekeeper.internals
+          const { campaigns } = next.gatekeeper.internals
+          const served = new Set(campaigns.all.map(campaigns.key))
+          yield* handover.stopBackground((key) => served.has(key))
+          yield* Effect.sleep(ASK_MILLIS).pipe(
+            Effect.repeat({ while: () => users > 0 || handover.pending() > 0 }),
+            Effect.timeoutOption(FINISH_MILLIS),
+          )
+          yield* close
+          yield* closeParts(parts, next.parts)
+        }),
+    }
+    return generation
+  })

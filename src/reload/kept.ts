@@ -1,0 +1,30 @@
+/** Services with a state that a reload must not lose, such as the circuit of the platform: kept while the settings that they read are equal. */
+import { type Context, Effect, Exit, Layer, Scope } from "effect"
+import { Settings, type SettingsTree } from "../Settings.ts"
+import { textOfSettings } from "../settings/changes.ts"
+
+/** A built service with the settings that it was built with. */
+export interface Kept<I> {
+  readonly context: Context.Context<I>
+  readonly readSettings: string
+  readonly close: Effect.Effect<void>
+}
+
+/** Returns `before` if the settings in `read` are equal, and builds the service otherwise. */
+export const keepOrBuild = <I, E, R>(
+  before: Kept<I> | undefined,
+  layer: Layer.Layer<I, E, R | Settings>,
+  settings: SettingsTree,
+  read: (settings: SettingsTree) => object,
+): Effect.Effect<Kept<I>, E, Exclude<R, Settings> | Scope.Scope> =>
+  Effect.gen(function* () {
+    const readSettings = textOfSettings(read(settings))
+    if (before !== undefined && before.readSettings === readSettings) return before
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const close = Scope.close(scope, Exit.void)
+    const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope).pipe(
+      Effect.provideService(Settings, settings),
+      Effect.onError(() => close),
+    )
+    return { context, readSettings, close }
+  })

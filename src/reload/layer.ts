@@ -1,0 +1,125 @@
+/**
+ * A gate whose settings can change while it runs. A reload builds a second gatekeeper with all that depends on settings, over the same
+ * store and the same connections, and puts it in the place of the first, which then finishes what it has begun. To the store, and to
+ * other gates, it remains the same instance.
+ */
+import { Context, Effect, Layer, Scope, Semaphore } from "effect"
+import type { HttpClient } from "effect/http"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import type { CapacityUnknown } from "../gatekeeper/capacity.ts"
+import type { IpIntelSetupError } from "../IpIntel.ts"
+import { makeProcessActivity } from "../operator/heartbeat.ts"
+import { Operator } from "../operator/Operator.ts"
+import type { PushChannel } from "../PushChannel.ts"
+import { Reload, type ReloadOutcome } from "../Reload.ts"
+import { Settings } from "../Settings.ts"
+import { Store } from "../Store.ts"
+import { changesOf } from "../settings/changes.ts"
+import { Reloadable } from "../settings/current.ts"
+import type { SettingsInvalid } from "../settings/problems.ts"
+import type { LoadedSettings } from "../settings/resolve.ts"
+import { delegateGatekeeper, delegateOperator } from "./delegate.ts"
+import { type Generation, makeGeneration } from "./generation.ts"
+
+/** The name of a reload in the log where an operator's would stand. */
+export const SIGNAL = "SIGHUP"
+
+const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
+
+const logOutcome = (who: string, outcome: ReloadOutcome): Effect.Effect<void> => {
+  if (outcome._tag === "refused") {
+    return Effect.logError(`The settings were not changed (${who}). ${outcome.problems.join("\n")}`)
+  }
+  const { changed, kept } = outcome
+  const change = changed.length === 0 ? "No setting has changed" : `Changed settings: ${changed.join(", ")}`
+  return Effect.andThen(
+    Effect.logInfo(`Settings were reloaded (${who}). ${change}.`),
+    kept.length === 0
+      ? Effect.void
+      : Effect.logWarning(
+          `These settings cannot change while the gate runs and keep their values: ${kept.join(", ")}.`,
+        ),
+  )
+}
+
+/** @param load reads the settings again */
+export const layer = (
+  load: Effect.Effect<LoadedSettings, SettingsInvalid>,
+): Layer.Layer<
+  Gatekeeper | Operator | Reload,
+  CapacityUnknown | IpIntelSetupError,
+  Settings | Store | PushChannel | HttpClient.HttpClient
+> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const store = yield* Store
+      const scope = yield* Effect.scope
+      const shared = yield* Effect.context<Store | PushChannel | HttpClient.HttpClient>()
+      const oneAtATime = Semaphore.makeUnsafe(1)
+      const activity = yield* makeProcessActivity
+      let current = yield* makeGeneration(yield* Settings, activity)
+      /** those that are being replaced */
+      const old = new Set<Generation>()
+      let closing = false
+
+      const close = Effect.suspend(() => {
+        closing = true
+        return Effect.forEach([current, ...old], ({ gatekeeper }) => gatekeeper.close, {
+          concurrency: "unbounded",
+          discard: true,
+        })
+      })
+
+      const replace = (next: Generation): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const before = current
+          current = next
+          old.add(before)
+          return before
+            .retire(next)
+            .pipe(Effect.ensuring(Effect.sync(() => old.delete(before))), Effect.forkIn(scope), Effect.asVoid)
+        })
+
+      const apply = Effect.fnUntraced(function* (who: string) {
+        if (closing) return refused("The gate is shutting down.")
+        const { tree, warnings } = yield* load
+        const { changed, kept, tree: applied } = changesOf(current.settings, tree)
+        if (changed.length > 0) {
+          yield* store.ping
+          const next = yield* makeGeneration(applied, activity, current)
+          yield* replace(next)
+          yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
+          yield* next.operator.noteSettings(who, changed)
+        }
+        return { _tag: "applied", changed, kept } satisfies ReloadOutcome
+      })
+
+      const reload = (who: string): Effect.Effect<ReloadOutcome> =>
+        apply(who).pipe(
+          Effect.catchTag("StoreUnavailable", () =>
+            Effect.succeed(refused("The store cannot be reached. Reload the settings again when it is back.")),
+          ),
+          Effect.catch(({ message }) => Effect.succeed(refused(message))),
+          Effect.catchCause((cause) =>
+            Effect.as(Effect.logError("The reload of the settings failed", cause), refused("See the log.")),
+          ),
+          Effect.tap((outcome) => logOutcome(who, outcome)),
+          Effect.provide(shared),
+          Effect.provideService(Scope.Scope, scope),
+          Effect.uninterruptible,
+          oneAtATime.withPermits(1),
+        )
+
+      return Context.make(
+        Gatekeeper,
+        delegateGatekeeper(() => current, close),
+      ).pipe(
+        Context.add(
+          Operator,
+          delegateOperator(() => current),
+        ),
+        Context.add(Reload, { reload }),
+        Context.add(Reloadable, () => current.settings),
+      )
+    }),
+  )
