@@ -92,3 +92,7 @@ export type FoundTicket = typeof FoundTicket.Type
 /** `more`: there are others, so the hash must be longer. */
 export const Found = Struct({ found: List(FoundTicket), more: Schema.Boolean })
 export type Found = typeof Found.Type
+
+/** What a reload of the settings did: the names of those that changed, and of those that change only with the next start. */
+export const Reloaded = Struct({ changed: List(Text), kept: List(Text) })
+export type Reloaded = typeof Reloaded.Type

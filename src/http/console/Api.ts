@@ -1,17 +1,11 @@
 /** The endpoints of the console, for its page: the view, the campaigns, the audit log, the search and the actions. They are not part of the gate's documented wire. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Action, ActionOutcome, AuditLog, Campaigns, Found, View } from "../../operator/shapes.ts"
+import { Action, ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
 
 export const Command = Schema.Struct({
   campaign: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(256))),
   action: Action,
-})
-
-/** What a reload of the settings did: the names of those that changed, and of those that change only with the next start. */
-export const Reloaded = Schema.Struct({
-  changed: Schema.Array(Schema.String),
-  kept: Schema.Array(Schema.String),
 })
 
 /** All need `Authorization: Bearer <Security.ConsoleToken>`, and answer with a problem document otherwise. */

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks"
 import type { Action, FoundTicket, View } from "../../operator/shapes.ts"
 import { announce } from "../shared/parts/announce.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
-import { type ActionButton, campaignButtons, outcomeText } from "./actions.ts"
+import { type ActionButton, campaignButtons, outcomeText, reloadQuestion, reloadText } from "./actions.ts"
 import { type Client, messageOf } from "./client.ts"
 import { Frame } from "./Frame.tsx"
 import { AuditLog } from "./panels/AuditLog.tsx"
@@ -37,6 +37,7 @@ export const Console = ({
 }): JSX.Element => {
   const [position, setPosition] = useState(START)
   const [asking, setAsking] = useState<ActionButton>()
+  const [reloading, setReloading] = useState(false)
   const [helping, setHelping] = useState(false)
   const [refresh, setRefresh] = useState(0)
   const { auditLog, live, problem, shown } = useGate(client, first, position, refresh)
@@ -50,6 +51,18 @@ export const Console = ({
       announce(`Action failed: ${messageOf(error)}`, OUTCOME_MILLIS)
     }
     setRefresh((before) => before + 1)
+  }
+  const reload = async (): Promise<void> => {
+    try {
+      announce(reloadText(await client.reload()), OUTCOME_MILLIS)
+    } catch (error) {
+      announce(`Reload failed: ${messageOf(error)}`, OUTCOME_MILLIS)
+    }
+    setRefresh((before) => before + 1)
+  }
+  const answerReload = (confirmed: boolean): void => {
+    setReloading(false)
+    if (confirmed) void reload()
   }
   const answer = ({ action }: ActionButton, confirmed: boolean): void => {
     setAsking(undefined)
@@ -101,6 +114,11 @@ export const Console = ({
             </Mark>
           )}
           {isShown && (
+            <button type="button" class="quiet" onClick={() => setReloading(true)}>
+              Reload settings
+            </button>
+          )}
+          {isShown && (
             <button type="button" class="quiet" onClick={() => setHelping(true)}>
               Shortcuts
             </button>
@@ -145,6 +163,7 @@ export const Console = ({
         </div>
       )}
       {helping && <Help shortcuts={shortcuts} onClose={() => setHelping(false)} />}
+      {reloading && <Confirm question={reloadQuestion} onAnswer={answerReload} />}
       {asking !== undefined && (
         <Confirm question={asking.question} onAnswer={(confirmed) => answer(asking, confirmed)} />
       )}

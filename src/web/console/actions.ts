@@ -1,5 +1,13 @@
 /** The actions of the console: their buttons, the question before each, and the texts for its outcome and its line in the audit log. */
-import type { Action, ActionOutcome, AuditLine, HeldSlot, Queue, WaitingTicket } from "../../operator/shapes.ts"
+import type {
+  Action,
+  ActionOutcome,
+  AuditLine,
+  HeldSlot,
+  Queue,
+  Reloaded,
+  WaitingTicket,
+} from "../../operator/shapes.ts"
 
 /** A button that asks its question and then performs its action. */
 export interface ActionButton {
@@ -129,6 +137,19 @@ export const slotButtons = ({ deadline, lease, state, ticket }: HeldSlot): Reado
       question: { title: title(ticket), text, confirm: label, danger: true },
     },
   ]
+}
+
+/** What is asked before the settings are reloaded. */
+export const reloadQuestion: Question = {
+  title: "Reload the settings?",
+  text: "This instance reads its settings file again. No connection is closed, and everyone keeps their place. Reload the other instances too.",
+  confirm: "Reload",
+}
+
+/** The outcome of a reload, as text. */
+export const reloadText = ({ changed, kept }: Reloaded): string => {
+  const change = changed.length === 0 ? "No setting has changed." : `Changed: ${changed.join(", ")}.`
+  return kept.length === 0 ? change : `${change} Only after a restart: ${kept.join(", ")}.`
 }
 
 const doneTexts: Readonly<Partial<Record<Action["type"], string>>> = {

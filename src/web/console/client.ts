@@ -1,5 +1,5 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
-import type { Action, ActionOutcome, AuditLog, Campaigns, Found, View } from "../../operator/shapes.ts"
+import type { Action, ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
 
 /** A request failed. `status` is 0 if the gate did not answer. */
@@ -34,6 +34,7 @@ export interface Client {
   readonly campaigns: () => Promise<Campaigns>
   readonly find: (hash: string) => Promise<Found>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
+  readonly reload: () => Promise<Reloaded>
 }
 
 const problemDetail = async (response: Response): Promise<string> => {
@@ -74,6 +75,7 @@ export const createClient = (token: string): Client => {
     auditLog: (campaign, first, count) => send(`api/audit-log?${query({ campaign, first, count })}`),
     campaigns: () => send("api/campaigns"),
     find: (hash) => send(`api/find?${query({ hash })}`),
+    reload: () => send("api/reload", { method: "POST" }),
     act: (campaign, action) =>
       send("api/actions", {
         method: "POST",

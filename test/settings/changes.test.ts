@@ -1,0 +1,75 @@
+import { assert, describe, it } from "@effect/vitest"
+import { changesOf } from "../../src/settings/changes.ts"
+import { type Json, minimal, platform, TOKEN, treeOf, values } from "./support.ts"
+
+const before = treeOf({ ...minimal, StoreConnectionString: "redis://one:6379" })
+const changed = (after: Json, from: Json = minimal) => changesOf(treeOf(from), treeOf(after))
+const names = (after: Json, from: Json = minimal) => changed(after, from).changed
+const withPlatform = (more: Json): Json => ({ ...minimal, VoiceAiPlatform: { ...platform, ...more } })
+
+describe("changed settings", () => {
+  it("are none when nothing differs", () => {
+    assert.deepInclude(changed(minimal), { changed: [], kept: [] })
+  })
+
+  it("are named as an operator writes them, without their values", () => {
+    const secret = "another-token-of-the-webhook"
+    const given = { ...minimal, Security: { WebhookApiToken: secret, RateLimitHourly: 7 }, Queue: { MaxLength: 3 } }
+    const { changed: named, tree } = changed(given)
+    assert.deepStrictEqual(named, ["Queue.MaxLength", "Security.RateLimitHourly", "Security.WebhookApiToken"])
+    assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [secret])
+  })
+
+  it("name campaigns that were added or removed, and settings that one alone or all with it have changed", () => {
+    const sales = { Campaigns: { sales: { WebCampaignId: "sales-1" } } }
+    assert.deepStrictEqual(names(withPlatform(sales)), ["VoiceAiPlatform.Campaigns.sales (added)"])
+    assert.deepStrictEqual(names(minimal, withPlatform(sales)), ["VoiceAiPlatform.Campaigns.sales (removed)"])
+    const key = { ApiSecretToken: "another-key-of-the-platform" }
+    assert.deepStrictEqual(names(withPlatform({ ...sales, ...key }), withPlatform(sales)), [
+      "VoiceAiPlatform.ApiSecretToken",
+    ])
+    const slots = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 2 } } }
+    assert.deepStrictEqual(names(withPlatform(slots), withPlatform(sales)), [
+      "VoiceAiPlatform.Campaigns.sales.MaxConcurrency",
+    ])
+  })
+})
+
+describe("settings that cannot change while the gate runs", () => {
+  it("keep their values and are named", () => {
+    const after = treeOf({
+      ...minimal,
+      StoreConnectionString: "redis://two:6379",
+      Privacy: { Addresses: "hashed" },
+      Server: { Port: 9, Docs: "off" },
+      Queue: { MaxLength: 3 },
+    })
+    const { changed, kept, tree } = changesOf(before, after)
+    assert.deepStrictEqual(changed, ["Queue.MaxLength"])
+    assert.deepStrictEqual(kept, ["Privacy.Addresses", "Server.Docs", "Server.Port", "StoreConnectionString"])
+    assert.deepStrictEqual(tree, { ...before, Queue: { ...before.Queue, MaxLength: 3 } })
+  })
+
+  it("include whether there is a console, but not its token", () => {
+    const withToken = (ConsoleToken?: string): Json => ({
+      ...minimal,
+      Security: { WebhookApiToken: TOKEN, ...(ConsoleToken === undefined ? {} : { ConsoleToken }) },
+    })
+    const [one, two] = ["token-of-the-console-1", "token-of-the-console-2"]
+    assert.deepInclude(changed(withToken(one)), { changed: [], kept: ["Security.ConsoleToken"] })
+    assert.deepInclude(changed(minimal, withToken(one)), { changed: [], kept: ["Security.ConsoleToken"] })
+    assert.deepInclude(changed(withToken(two), withToken(one)), { changed: ["Security.ConsoleToken"], kept: [] })
+  })
+
+  it("do not weaken the checks of the address that is still served", () => {
+    const local: Json = { VoiceAiPlatform: platform, Server: { Host: "127.0.0.1" } }
+    // on loopback no secret is needed, but this gate still serves others
+    const { kept, tree } = changed(local)
+    assert.deepStrictEqual(values(tree.Security.WebhookApiToken), [TOKEN])
+    assert.deepStrictEqual(kept, ["Security.WebhookApiToken", "Server.Host"])
+    // a gate on loopback accepts its own names only, until it listens elsewhere
+    const { tree: opened } = changed(minimal, local)
+    assert.deepStrictEqual(opened.Server.AllowedHosts, treeOf(local).Server.AllowedHosts)
+    assert.isDefined(opened.Server.AllowedHosts)
+  })
+})
