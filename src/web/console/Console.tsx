@@ -114,11 +114,6 @@ export const Console = ({
             </Mark>
           )}
           {isShown && (
-            <button type="button" class="quiet" onClick={() => setReloading(true)}>
-              Reload settings
-            </button>
-          )}
-          {isShown && (
             <button type="button" class="quiet" onClick={() => setHelping(true)}>
               Shortcuts
             </button>
@@ -145,7 +140,7 @@ export const Console = ({
               <Campaigns client={client} current={current} refresh={refresh} onChoose={choose} />
             )}
             <Health items={shown.view.health} />
-            <Instances view={shown.queueView} />
+            <Instances view={shown.queueView} onReload={() => setReloading(true)} />
             <Slots
               view={shown.queueView}
               first={position.firstSlot}

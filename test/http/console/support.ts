@@ -8,6 +8,7 @@ import * as Listeners from "../../../src/http/listeners.ts"
 import { type IpFacts, IpIntel, noFacts } from "../../../src/IpIntel.ts"
 import { PlatformApi, type PlatformError } from "../../../src/PlatformApi.ts"
 import * as PushChannel from "../../../src/PushChannel.ts"
+import { Reload, type ReloadOutcome } from "../../../src/Reload.ts"
 import { StoreUnavailable } from "../../../src/Session.ts"
 import { Store } from "../../../src/Store.ts"
 import { layerFrom } from "../../../src/settings/load.ts"
@@ -26,6 +27,8 @@ export interface Options {
   readonly facts?: IpFacts
   /** how many may wait */
   readonly queueLength?: number
+  /** what a reload of the settings does; without it, the host determines them */
+  readonly reload?: ReloadOutcome
   /** names of campaigns beside the default one */
   readonly campaigns?: ReadonlyArray<string>
 }
@@ -84,6 +87,7 @@ export const startGate = ({
   facts = noFacts,
   pageRoot,
   queueLength = 10_000,
+  reload,
   security = {},
   slots = 1,
   ...options
@@ -119,6 +123,7 @@ export const startGate = ({
     Layer.provide(PushChannel.layerShared),
     Layer.provideMerge(makeStore(state)),
     Layer.provide(settings),
+    Layer.provide(reload === undefined ? Layer.empty : Layer.succeed(Reload, { reload: () => Effect.succeed(reload) })),
     Layer.provide(pageRoot === undefined ? Layer.empty : Layer.succeed(PageRoot, pageRoot)),
   )
   return Effect.gen(function* () {

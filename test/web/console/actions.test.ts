@@ -28,6 +28,43 @@ describe.concurrent("the console", () => {
   )
 
   it(
+    "reloads the settings, and names what changed and what needs a restart",
+    visiting(
+      1,
+      0,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        await confirm(tab, "Reload settings", "Reload the settings?", "Reload")
+        await said(tab, "Changed: Queue.MaxLength. Only after a restart: Server.Port.")
+      },
+      { reload: { _tag: "applied", changed: ["Queue.MaxLength"], kept: ["Server.Port"] } },
+    ),
+  )
+
+  it(
+    "says why settings were not reloaded",
+    visiting(
+      1,
+      0,
+      async ({ signIn }) => {
+        const tab = await signIn()
+        await confirm(tab, "Reload settings", "Reload the settings?", "Reload")
+        await said(tab, "Reload failed: The settings were not changed. Queue.MaxLength: expected a number")
+      },
+      { reload: { _tag: "refused", problems: ["Queue.MaxLength: expected a number"] } },
+    ),
+  )
+
+  it(
+    "says that a host determines the settings of its gate",
+    visiting(1, 0, async ({ signIn }) => {
+      const tab = await signIn()
+      await confirm(tab, "Reload settings", "Reload the settings?", "Reload")
+      await said(tab, "Reload failed: The host application of this gate determines its settings.")
+    }),
+  )
+
+  it(
     "pauses and resumes: who comes meanwhile queues, and is called after",
     visiting(1, 0, async ({ gate, signIn }) => {
       const tab = await signIn()

@@ -1,4 +1,4 @@
-/** The instances that have sent a heartbeat lately. */
+/** The instances that have sent a heartbeat lately, and the button that reloads the settings of the one that answers. */
 import type { JSX } from "preact"
 import type { Instance } from "../../../operator/shapes.ts"
 import type { Column } from "../../shared/parts/Table.tsx"
@@ -6,9 +6,20 @@ import { ListPanel } from "../parts/Panel.tsx"
 import type { QueueView } from "../polling.ts"
 import { count, duration } from "../words.ts"
 
-export const Instances = ({ view }: { readonly view: QueueView | undefined }): JSX.Element => (
+export const Instances = ({
+  view,
+  onReload,
+}: {
+  readonly view: QueueView | undefined
+  readonly onReload: () => void
+}): JSX.Element => (
   <ListPanel
     title="Instances"
+    pager={
+      <button type="button" class="quiet" onClick={onReload}>
+        Reload settings
+      </button>
+    }
     empty="No recent heartbeat."
     columns={view === undefined ? [] : columnsOf(view)}
     items={view?.instances ?? []}
