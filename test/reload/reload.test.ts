@@ -1,0 +1,163 @@
+/** A reload, seen from the store: to it the gate stays the same instance. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Ref } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import * as PushChannel from "../../src/PushChannel.ts"
+import { Reload } from "../../src/Reload.ts"
+import * as ReloadLayer from "../../src/reload/layer.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Settings } from "../../src/Settings.ts"
+import { Store } from "../../src/Store.ts"
+import type { LoadedSettings } from "../../src/settings/resolve.ts"
+import * as memory from "../../src/store/memory.ts"
+import { type Json, platform, TOKEN, valid } from "../settings/support.ts"
+import { BEGIN } from "../support/gate.ts"
+
+const load = (more: Json = {}, slots = 1, security: Json = {}): LoadedSettings =>
+  valid({
+    VoiceAiPlatform: { ...platform, MaxConcurrency: slots, ...more },
+    Security: { WebhookApiToken: TOKEN, ...security },
+  })
+const SALES = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }
+
+/** Every session starts, after as much time as the test says. */
+const http = (starts: { millis: number }): Layer.Layer<HttpClient.HttpClient> => {
+  let sessions = 0
+  return Layer.succeed(
+    HttpClient.HttpClient,
+    HttpClient.make((request) =>
+      Effect.suspend(() => {
+        if (!request.url.endsWith("/initiate")) {
+          return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("{}", { status: 404 })))
+        }
+        const id = `session-${++sessions}`
+        const data = {
+          webSessionId: id,
+          conversationSessionId: `c-${id}`,
+          sessionWebSocketURL: "wss://platform.example/",
+        }
+        const answer = HttpClientResponse.fromWeb(request, Response.json({ success: true, data }))
+        return Effect.delay(Effect.succeed(answer), starts.millis)
+      }),
+    ),
+  )
+}
+
+/** A gate over a store that notes the rules that it runs. */
+const withGate = (
+  first: LoadedSettings,
+  test: (given: {
+    readonly rules: Array<string>
+    readonly state: { away: boolean }
+    readonly starts: { millis: number }
+    readonly next: (settings: LoadedSettings) => Effect.Effect<void>
+  }) => Effect.Effect<void, unknown, Gatekeeper | Reload>,
+) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(BEGIN)
+    const rules: Array<string> = []
+    const state = { away: false }
+    const starts = { millis: 0 }
+    const file = yield* Ref.make(first)
+    const away = Effect.fail(new StoreUnavailable({ message: "away" }))
+    const store = Layer.effect(
+      Store,
+      Effect.map(Store, (inner) => ({
+        ...inner,
+        ping: Effect.suspend(() => (state.away ? away : inner.ping)),
+        run: (rule, asked) => {
+          rules.push(rule.name)
+          return inner.run(rule, asked)
+        },
+      })),
+    ).pipe(Layer.provide(Layer.fresh(memory.layer)))
+    const layer = ReloadLayer.layer(Ref.get(file)).pipe(
+      Layer.provide(PushChannel.layerShared),
+      Layer.provide(store),
+      Layer.provide([Layer.succeed(Settings, first.tree), http(starts)]),
+    )
+    yield* test({ rules, state, starts, next: (settings) => Ref.set(file, settings) }).pipe(Effect.provide(layer))
+  })
+
+const reload = Effect.flatMap(Reload, ({ reload }) => reload("SIGHUP"))
+const request = (n: number) => Gatekeeper.use((gatekeeper) => gatekeeper.request({}, { address: `192.0.2.${n}` }))
+
+describe("a reload", () => {
+  it.effect("stops the old background tasks, and reports only a removed campaign as no longer served here", () =>
+    withGate(load(SALES), ({ next, rules }) =>
+      Effect.gen(function* () {
+        const countOf = (name: string): number => rules.filter((rule) => rule === name).length
+        yield* TestClock.adjust("5 seconds")
+        yield* next(load(SALES, 2))
+        assert.deepStrictEqual(yield* reload, {
+          _tag: "applied",
+          changed: ["VoiceAiPlatform.MaxConcurrency"],
+          kept: [],
+        })
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(countOf("queue.gateGone"), 0)
+        const sweeps = countOf("queue.sweep")
+        yield* TestClock.adjust("10 seconds")
+        // each second one sweep of each of the two campaigns
+        assert.strictEqual(countOf("queue.sweep") - sweeps, 20)
+
+        yield* next(load({}, 2))
+        yield* reload
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(countOf("queue.gateGone"), 1)
+      }),
+    ),
+  )
+
+  it.effect("lets what has begun finish: a start that takes long, with the settings it began with", () =>
+    withGate(load({}, 2), ({ next, starts }) =>
+      Effect.gen(function* () {
+        starts.millis = 9_000
+        const slow = yield* Effect.forkChild(request(1), { startImmediately: true })
+        yield* TestClock.adjust("1 second")
+        yield* next(load({}, 3, { BlockVpn: false }))
+        yield* reload
+        starts.millis = 0
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* request(2)).webSocketUrl, "wss://platform.example/")
+        assert.isUndefined(slow.pollUnsafe())
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual(slow.pollUnsafe()?._tag, "Success")
+        // both hold a slot of the three
+        assert.isString((yield* request(3)).sessionId)
+        assert.strictEqual((yield* Effect.flip(request(4)))._tag, "Queued")
+      }),
+    ),
+  )
+
+  it.effect("changes nothing when nothing differs, or while the store cannot be reached", () =>
+    withGate(load(), ({ next, rules, state }) =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* reload, { _tag: "applied", changed: [], kept: [] })
+        assert.notInclude(rules, "operator.act")
+        state.away = true
+        yield* next(load({}, 2))
+        const outcome = yield* reload
+        assert.strictEqual(outcome._tag, "refused")
+        yield* request(1)
+        assert.strictEqual((yield* Effect.flip(request(2)))._tag, "Queued")
+        state.away = false
+        assert.strictEqual((yield* reload)._tag, "applied")
+        assert.include(rules, "operator.act")
+      }),
+    ),
+  )
+
+  it.effect("is refused once the gate shuts down", () =>
+    withGate(load(), ({ next }) =>
+      Effect.gen(function* () {
+        yield* Gatekeeper.use(({ close }) => close)
+        yield* next(load({}, 2))
+        assert.deepStrictEqual(yield* reload, { _tag: "refused", problems: ["The gate is shutting down."] })
+        assert.strictEqual((yield* Effect.flip(request(1)))._tag, "Draining")
+      }),
+    ),
+  )
+})
