@@ -17,6 +17,7 @@ import type { PushChannel } from "../PushChannel.ts"
 import * as Queue from "../queue/layer.ts"
 import { Settings, type SettingsTree } from "../Settings.ts"
 import type { Store } from "../Store.ts"
+import { readsLists } from "../settings/groups/ip-intel.ts"
 import { type Kept, keepOrBuild } from "./kept.ts"
 
 /** What all generations of a process share. */
@@ -46,7 +47,13 @@ interface Parts {
 const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
   Effect.gen(function* () {
     const parts: Parts = {
-      addresses: yield* keepOrBuild(before?.addresses, IpIntel.layer, settings, (tree) => tree.IpIntel),
+      // lists are read again at every reload
+      addresses: yield* keepOrBuild(
+        readsLists(settings.IpIntel.Provider) ? undefined : before?.addresses,
+        IpIntel.layer,
+        settings,
+        (tree) => tree.IpIntel,
+      ),
       platform: yield* keepOrBuild(before?.platform, PlatformApi.layer, settings, ({ Campaigns }) => ({ Campaigns })),
       queue: yield* keepOrBuild(before?.queue, Queue.layer, settings, (tree) => tree.Queue),
     }

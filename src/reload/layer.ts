@@ -16,6 +16,7 @@ import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { changesOf } from "../settings/changes.ts"
 import { Reloadable } from "../settings/current.ts"
+import { readsLists } from "../settings/groups/ip-intel.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import type { LoadedSettings } from "../settings/resolve.ts"
 import { delegateGatekeeper, delegateOperator } from "./delegate.ts"
@@ -75,21 +76,24 @@ export const layer = (
           const before = current
           current = next
           old.add(before)
-          return before
-            .retire(next)
-            .pipe(Effect.ensuring(Effect.sync(() => old.delete(before))), Effect.forkIn(scope), Effect.asVoid)
+          const retired = Effect.ensuring(
+            before.retire(next),
+            Effect.sync(() => old.delete(before)),
+          )
+          // the gate may have been told to stop while `next` was built
+          return Effect.andThen(Effect.forkIn(retired, scope), closing ? next.gatekeeper.close : Effect.void)
         })
 
       const apply = Effect.fnUntraced(function* (who: string) {
         if (closing) return refused("The gate is shutting down.")
         const { tree, warnings } = yield* load
         const { changed, kept, tree: applied } = changesOf(current.settings, tree)
-        if (changed.length > 0) {
+        if (changed.length > 0 || readsLists(applied.IpIntel.Provider)) {
           yield* store.ping
           const next = yield* makeGeneration(applied, activity, current)
           yield* replace(next)
           yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
-          yield* next.operator.noteSettings(who, changed)
+          if (changed.length > 0) yield* next.operator.noteSettings(who, changed)
         }
         return { _tag: "applied", changed, kept } satisfies ReloadOutcome
       })

@@ -1,4 +1,7 @@
 /** A reload, seen from the store: to it the gate stays the same instance. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Ref } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
@@ -15,10 +18,11 @@ import * as memory from "../../src/store/memory.ts"
 import { type Json, platform, TOKEN, valid } from "../settings/support.ts"
 import { BEGIN } from "../support/gate.ts"
 
-const load = (more: Json = {}, slots = 1, security: Json = {}): LoadedSettings =>
+const load = (more: Json = {}, slots = 1, security: Json = {}, addresses: Json = {}): LoadedSettings =>
   valid({
     VoiceAiPlatform: { ...platform, MaxConcurrency: slots, ...more },
     Security: { WebhookApiToken: TOKEN, ...security },
+    IpIntel: addresses,
   })
 const SALES = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }
 
@@ -148,6 +152,29 @@ describe("a reload", () => {
         assert.include(rules, "operator.act")
       }),
     ),
+  )
+
+  it.effect("reads the lists of addresses again, and changes nothing when one cannot be read", () =>
+    Effect.gen(function* () {
+      const directory = mkdtempSync(join(tmpdir(), "voicegate-lists-"))
+      const list = join(directory, "vpn.txt")
+      writeFileSync(list, "81.2.69.0/24\n")
+      const lists = load({}, 1, {}, { Provider: "lists", Lists: { Vpn: [list] } })
+      yield* withGate(lists, () =>
+        Effect.gen(function* () {
+          // addresses for documentation are never looked up
+          const call = Gatekeeper.use((gatekeeper) => gatekeeper.request({}, { address: "81.2.69.142" }))
+          const outcome = Effect.map(Effect.flip(call), ({ _tag }) => _tag)
+          assert.strictEqual(yield* outcome, "Blocked")
+          rmSync(list)
+          assert.strictEqual((yield* reload)._tag, "refused")
+          assert.strictEqual(yield* outcome, "Blocked")
+          writeFileSync(list, "81.2.70.0/24\n")
+          assert.deepStrictEqual(yield* reload, { _tag: "applied", changed: [], kept: [] })
+          assert.isString((yield* call).sessionId)
+        }),
+      ).pipe(Effect.ensuring(Effect.sync(() => rmSync(directory, { recursive: true }))))
+    }),
   )
 
   it.effect("is refused once the gate shuts down", () =>

@@ -19,6 +19,8 @@ export type IpProvider = keyof typeof PROVIDER_KINDS
 
 export const IP_PROVIDERS: ReadonlyArray<IpProvider> = Struct.keys(PROVIDER_KINDS)
 export const isHttpProvider = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] !== "local"
+/** Whether it reads files or lists, which may change while the settings stay the same. */
+export const readsLists = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] === "local" && provider !== "none"
 export const needsKey = (provider: IpProvider): boolean => PROVIDER_KINDS[provider] === "http_with_key"
 
 const ranges = (description: string) => listWithDefault(list(text), [], "none", { description })
