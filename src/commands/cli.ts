@@ -1,27 +1,31 @@
 /**
- * The command line: `serve` (the default), `demo`, `check`, `settings`, `platform`. Wiring only. Other commands load their modules when
- * they run, so that serving starts fast.
+ * The command line: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `platform`. Wiring only.
+ * Other commands load their modules when they run, so that serving starts fast. Exit codes: 0, 1 (failed), 2 (wrong usage).
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Console, Effect, type FileSystem, Layer, Option, Runtime, Schema } from "effect"
+import { Cause, Console, Effect, Exit, type FileSystem, Layer, Option, Runtime, Schema } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import { layerStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
+import { campaign, ticket } from "./operate.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
 import { noteRequests } from "./reload-requests.ts"
 import { serve } from "./serve.ts"
-import { settings } from "./settings.ts"
+import { schema, settings } from "./settings.ts"
+import { token } from "./token.ts"
 
 /** The exit code of `Runtime.defaultTeardown` for SIGINT and SIGTERM. */
 const INTERRUPTED = 130
+/** The exit code of a command line that cannot be understood. */
+const WRONG_USAGE = 2
 
 const { version }: { version: string } = createRequire(import.meta.url)("../../package.json")
 
@@ -190,13 +194,21 @@ const voicegate = root.pipe(
       ),
     ),
     settings.pipe(Command.provideEffectDiscard(withoutSettings)),
+    schema.pipe(Command.provideEffectDiscard(withoutSettings)),
+    token.pipe(Command.provideEffectDiscard(withoutSettings)),
+    campaign(Effect.map(root, sourceOf)),
+    ticket(Effect.map(root, sourceOf)),
     platform.pipe(Command.provideEffectDiscard(withoutSettings)),
   ]),
 )
 
+/** Whether the arguments were refused; help that was not asked for, because a subcommand is missing, counts too. */
+const isWrongUsage = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && CliError.isCliError(Cause.squash(exit.cause))
+
 /** A regular shutdown by a signal exits with 0. */
 const teardown: Runtime.Teardown = (exit, onExit) =>
-  Runtime.defaultTeardown(exit, (code) => onExit(code === INTERRUPTED ? 0 : code))
+  Runtime.defaultTeardown(exit, (code) => onExit(isWrongUsage(exit) ? WRONG_USAGE : code === INTERRUPTED ? 0 : code))
 
 voicegate.pipe(
   Command.run({ version }),

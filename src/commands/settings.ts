@@ -10,6 +10,16 @@ const list = settingRows
 
 const newToken = (): string => randomBytes(24).toString("base64url")
 
+const printSchema = Effect.gen(function* () {
+  const { jsonSchema } = yield* Effect.promise(() => import("../settings/json-schema.ts"))
+  yield* Console.log(JSON.stringify(jsonSchema(), null, 2))
+})
+
+/** The command `schema`: the same as `settings --schema`. */
+export const schema = Command.make("schema", {}, () => printSchema).pipe(
+  Command.withDescription("Print the JSON Schema of the settings file (settings.schema.json)"),
+)
+
 /** The command `settings`. It loads its modules when it runs, so that serving starts fast. */
 export const settings = Command.make(
   "settings",
@@ -21,10 +31,9 @@ export const settings = Command.make(
   },
   ({ schema }) =>
     Effect.gen(function* () {
-      const document = schema
-        ? (yield* Effect.promise(() => import("../settings/json-schema.ts"))).jsonSchema()
-        : (yield* Effect.promise(() => import("../settings/example.ts"))).exampleSettings(newToken())
-      yield* Console.log(JSON.stringify(document, null, 2))
+      if (schema) return yield* printSchema
+      const { exampleSettings } = yield* Effect.promise(() => import("../settings/example.ts"))
+      yield* Console.log(JSON.stringify(exampleSettings(newToken()), null, 2))
     }),
 ).pipe(
   Command.withShortDescription(

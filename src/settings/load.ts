@@ -55,7 +55,8 @@ const readFile = Effect.fnUntraced(function* ({ file, cwd }: SettingsSource) {
   return json
 })
 
-const readSources = Effect.fnUntraced(function* (
+/** The file's JSON, and the environment with its secret files, as given: nothing is checked yet. */
+export const readSources = Effect.fnUntraced(function* (
   source: SettingsSource,
 ): Effect.fn.Return<{ json: object; variables: Variables }, SettingsInvalid, FileSystem.FileSystem> {
   const given = variablesOf(source.env)

@@ -34,7 +34,9 @@ describe("voicegate", () => {
     const help = await run(["--help"])
     assert.strictEqual(help.code, 0)
     for (const word of ["serve", "demo", "check", "--config"]) assert.include(help.output, word)
-    assert.notStrictEqual((await run(["dance"])).code, 0)
+    for (const wrong of [["dance"], ["--no-such-flag"], ["campaign"], ["campaign", "pause"]]) {
+      assert.strictEqual((await run(wrong)).code, 2, wrong.join(" "))
+    }
   })
 
   it("prints an example settings file that is valid once it is filled in, its JSON Schema, and a list of all", async () => {
@@ -62,6 +64,7 @@ describe("voicegate", () => {
       schema.output,
       readFileSync(join(import.meta.dirname, "../../dist/settings.schema.json"), "utf8"),
     )
+    assert.strictEqual((await run(["schema"])).output, schema.output)
     const help = await run(["settings", "--help"])
     for (const { path } of settingRows) assert.include(help.output, path)
   })
@@ -141,7 +144,7 @@ describe("voicegate", () => {
       await demo.stop()
     }
     const { code, output } = await run(["demo", "--allow-origin", "shop"])
-    assert.strictEqual(code, 1)
+    assert.strictEqual(code, 2)
     assert.include(output, 'Invalid value for flag --allow-origin: "shop". Expected an origin such as')
   })
 
@@ -249,7 +252,7 @@ describe("voicegate check", () => {
       assert.include(output, `${missing}: expected a settings file that can be read`)
     }
     const { code, output } = await run(["settings", "--config", missing], {})
-    assert.strictEqual(code, 1)
+    assert.strictEqual(code, 2)
     assert.include(output, "--config: This command reads no settings of the gate.")
   })
 

@@ -1,0 +1,87 @@
+/**
+ * Asks the console's API of a running gate, with the operator's token from the settings. The token is never an argument: every user of
+ * a machine can read the arguments of its processes, and shells keep them in a history.
+ */
+import { Data, Effect, Option, Redacted, Schema } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
+import { type Action, ActionOutcome, Campaigns, Found, View } from "../operator/shapes.ts"
+import { loadConsoleAccess } from "../settings/console-access.ts"
+import type { SettingsSource } from "../settings/load.ts"
+
+/** The gate cannot be reached, or refused; the message says which, for the operator. */
+export class ConsoleFailed extends Data.TaggedError("ConsoleFailed")<{ readonly message: string }> {}
+
+/** How long the gate may take for one answer. */
+const ANSWER_MILLIS = 15_000
+
+const decodeProblem = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ message: Schema.String })))
+
+/** Without control characters, which would command the terminal. */
+export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, "?")
+
+const refusal = (url: string, status: number, text: string): ConsoleFailed => {
+  const told = Option.match(decodeProblem(text), {
+    onNone: () => "",
+    onSome: ({ message }) => ` ${printable(message)}`,
+  })
+  switch (status) {
+    case 401:
+      return new ConsoleFailed({ message: `${url} refuses the token: Security.ConsoleToken differs from the gate's.` })
+    default:
+      return new ConsoleFailed({ message: `${url} answers HTTP ${status}.${told}` })
+  }
+}
+
+/** The path of a resource, with the parameters that are given. */
+const pathOf = (name: string, query: Readonly<Record<string, string | number>>): string =>
+  `console/api/${name}?${new URLSearchParams(
+    Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)])),
+  )}`
+
+/** A client of the gate at `given`, or at the address of the settings. */
+export const connect = Effect.fnUntraced(function* (source: SettingsSource, given: string | undefined) {
+  const { token, url: own } = yield* loadConsoleAccess(source)
+  const url = given ?? own
+  const http = yield* HttpClient.HttpClient
+
+  const send = <A>(request: HttpClientRequest.HttpClientRequest, answer: Schema.Decoder<A>) =>
+    http.execute(HttpClientRequest.bearerToken(request, Redacted.value(token))).pipe(
+      Effect.flatMap((response) =>
+        Effect.map(boundedText(response, MAX_ANSWER_BYTES), (text) => ({ status: response.status, text })),
+      ),
+      withoutRedirects,
+      Effect.mapError(({ message }) => new ConsoleFailed({ message: `${url} cannot be reached: ${message}` })),
+      Effect.timeoutOrElse({
+        duration: ANSWER_MILLIS,
+        orElse: () =>
+          Effect.fail(new ConsoleFailed({ message: `${url} did not answer within ${ANSWER_MILLIS / 1000} s.` })),
+      }),
+      Effect.filterOrFail(
+        ({ status }) => status === 200,
+        ({ status, text }) => refusal(url, status, text),
+      ),
+      Effect.flatMap(({ text }) =>
+        Effect.mapError(
+          Schema.decodeUnknownEffect(Schema.fromJsonString(answer))(text),
+          () => new ConsoleFailed({ message: `${url} answers as no gate of this version does.` }),
+        ),
+      ),
+    )
+
+  return {
+    campaigns: send(HttpClientRequest.get(`${url}console/api/campaigns`), Campaigns),
+    view: (campaign: string, rows: Readonly<Record<"firstSlot" | "slots" | "firstPlace" | "places", number>>) =>
+      send(HttpClientRequest.get(url + pathOf("view", { campaign, ...rows })), View),
+    find: (hash: string) => send(HttpClientRequest.get(url + pathOf("find", { hash })), Found),
+    act: (campaign: string, action: Action) =>
+      send(
+        HttpClientRequest.post(`${url}console/api/actions`).pipe(
+          HttpClientRequest.bodyJsonUnsafe({ campaign, action }),
+        ),
+        ActionOutcome,
+      ),
+  }
+}, Effect.provide(FetchHttpClient.layer))
+
+export type ConsoleClient = Effect.Success<ReturnType<typeof connect>>

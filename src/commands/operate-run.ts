@@ -1,0 +1,158 @@
+/** What an operator sees and does from the command line, over the console's API of a running gate. */
+import { DateTime, Effect } from "effect"
+import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
+import { shortHash } from "../rules/ticket.ts"
+import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
+
+export { connect } from "./console-client.ts"
+
+/** What a command prints: the lines, or with `--json` the document. `ok` false is exit code 1. */
+export interface Printed {
+  readonly ok: boolean
+  readonly lines: ReadonlyArray<string>
+  readonly document: unknown
+}
+
+type Row = Campaigns["campaigns"][number]
+
+const stateOf = ({ figures }: Pick<Row, "figures">): string => {
+  if (figures === null) return "store unavailable"
+  return (
+    [figures.paused ? "paused" : "", figures.draining ? "draining" : ""].filter((word) => word !== "").join(", ") ||
+    "open"
+  )
+}
+
+const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
+  return rows.map((row) =>
+    row
+      .map((text, i) => text.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  )
+}
+
+/** All campaigns, one line each. */
+export const listCampaigns = (client: ConsoleClient) =>
+  Effect.map(client.campaigns, (document): Printed => {
+    const rows = document.campaigns.map((row) => [
+      printable(row.name),
+      stateOf(row),
+      String(row.figures?.waiting ?? "?"),
+      String(row.figures?.held ?? "?"),
+      String(row.slots),
+    ])
+    return { ok: true, document, lines: columns([["CAMPAIGN", "STATE", "WAITING", "HELD", "SLOTS"], ...rows]) }
+  })
+
+/** One campaign, and the health of the gate. */
+export const showCampaign = (client: ConsoleClient, name: string) =>
+  Effect.map(
+    client.view(name, { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }),
+    ({ campaign, health, instances, queue, slots }): Printed => ({
+      ok: true,
+      document: { campaign, slots, health, instances, queue },
+      lines: [
+        ...columns([
+          ["campaign", printable(campaign)],
+          ["state", stateOf({ figures: queue })],
+          ["waiting", String(queue?.waiting ?? "?")],
+          ["held slots", `${queue?.held ?? "?"} of ${slots}, ${queue?.live ?? "?"} in a call`],
+          ["in doubt", String(queue?.doubts ?? "?")],
+          ["instances", String(instances.length)],
+        ]),
+        ...health.map(({ detail, name, state }) => printable(`${name}: ${state}${detail === "" ? "" : `, ${detail}`}`)),
+      ],
+    }),
+  )
+
+const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
+  done: "Done.",
+  already: "Nothing to do: it is so already.",
+  called: "The first present caller in line is called.",
+  no_slot: "No slot is free, so nobody was called.",
+  nobody: "Nobody who is present waits, so nobody was called.",
+  more: "It is not finished; run the command again.",
+  removed: "The ticket is removed, and its caller told.",
+  ended: "The slot is free, and its caller told.",
+  gone: "The ticket has moved on meanwhile; look at it again.",
+}
+const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
+
+const printOutcome = (document: ActionOutcome): Printed => ({
+  ok: !FAILED.includes(document.result),
+  document,
+  lines: [
+    document.ticket === "-" ? WORDS[document.result] : `${printable(document.ticket)}: ${WORDS[document.result]}`,
+  ],
+})
+
+/** Changes a campaign's state on all instances, or calls its next caller. */
+export const actOn = (client: ConsoleClient, name: string, type: "pause" | "resume" | "drain" | "reopen" | "call") =>
+  Effect.map(client.act(name, { type }), printOutcome)
+
+const HASH = /^[0-9a-f]{4,10}$/i
+
+/** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */
+const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() : shortHash(text))
+
+const find = (client: ConsoleClient, id: string) =>
+  Effect.filterOrFail(
+    client.find(hashOf(id)),
+    ({ found }) => found.length > 0,
+    () =>
+      new ConsoleFailed({
+        message: `No ticket ${hashOf(id)} waits or holds a slot. A ticket that is over is not found.`,
+      }),
+  )
+
+const lineOf = ({ campaign, row, since, state, ticket }: FoundTicket): string => {
+  const place = state === "waiting" ? `waiting, place ${row + 1}` : state
+  return printable(
+    `${ticket}  ${campaign}  ${place}${since > 0 ? `, since ${DateTime.formatIso(DateTime.makeUnsafe(since))}` : ""}`,
+  )
+}
+
+/** The tickets whose hash begins so. */
+export const showTicket = (client: ConsoleClient, id: string) =>
+  Effect.map(
+    find(client, id),
+    (document): Printed => ({
+      ok: true,
+      document,
+      lines: [...document.found.map(lineOf), ...(document.more ? ["There are more: give more characters."] : [])],
+    }),
+  )
+
+/** Rows read before and after the one where a ticket was found, because rows move while others leave. */
+const AROUND = 50
+
+/** What the rule needs to act on exactly this ticket, as it is now; undefined when it has moved on. */
+const actionFor = Effect.fnUntraced(function* (client: ConsoleClient, { campaign, row, state, ticket }: FoundTicket) {
+  const first = Math.max(0, row - AROUND)
+  const rows = { firstSlot: first, slots: 2 * AROUND, firstPlace: first, places: 2 * AROUND }
+  const { queue } = yield* client.view(campaign, rows)
+  if (state === "waiting") {
+    const place = queue?.waitingPage.find((each) => each.ticket === ticket)
+    return place && { type: "remove" as const, seq: place.seq }
+  }
+  const slot = queue?.slotPage.find((each) => each.ticket === ticket && each.state === state)
+  return slot && { type: "end" as const, lease: slot.lease, deadline: slot.deadline }
+})
+
+/** Removes one ticket. One whose call starts, runs or is in doubt only with `endCall`. */
+export const removeTicket = Effect.fnUntraced(function* (client: ConsoleClient, id: string, endCall: boolean) {
+  const { found, more } = yield* find(client, id)
+  const [ticket] = found
+  if (ticket === undefined || found.length > 1 || more) {
+    return yield* new ConsoleFailed({ message: ["Several tickets match:", ...found.map(lineOf)].join("\n") })
+  }
+  if (!endCall && !["waiting", "called"].includes(ticket.state)) {
+    return yield* new ConsoleFailed({ message: `${lineOf(ticket)}\nIt is in a call: --end-call ends it.` })
+  }
+  const action = yield* actionFor(client, ticket)
+  return action === undefined
+    ? printOutcome({ result: "gone", ticket: ticket.ticket })
+    : printOutcome(yield* client.act(ticket.campaign, action))
+})

@@ -1,0 +1,45 @@
+/**
+ * The settings with which a command reaches the console of a running gate. They are read without the others, because an operator's own
+ * machine has only the token.
+ */
+import { Effect, type FileSystem, type Redacted, Schema } from "effect"
+import { flatten } from "./flat.ts"
+import { SecuritySettings } from "./groups/security.ts"
+import { ServerSettings } from "./groups/server.ts"
+import { readSources, type SettingsSource } from "./load.ts"
+import { type SettingProblem, SettingsInvalid } from "./problems.ts"
+import { makeReader } from "./reader.ts"
+
+const Access = Schema.Struct({
+  Security: Schema.Struct({ ConsoleToken: SecuritySettings.fields.ConsoleToken }),
+  Server: Schema.Struct({ Host: ServerSettings.fields.Host, Port: ServerSettings.fields.Port }),
+})
+
+const ANY_HOST = ["0.0.0.0", "::"]
+
+export interface ConsoleAccess {
+  readonly token: Redacted.Redacted<string>
+  /** where a gate with these settings listens, with a slash at the end */
+  readonly url: string
+}
+
+/** Reads the token and the address. Fails when there is no token, with the setting's name. */
+export const loadConsoleAccess = Effect.fnUntraced(function* (
+  source: SettingsSource,
+): Effect.fn.Return<ConsoleAccess, SettingsInvalid, FileSystem.FileSystem> {
+  const { json, variables } = yield* readSources(source)
+  const problems: Array<SettingProblem> = []
+  const read = makeReader(flatten(json, variables, problems), problems)
+  const { valid } = read.group({ base: "", schema: Access, draft: Access })
+  if (valid?.Security.ConsoleToken === undefined && problems.length === 0) {
+    read.reportMissing(
+      "Security.ConsoleToken",
+      "the token of the gate's console, in the settings file or as the environment variable Security__ConsoleToken",
+    )
+  }
+  const token = valid?.Security.ConsoleToken
+  if (valid === undefined || token === undefined || problems.length > 0) return yield* new SettingsInvalid({ problems })
+  const { Host, Port } = valid.Server
+  const name = ANY_HOST.includes(Host) ? "127.0.0.1" : Host.includes(":") ? `[${Host}]` : Host
+  return { token, url: `http://${name}:${Port}/` }
+})

@@ -1,0 +1,174 @@
+/** The operator's commands of the built program, at a running gate. */
+import { createHash } from "node:crypto"
+import { createServer } from "node:http"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { type Environment, type Gate, makeBench, runProgram, settingsFor } from "../../scripts/harness/gate.ts"
+import { field } from "../../scripts/harness/http.ts"
+import { freePort } from "../../scripts/harness/process.ts"
+import { startPlatform } from "../../scripts/harness/servers.ts"
+import { settingsFrom } from "../../src/settings/load.ts"
+
+const TOKEN = "e2e-console-token-0123456789"
+const hashOf = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)
+
+describe("an operator without a browser", () => {
+  const bench = makeBench()
+  afterAll(() => bench.dispose())
+  let gate: Gate
+  let access: Environment
+
+  beforeAll(async () => {
+    const platform = bench.own(await startPlatform())
+    gate = await bench.gate(settingsFor(platform, { Security__ConsoleToken: TOKEN }))
+    access = { Security__ConsoleToken: TOKEN, Server__Host: "127.0.0.1", Server__Port: new URL(gate.url).port }
+  })
+
+  const run = async (command: string, environment: Environment = access) => {
+    const result = await runProgram(command.split(" "), environment)
+    assert.notInclude(result.output, TOKEN)
+    return result
+  }
+  const json = async (command: string) => {
+    const { code, output } = await run(`${command} --json`)
+    return { code, document: JSON.parse(output) }
+  }
+  const waiting = async (): Promise<string> => field(await gate.call(), "uniqueRequestId") ?? ""
+  const stateOf = async (ticket: string) => (await gate.ask("GET", `/api/session/${ticket}`)).json.state
+
+  it("sees campaigns and tickets, pauses and drains, calls the next caller, removes tickets and ends a call", async () => {
+    assert.strictEqual((await gate.call()).status, 200)
+    const [first, second, third] = [await waiting(), await waiting(), await waiting()]
+
+    const list = await run("campaign list")
+    assert.strictEqual(list.code, 0, list.output)
+    assert.match(list.output, /^default +open +3 +1 +1$/m)
+    const { document: listed } = await json("campaign list")
+    assert.deepInclude(listed.campaigns[0].figures, { waiting: 3, held: 1, paused: false })
+
+    assert.strictEqual((await run("campaign pause default")).code, 0)
+    assert.deepInclude((await json("campaign show default")).document.queue, { waiting: 3, paused: true })
+    assert.match((await run("campaign show default")).output, /^state +paused$/m)
+    assert.deepStrictEqual(await json("campaign pause default"), {
+      code: 0,
+      document: { result: "already", ticket: "-" },
+    })
+    assert.deepInclude(await json("campaign next default"), { code: 1, document: { result: "no_slot", ticket: "-" } })
+
+    // by hash, by the start of the hash, and by the id, which is not sent
+    for (const id of [hashOf(second), hashOf(second).slice(0, 6), second]) {
+      const shown = await run(`ticket show ${id}`)
+      assert.strictEqual(shown.code, 0, shown.output)
+      assert.match(shown.output, new RegExp(`^${hashOf(second)} +default +waiting, place 2`))
+    }
+    const removed = await json(`ticket remove ${hashOf(second)}`)
+    assert.deepStrictEqual(removed, { code: 0, document: { result: "removed", ticket: hashOf(second) } })
+    assert.strictEqual(await stateOf(second), "removed")
+    const again = await run(`ticket remove ${hashOf(second)}`)
+    assert.strictEqual(again.code, 1)
+    assert.include(again.output, "No ticket")
+
+    // the call that holds the only slot
+    assert.strictEqual((await json("campaign show default")).document.queue.live, 1)
+    assert.strictEqual((await gate.sessionEnded("conversation-1")).status, 200)
+    assert.deepInclude((await json("campaign next default")).document, { result: "called", ticket: hashOf(first) })
+    assert.strictEqual((await gate.ask("POST", `/api/session/${first}/start`)).status, 200)
+    const refused = await run(`ticket remove ${hashOf(first)}`)
+    assert.strictEqual(refused.code, 1)
+    assert.include(refused.output, "--end-call")
+    assert.strictEqual(await stateOf(first), "live")
+    assert.strictEqual((await run(`ticket remove ${hashOf(first)} --end-call`)).code, 0)
+
+    assert.strictEqual((await run("campaign resume default")).code, 0)
+    assert.strictEqual(await stateOf(third), "called")
+    assert.strictEqual((await run(`ticket remove ${hashOf(third)}`)).code, 0)
+
+    assert.strictEqual((await run("campaign drain default")).code, 0)
+    assert.strictEqual((await gate.call()).json.code, "draining")
+    assert.strictEqual((await run("campaign reopen default")).code, 0)
+    assert.strictEqual((await gate.call()).status, 200)
+  })
+
+  it("is told what is wrong, on standard error and with exit code 1", async () => {
+    const wrong = async (command: string, environment: Environment, message: RegExp) => {
+      const { code, output } = await run(command, environment)
+      assert.strictEqual(code, 1, output)
+      assert.match(output, message)
+      assert.notMatch(output, /^ +at /m)
+    }
+    await wrong("campaign show nobody", access, /HTTP 404.*campaign: Expected a configured campaign/)
+    await wrong("campaign list", {}, /Security\.ConsoleToken: expected the token of the gate's console/)
+    await wrong(
+      "campaign list",
+      { ...access, Security__ConsoleToken: "short" },
+      /Security\.ConsoleToken: expected a token/,
+    )
+    await wrong("campaign list", { ...access, Security__ConsoleToken: "another-token-0123456789" }, /refuses the token/)
+    await wrong(`campaign list --url http://127.0.0.1:${await freePort()}`, access, /cannot be reached/)
+    for (const usage of [
+      "campaign list --url shop",
+      "ticket show",
+      "token",
+      "token dance",
+      "campaign list --token x",
+    ]) {
+      assert.strictEqual((await run(usage)).code, 2, usage)
+    }
+  })
+
+  it("reaches a gate below a path, and sends the token nowhere else", async () => {
+    const seen: Array<string | undefined> = []
+    const other = createServer((request, response) => {
+      seen.push(request.headers.authorization)
+      response.writeHead(200).end("{}")
+    })
+    const moved = createServer((_request, response) => {
+      const address = other.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      response.writeHead(302, { location: `http://127.0.0.1:${port}/` }).end()
+    })
+    const listening = (server: typeof other) =>
+      new Promise<number>((resolve) => {
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          resolve(typeof address === "object" && address !== null ? address.port : 0)
+        })
+      })
+    try {
+      await listening(other)
+      const { code, output } = await run(`campaign list --url http://127.0.0.1:${await listening(moved)}/voice`)
+      assert.strictEqual(code, 1)
+      assert.include(output, "/voice/ answers HTTP 302")
+      assert.deepStrictEqual(seen, [])
+    } finally {
+      other.close()
+      moved.close()
+    }
+  })
+})
+
+describe("voicegate token", () => {
+  it("prints a new secret that its setting accepts", async () => {
+    const campaign = {
+      ApiSecretToken: "k",
+      BaseUrl: "https://p.example",
+      BusinessId: "b",
+      WebCampaignId: "c",
+      DefaultRegionId: "eu",
+    }
+    for (const [kind, setting] of [
+      ["operator", "ConsoleToken"],
+      ["webhook", "WebhookApiToken"],
+      ["signing", "WebhookSigningSecret"],
+    ] as const) {
+      const { code, output } = await runProgram(["token", kind, "--json"])
+      assert.strictEqual(code, 0)
+      const { bits, setting: named, token } = JSON.parse(output)
+      assert.deepStrictEqual([named, bits], [`Security.${setting}`, 256])
+      const bytes = Buffer.from(token.replace("whsec_", ""), kind === "signing" ? "base64" : "base64url")
+      assert.strictEqual(bytes.length * 8, bits)
+      const Security = { WebhookApiToken: "w".repeat(16), [setting]: token }
+      assert.strictEqual(settingsFrom({ VoiceAiPlatform: campaign, Security })._tag, "Success")
+      assert.notInclude((await runProgram(["token", kind])).output, token)
+    }
+  })
+})
