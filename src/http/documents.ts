@@ -1,5 +1,5 @@
 /**
- * Serves `/docs` with the pages below it, `/openapi.json` and `/metrics`, on the port that `Server.Docs` and `Server.Metrics` name.
+ * Serves `/docs` with the pages below it, `/openapi.json`, `/console/openapi.json` where there is a console, and `/metrics`, on the port that `Server.Docs` and `Server.Metrics` name.
  * Documents are rendered once, on the first request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -9,14 +9,15 @@ import { Settings } from "../Settings.ts"
 import { renderApiPage } from "../serving/api-page.ts"
 import { type Document, isDocumentRequest, lazyDocument, makeDocument, sendDocument } from "../serving/documents.ts"
 import { Documented } from "./Api.ts"
+import { DocumentedConsole } from "./console/Documented.ts"
 import { docPages } from "./doc-pages.ts"
 import { makeMetrics } from "./metrics.ts"
 
 /** Answers a request if it is for one of these documents, and returns whether it was. */
 export type ServeDocument = (path: string, request: IncomingMessage, response: ServerResponse) => boolean
 
-const openApi = (): Promise<Document> =>
-  makeDocument(Buffer.from(JSON.stringify(OpenApi.fromApi(Documented))), {
+const openApi = (document: OpenApi.OpenAPISpec): Promise<Document> =>
+  makeDocument(Buffer.from(JSON.stringify(document)), {
     "content-type": "application/json; charset=utf-8",
     "cache-control": "no-cache",
     "x-content-type-options": "nosniff",
@@ -27,7 +28,7 @@ export const makeDocuments = (
   onError: (response: ServerResponse, error: unknown) => void,
 ): Effect.Effect<{ readonly public: ServeDocument; readonly private: ServeDocument }, never, Settings> =>
   Effect.gen(function* () {
-    const { Server } = yield* Settings
+    const { Security, Server } = yield* Settings
     const prepared =
       (document: () => Document | Promise<Document>) => (request: IncomingMessage, response: ServerResponse) => {
         const ready = document()
@@ -41,11 +42,13 @@ export const makeDocuments = (
         }
       }
     const docs = prepared(lazyDocument(() => renderApiPage(Documented)))
-    const description = prepared(lazyDocument(openApi))
+    const description = prepared(lazyDocument(() => openApi(OpenApi.fromApi(Documented))))
+    const consoleDescription = prepared(lazyDocument(() => openApi(OpenApi.fromApi(DocumentedConsole))))
     const pages = Server.Docs === "off" ? [] : [...(yield* docPages)]
     const documentation = [
       ["/docs", docs],
       ["/openapi.json", description],
+      ...(Security.ConsoleToken === undefined ? [] : [["/console/openapi.json", consoleDescription] as const]),
       ...pages.map(([path, read]) => [path, prepared(lazyDocument(read))] as const),
     ] as const
     const serveMetrics = yield* makeMetrics

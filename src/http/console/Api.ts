@@ -1,4 +1,4 @@
-/** The endpoints of the console, for its page: the view, the campaigns, the audit log, the search and the actions. They are not part of the gate's documented wire. */
+/** The endpoints of the console, for its page: the view, the campaigns, the audit log, the search and the actions. `Documented.ts` describes them for others. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Action, ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"

@@ -11,11 +11,12 @@ import { Operator } from "../../operator/Operator.ts"
 import { Reload } from "../../Reload.ts"
 import type { StoreUnavailable } from "../../Session.ts"
 import { currentSettings, derived } from "../../settings/current.ts"
-import { type Answer, failed, json, problem, refusals } from "../answer.ts"
+import { type Answer, failed, json, refusals, refused } from "../answer.ts"
 import { equal } from "../equal.ts"
 import { callerOf, header, isJson, parseJson, readBody } from "../incoming.ts"
 import { incoming, respond } from "../router.ts"
 import { Api, Command } from "./Api.ts"
+import { consoleProblems } from "./problems.ts"
 import { makeWrongTokens } from "./wrong-tokens.ts"
 
 const whole = Schema.String.check(Schema.isPattern(/^\d{1,15}$/)).pipe(
@@ -40,16 +41,23 @@ const ROWS = 25
 
 const toAnswer = (error: StoreUnavailable): Answer => failed(error, "")
 
-const unauthorized = problem(401, "console_unauthorized", "authorization: Expected the token of the console.", {
-  headers: { "www-authenticate": 'Bearer realm="voicegate console"' },
-})
-const unknownCampaign = problem(404, "unknown_campaign", "campaign: Expected a configured campaign.")
-const wrongQuery = problem(400, "invalid_request", "query: Expected whole numbers.")
-const wrongHash = problem(400, "invalid_request", "hash: Expected 4 to 10 hexadecimal digits.")
-const wrongAction = problem(400, "invalid_request", "action: Expected an action with its fields.")
-const notReloadable = problem(501, "not_reloadable", "The host application of this gate determines its settings.")
+const unauthorized = refused(
+  consoleProblems.unauthorized.make(
+    "console_unauthorized",
+    "authorization: Expected the token of the console.",
+    {},
+    { "www-authenticate": 'Bearer realm="voicegate console"' },
+  ),
+)
+const unknownCampaign = refused(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
+const wrongQuery = refused(consoleProblems.invalid.make("query: Expected whole numbers."))
+const wrongHash = refused(consoleProblems.invalid.make("hash: Expected 4 to 10 hexadecimal digits."))
+const wrongAction = refused(consoleProblems.invalid.make("action: Expected an action with its fields."))
+const notReloadable = refused(
+  consoleProblems.notReloadable.make("The host application of this gate determines its settings."),
+)
 const settingsRefused = (problems: ReadonlyArray<string>): Answer =>
-  problem(422, "settings_refused", `The settings were not changed. ${problems.join("\n")}`)
+  refused(consoleProblems.settingsRefused.make(`The settings were not changed. ${problems.join("\n")}`))
 
 export const handlers = HttpApiBuilder.group(
   Api,

@@ -1,0 +1,73 @@
+/** Every answer of the console's API is as `/console/openapi.json` says. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { OpenApi } from "effect/http-api"
+import { readWireDocument } from "../../../scripts/harness/wire-document.ts"
+import { Api } from "../../../src/http/console/Api.ts"
+import { DocumentedConsole } from "../../../src/http/console/Documented.ts"
+import { type Answered, ask, gateTest, operating, request, withToken } from "./asking.ts"
+import { TOKEN } from "./support.ts"
+
+const methodsOf = ({ paths }: OpenApi.OpenAPISpec): ReadonlyArray<string> =>
+  Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`))
+
+describe("the document of the console's API", () => {
+  it("has the endpoints that are served", () => {
+    assert.sameMembers([...methodsOf(OpenApi.fromApi(DocumentedConsole))], [...methodsOf(OpenApi.fromApi(Api))])
+  })
+
+  gateTest("describes its answers and refusals completely", { slots: 1 }, (gate) =>
+    Effect.gen(function* () {
+      const { text } = yield* ask(`${gate.url}/console/openapi.json`)
+      assert.deepStrictEqual(JSON.parse(text).security, [{ token: [] }])
+      const document = readWireDocument(text)
+      const seen = new Set<string>()
+      const judge = (method: string, path: string, { headers, status, text }: Answered): number => {
+        const answered = { method, path: `/console/api/${path}`, status, headers: Object.fromEntries(headers), text }
+        assert.isUndefined(document.objection(answered), `${method} ${path} ${status} ${text}`)
+        seen.add(document.kindOf(answered) ?? "")
+        return status
+      }
+      for (const _ of [1, 2]) yield* request(gate)
+      const operator = operating(gate)
+      const hash = (yield* operator.view()).queue?.waitingPage[0]?.ticket ?? ""
+      assert.notStrictEqual(hash, "")
+      const get = (path: string) => Effect.map(operator.get(path), (answer) => judge("GET", path, answer))
+      const post = (body: unknown) => Effect.map(operator.post(body), (answer) => judge("POST", "actions", answer))
+      for (const path of ["campaigns", "view", "audit-log", `find?hash=${hash}`]) {
+        assert.strictEqual(yield* get(path), 200)
+        judge("GET", path, yield* ask(`${gate.url}/console/api/${path}`, withToken("wrong-token-0123456789")))
+      }
+      assert.strictEqual(yield* post({ action: { type: "pause" } }), 200)
+      for (const path of ["view", "audit-log"]) {
+        assert.strictEqual(yield* get(`${path}?campaign=nobody`), 404)
+        assert.strictEqual(yield* get(`${path}?first=x&firstSlot=x`), 400)
+      }
+      assert.strictEqual(yield* get("find?hash=x"), 400)
+      assert.strictEqual(yield* post({ action: { type: "dance" } }), 400)
+      assert.strictEqual(yield* post({ campaign: "nobody", action: { type: "pause" } }), 404)
+      const wrong = operating(gate, "wrong-token-0123456789")
+      judge("POST", "actions", yield* wrong.post({ action: { type: "pause" } }))
+      for (const headers of [{ "content-type": "text/plain" }, { "content-type": "application/json" }]) {
+        const init = { method: "POST", headers: { ...headers, authorization: `Bearer ${TOKEN}` }, body: "{" }
+        judge("POST", "actions", yield* ask(`${gate.url}/console/api/actions`, init))
+      }
+      gate.setAway(true)
+      for (const path of ["campaigns", "view"]) assert.strictEqual(yield* get(path), 200)
+      for (const path of ["audit-log", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
+      assert.strictEqual(yield* post({ action: { type: "pause" } }), 503)
+      // the others are common to all of the gate's endpoints, and judged by test/http/openapi.test.ts
+      const COMMON = /no_client_address|origin_not_allowed|host_not_allowed|internal_error|gate_closed|body_|\b204\b/
+      assert.deepStrictEqual(
+        [...document.kinds].filter((kind) => !seen.has(kind) && !COMMON.test(kind)),
+        [],
+      )
+    }),
+  )
+
+  gateTest("is not served without a console", { token: undefined }, (gate) =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* ask(`${gate.url}/console/openapi.json`)).status, 404)
+    }),
+  )
+})
