@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the servers that the tests start: Redis, PostgreSQL and a browser; and promtool, nginx and systemd-analyze, which check files of scripts/deploy.
+# Installs the servers that the tests start: Redis, PostgreSQL and a browser; and promtool, nginx, Caddy and systemd-analyze, which check files of scripts/deploy.
 # Silent when they are installed.
 # When it cannot install (not root, not Debian) it prints what to install and exits 1. It starts no system service.
 set -eu
@@ -25,6 +25,7 @@ has_browser || need chromium-headless-shell
 has_postgres || need postgresql
 command -v promtool >/dev/null 2>&1 || need prometheus
 command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || need nginx-light
+command -v caddy >/dev/null 2>&1 || need caddy
 command -v systemd-analyze >/dev/null 2>&1 || need systemd
 
 [ -z "$missing" ] && exit 0
@@ -33,7 +34,7 @@ if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
   {
     echo "The tests start servers of their own and need these packages (Debian's names): $missing"
     echo "On Debian or Ubuntu: sudo apt-get update && sudo apt-get install --no-install-recommends $missing"
-    echo "Elsewhere: Redis 7 or newer with redis-cli, PostgreSQL 15 or newer, Chromium, promtool, nginx, systemd-analyze, all on the PATH."
+    echo "Elsewhere: Redis 7 or newer with redis-cli, PostgreSQL 15 or newer, Chromium, promtool, nginx, Caddy, systemd-analyze, all on the PATH."
   } >&2
   exit 1
 fi
