@@ -13,11 +13,14 @@ import "./node-version.ts"
 // Without Effect
 
 export { type Client, createGate, type Gate, type GateOptions, type LogEntry } from "./embedded/createGate.ts"
+export type { Fetch, FetchInfo } from "./embedded/fetch.ts"
 export type { Handler, PrivateHandler, UpgradeHandler } from "./embedded/mount.ts"
+export type { CallEvent, GateEvents, On, OutcomeEvent } from "./embedded/observers.ts"
 export type {
   LaunchRefusal,
   LeaveResult,
   QueuedResult,
+  ReadyResult,
   RefusedResult,
   RequestRefusal,
   RequestResult,

@@ -2,7 +2,7 @@
  * The gate for hosts without Effect: promises, plain objects, and listeners for the host's own server. Expected outcomes are
  * values; a promise rejects only after an internal error of the gate, or after `close`.
  */
-import { Effect, Layer, Logger, ManagedRuntime, Result } from "effect"
+import { Effect, Layer, Logger, ManagedRuntime, Result, Stream } from "effect"
 import * as GateLayer from "../Gate.ts"
 import { Gatekeeper, type WebSessionConfig } from "../Gatekeeper.ts"
 import { requestOf } from "../gatekeeper/web-session.ts"
@@ -10,9 +10,14 @@ import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import * as Log from "../log.ts"
+import { PushChannel } from "../PushChannel.ts"
+import type { PushEvent } from "../Session.ts"
 import { layerFrom } from "../settings/load.ts"
 import { unknownFields } from "../unknown-field.ts"
+import { eventsOf } from "./events.ts"
+import { type Fetch, makeFetch } from "./fetch.ts"
 import { type Handler, makeMount, normalizeBasePath, type PrivateHandler, type UpgradeHandler } from "./mount.ts"
+import { layerObserved, Observers, type On, layer as observersLayer } from "./observers.ts"
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
 
@@ -49,6 +54,11 @@ export interface Gate {
   readonly privateHandler: PrivateHandler
   /** Serves the gate's WebSockets: `server.on("upgrade", gate.upgrade)`. */
   readonly upgrade: UpgradeHandler
+  /**
+   * Serves the gate's HTTP for a host with web-standard requests, such as Hono or a route handler:
+   * `gate.fetch(request, { address: remoteAddress })`. It has events as Server-Sent Events, and no WebSockets.
+   */
+  readonly fetch: Fetch
   /** Makes a session request; `body` is what a browser would send. */
   readonly request: (body: unknown, client: Client) => Promise<results.RequestResult>
   /** The platform's `InitiateWebSession` through the gate: a WebSocket URL, a place in the queue, or a refusal. */
@@ -59,6 +69,18 @@ export interface Gate {
   readonly leave: (ticket: string) => Promise<results.LeaveResult>
   /** The state of a ticket. Counts as presence: a ticket without a connection must call it within the disconnect grace. */
   readonly status: (ticket: string) => Promise<results.StatusResult>
+  /**
+   * The ticket's events, beginning with its state. While they are read, the ticket counts as present. They end when the ticket ends, the
+   * gate closes, or the loop is left; then the place is kept for the disconnect grace.
+   */
+  readonly events: (ticket: string) => AsyncIterable<PushEvent>
+  /** Whether the gate can serve: false while its store or the campaigns' slots are unknown, and from `close` on. */
+  readonly ready: () => Promise<results.ReadyResult>
+  /**
+   * Calls a listener for each outcome of a session request (`outcome`), or for each call that begins or ends (`call`), whoever asked.
+   * Listeners run after the answer; a failure is logged and costs the caller nothing. Returns a function that removes the listener.
+   */
+  readonly on: On
   /** Reports that a session has ended, by any of its ids, when the host itself receives the platform's webhook. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**
@@ -108,13 +130,22 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
   const basePath = normalizeBasePath(options.basePath)
   const runtime = ManagedRuntime.make(
     listenersLayer({ basePath }).pipe(
-      Layer.provideMerge(GateLayer.layer),
+      Layer.provideMerge(layerObserved),
+      Layer.provideMerge(Layer.merge(GateLayer.layer, observersLayer)),
       Layer.provideMerge(layerFrom({ ...settings }, { embedded: true })),
       Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),
   )
-  const { gatekeeper, listeners } = await runtime
-    .runPromise(Effect.all({ gatekeeper: Gatekeeper, listeners: Listeners }))
+  const { channel, context, gatekeeper, listeners, observers } = await runtime
+    .runPromise(
+      Effect.all({
+        channel: PushChannel,
+        context: Effect.context<never>(),
+        gatekeeper: Gatekeeper,
+        listeners: Listeners,
+        observers: Observers,
+      }),
+    )
     .catch(async (error: unknown) => {
       await runtime.dispose()
       throw error
@@ -163,6 +194,7 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
     handler,
     privateHandler,
     upgrade,
+    fetch: makeFetch(handler),
     request,
     initiateWebSession: async (config, client) => {
       const body = requestOf(config)
@@ -186,6 +218,20 @@ export const createGate = async (settings: GateSettings, options: GateOptions = 
           onSuccess: (found) => ({ status: "found", ticket: found }),
         }),
       ),
+    events: (ticket) =>
+      Stream.toAsyncIterableWith(
+        Stream.suspend(() =>
+          closing === undefined
+            ? eventsOf(ticket, gatekeeper, channel)
+            : Stream.fromEffect(Effect.die(new Error("The gate is closed."))),
+        ),
+        context,
+      ),
+    ready: async () => {
+      const problem = closing === undefined ? await run(listeners.notReady) : "The gate is closed."
+      return problem === undefined ? { status: "ready" } : results.notReady(problem)
+    },
+    on: observers.on,
     sessionEnded: (sessionIds) =>
       run<results.SessionEndedResult>(
         Effect.match(gatekeeper.sessionEnded(typeof sessionIds === "string" ? [sessionIds] : sessionIds), {

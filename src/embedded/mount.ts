@@ -13,8 +13,8 @@ import { refuseUpgrade, write } from "../http/write-answer.ts"
 
 /**
  * A request listener of node:http, and a middleware of Express and similar frameworks. It answers every request below its base
- * path; without a base path it answers every request, so mount it last. A body parser may run before it; then signed webhooks need
- * the bytes as `request.rawBody`.
+ * path; without a base path it answers every request, so mount it last. It recognises a mount path that the framework has stripped. A
+ * body parser may run before it; then signed webhooks need the bytes as `request.rawBody`.
  */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
@@ -23,7 +23,7 @@ export type PrivateHandler = (request: IncomingMessage, response: ServerResponse
 
 /**
  * A listener for a node server's `upgrade`. Returns whether the request was for the gate. Other upgrades are left to the server's
- * other listeners; when there are none they are refused, because otherwise nothing would ever close them.
+ * other listeners; when only gates listen they are refused, because otherwise nothing would ever close them.
  */
 export type UpgradeHandler = (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
 
@@ -38,9 +38,35 @@ export const normalizeBasePath = (given = ""): string => {
   return path
 }
 
-/** The part of the path that a framework has stripped; Express provides it as `baseUrl`. */
-const strippedPath = (request: IncomingMessage): string =>
-  "baseUrl" in request && typeof request.baseUrl === "string" ? request.baseUrl : ""
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? url
+
+/**
+ * The part of the path that a framework has stripped. Express provides it as `baseUrl`; Connect, Polka and middie keep the whole URL as
+ * `originalUrl`.
+ */
+const strippedPath = (request: IncomingMessage): string => {
+  if ("baseUrl" in request && typeof request.baseUrl === "string") return request.baseUrl
+  if (!("originalUrl" in request) || typeof request.originalUrl !== "string") return ""
+  const original = pathOf(request.originalUrl)
+  const path = pathOf(request.url ?? "/")
+  if (original.endsWith(path)) return original.slice(0, -path.length)
+  // the mount path itself, without a slash at its end, becomes "/"
+  return path === "/" ? original : ""
+}
+
+/** The upgrade handlers of all gates in this process, and the upgrades that one of them has taken. */
+const upgradeHandlers = new WeakSet<object>()
+const taken = new WeakSet<IncomingMessage>()
+
+/**
+ * Whether nothing but this handler can still answer an upgrade: every listener of the server belongs to a gate, this one is the last,
+ * and no earlier one took the upgrade.
+ */
+const isLastToAnswer = (server: unknown, handler: UpgradeHandler, request: IncomingMessage): boolean => {
+  if (!(server instanceof EventEmitter) || taken.has(request)) return false
+  const listeners = server.listeners("upgrade")
+  return listeners.at(-1) === handler && listeners.every((listener) => upgradeHandlers.has(listener))
+}
 
 export const makeMount = (
   listeners: Listeners["Service"],
@@ -50,8 +76,8 @@ export const makeMount = (
     /** called for every response of the gate */
     readonly onRequest: (response: ServerResponse) => void
   },
-): { readonly handler: Handler; readonly privateHandler: PrivateHandler; readonly upgrade: UpgradeHandler } => ({
-  handler: (request, response, next) => {
+): { readonly handler: Handler; readonly privateHandler: PrivateHandler; readonly upgrade: UpgradeHandler } => {
+  const handler: Handler = (request, response, next) => {
     const stripped = strippedPath(request)
     if (stripped !== "" && stripped.toLowerCase() !== basePath.toLowerCase()) {
       throw new Error(
@@ -65,19 +91,27 @@ export const makeMount = (
     if (state.isClosed()) return write(response, closed)
     state.onRequest(response)
     listeners.request(request, response)
-  },
-  privateHandler: (request, response) => {
+  }
+  const privateHandler: PrivateHandler = (request, response) => {
     if (state.isClosed()) return write(response, closed)
     state.onRequest(response)
     listeners.privateRequest(request, response)
-  },
-  upgrade(request, socket, head) {
-    if (state.isClosed() && isOwnUpgrade(basePath, request)) {
-      refuseUpgrade(socket, closed)
+  }
+  /** Answers an upgrade of the gate, and returns whether it was one. */
+  const take = (request: IncomingMessage, socket: Duplex, head: Buffer): boolean => {
+    if (!state.isClosed()) return listeners.upgrade(request, socket, head)
+    if (!isOwnUpgrade(basePath, request)) return false
+    refuseUpgrade(socket, closed)
+    return true
+  }
+  const upgrade: UpgradeHandler = function (request, socket, head) {
+    if (take(request, socket, head)) {
+      taken.add(request)
       return true
     }
-    if (listeners.upgrade(request, socket, head)) return true
-    if (this instanceof EventEmitter && this.listenerCount("upgrade") === 1) refuseUpgrade(socket)
+    if (isLastToAnswer(this, upgrade, request)) refuseUpgrade(socket)
     return false
-  },
-})
+  }
+  upgradeHandlers.add(upgrade)
+  return { handler, privateHandler, upgrade }
+}

@@ -87,6 +87,8 @@ export type SessionEndedResult =
   | { readonly status: "accepted"; readonly released: boolean }
   | RefusedResult<"store_unavailable">
 
+export type ReadyResult = { readonly status: "ready" } | RefusedResult<"not_ready">
+
 /** A problem's members besides code and message. */
 interface Details extends Omit<RefusedResult<string>, "status" | "code" | "message" | "issues"> {
   readonly errors?: ReadonlyArray<FieldIssue>
@@ -108,6 +110,12 @@ export const started = (session: Started): StartedResult => ({ status: "started"
 
 export const noClientAddress = (): RefusedResult<"no_client_address"> =>
   refused(problems.noClientAddress.make("address: Expected an IPv4 or IPv6 address."))
+
+export const notReady = (message: string): RefusedResult<"not_ready"> => ({
+  status: "refused",
+  code: "not_ready",
+  message,
+})
 
 export const storeUnavailable = (error: StoreUnavailable): RefusedResult<"store_unavailable"> =>
   refused(toProblem(error))

@@ -10,6 +10,7 @@ import { runInPhase } from "../tick-phases.ts"
 import { isQuiet } from "./access-log.ts"
 import { type Answer, refusals } from "./answer.ts"
 import type { Arrivals } from "./arrivals.ts"
+import { makeBodyWarning } from "./body-warning.ts"
 import type { ServeDocument } from "./documents.ts"
 import type { Hub } from "./hub/hub.ts"
 import { collectBody, header, isJson } from "./incoming.ts"
@@ -69,6 +70,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
     serverSpan("POST", REQUEST_PATH),
   )
+  const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
 
   let lastOrigin = ""
@@ -113,7 +115,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       const address = addressOf(request)
       if (closingConnections) response.setHeader("connection", "close")
       let cors: RawHeaders | undefined
-      const logRequest = (outcome: string): void =>
+      const logRequest = (outcome: string): void => {
+        if (outcome === refusals.bodyTaken.outcome) run(warnOfReadBody)
         log.write({
           id,
           method,
@@ -123,6 +126,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           address: address ?? "",
           millis: log.now() - startedAt,
         })
+      }
       let outcome: string | undefined
       const reply = (result: Answer | undefined): void => {
         outcome = result?.outcome ?? "open"

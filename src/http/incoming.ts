@@ -43,9 +43,13 @@ const parsedBody = (
   return Buffer.byteLength(text) > MAX_BODY_BYTES ? refusals.tooLarge : text
 }
 
-/** The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. */
+/**
+ * The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. `bodyUsed` is of a
+ * host's `Request` (`embedded/fetch.ts`).
+ */
 const withoutReading = (request: IncomingMessage, verbatim: boolean): string | Answer | undefined => {
-  if (request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim)
+  const isRead = "bodyUsed" in request && request.bodyUsed === true
+  if (isRead || request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim)
   if (Number(header(request, "content-length") ?? "0") > MAX_BODY_BYTES) return refusals.tooLarge
   // the client disconnected before the body was read, so no event would follow
   return request.destroyed ? refusals.malformedJson : undefined

@@ -1,8 +1,8 @@
 /** The gate as listeners of a node server: for its own server, or for a host's server under a path. */
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Context, Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { Operator } from "../operator/Operator.ts"
@@ -36,6 +36,8 @@ export class Listeners extends Context.Service<
     readonly privateRequest: (request: IncomingMessage, response: ServerResponse) => void
     /** Logs a request or connection that was refused before it reached the listeners. */
     readonly logRefusal: (refusal: Refused) => void
+    /** Why the gate is not ready, as `/health/ready` tells it; undefined if it is. */
+    readonly notReady: Effect.Effect<string | undefined>
     /** Turns readiness false and answers with `Connection: close`, while requests are still served. */
     readonly unready: Effect.Effect<void>
     /**
@@ -62,7 +64,13 @@ const makeRouter = Effect.fnUntraced(function* <R>(more: Layer.Layer<never, neve
     Layer.fresh(Layer.merge(routes, more)).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))),
   )
   const withRequestId = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-    Effect.annotateLogs(router.asHttpEffect(), { requestId: headers["x-request-id"] }),
+    router.asHttpEffect().pipe(
+      // a middleware that wraps `writeHead`, such as compression(), loses the headers if this argument is undefined
+      Effect.map((response) =>
+        HttpServerResponse.setStatus(response, response.status, STATUS_CODES[response.status] ?? ""),
+      ),
+      Effect.annotateLogs({ requestId: headers["x-request-id"] }),
+    ),
   )
   return yield* NodeHttpServer.makeHandler(withRequestId, { scope }).pipe(
     Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
@@ -120,6 +128,7 @@ export const layer = ({
         upgrade,
         privateRequest: makePrivateListener(arrivals, documents.private),
         logRefusal: arrivals.logRefusal,
+        notReady: routed.notReady,
         unready: Effect.andThen(routed.drain, Effect.sync(closeConnections)),
         drain,
       })

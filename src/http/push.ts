@@ -267,7 +267,8 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
             response.on("close", opened.close)
             response.writeHead(200, {
               "content-type": "text/event-stream; charset=utf-8",
-              "cache-control": "no-store",
+              // a compressing middleware of the host would hold events back
+              "cache-control": "no-store, no-transform",
               // a buffering proxy would hold events back
               "x-accel-buffering": "no",
             })

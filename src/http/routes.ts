@@ -27,6 +27,8 @@ export class Routes extends Context.Service<
     readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
     readonly live: Effect.Effect<Answer>
     readonly ready: Effect.Effect<Answer>
+    /** Why the gate is not ready; undefined if it is. */
+    readonly notReady: Effect.Effect<string | undefined>
     /** Turns `ready` false before the server stops. */
     readonly drain: Effect.Effect<void>
   }
@@ -65,6 +67,12 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
         if (pingedAt !== undefined && now - pingedAt < PING_EVERY_NANOS) return lastPing
         pingedAt = now
         return Effect.andThen(invalidatePing, lastPing)
+      })
+
+      const notReady = Effect.gen(function* () {
+        if (draining) return "The gate is shutting down."
+        if (!(yield* isStoreReady)) return "The store cannot be reached or does not accept writes."
+        return (yield* gatekeeper.queueProblem) ?? (yield* gatekeeper.capacityProblem)
       })
 
       const failed = (error: Parameters<typeof answers.failed>[0]): Effect.Effect<Answer> =>
@@ -136,17 +144,12 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
             return answers.json(200, { released }, released ? "released" : "not_released")
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
-        ready: Effect.gen(function* () {
-          const notReady = (detail: string): Answer =>
-            answers.refused(problems.notReady.make("not_ready", detail, {}, { "retry-after": "1" }))
-          if (draining) return notReady("The gate is shutting down.")
-          if (!(yield* isStoreReady)) return notReady("The store cannot be reached or does not accept writes.")
-          const queueProblem = yield* gatekeeper.queueProblem
-          if (queueProblem !== undefined) return notReady(queueProblem)
-          const capacityProblem = yield* gatekeeper.capacityProblem
-          if (capacityProblem !== undefined) return notReady(capacityProblem)
-          return answers.json(200, { status: "ready" }, "ready")
-        }),
+        ready: Effect.map(notReady, (problem) =>
+          problem === undefined
+            ? answers.json(200, { status: "ready" }, "ready")
+            : answers.refused(problems.notReady.make("not_ready", problem, {}, { "retry-after": "1" })),
+        ),
+        notReady,
         drain: Effect.sync(() => {
           draining = true
         }),

@@ -244,6 +244,25 @@ describe("upgrades", () => {
     assert.equal(await upgrade(origin, "/voice/chat"), "HTTP/1.1 404 Refused")
   })
 
+  it("that no gate of a server with several takes are refused, and each gate keeps its own", async () => {
+    const first = await gateAt("/first")
+    const second = await gateAt("/second")
+    const { server, origin } = await host((app) => app.use("/first", first.handler).use("/second", second.handler))
+    server.on("upgrade", first.upgrade).on("upgrade", second.upgrade)
+    assert.equal(await upgrade(origin, "/chat"), "HTTP/1.1 404 Refused")
+    for (const path of ["/first", "/second"]) {
+      await post(`${origin}${path}/api/session/request`, "{}")
+      const { json } = await post(`${origin}${path}/api/session/request`, "{}")
+      const socket = new WebSocket(origin.replace("http", "ws") + String(json.eventsUrl))
+      toClose.push(() => socket.terminate())
+      assert.match(String(await once(socket, "message")), /"position"/)
+    }
+    server.on("upgrade", (request, socket) => {
+      if (request.url === "/chat") socket.end("HTTP/1.1 418 Host\r\n\r\n")
+    })
+    assert.equal(await upgrade(origin, "/chat"), "HTTP/1.1 418 Host")
+  })
+
   it("report whether the gate handled them, for hosts that route upgrades themselves", async () => {
     const gate = await gateAt("/voice")
     const { server, origin } = await host((app) => app.use("/voice", gate.handler))

@@ -14,7 +14,7 @@ describe("a stream of Server-Sent Events", () => {
       const ticket = yield* waiting
       const stream = yield* eventStream(eventsOf(url, ticket))
       expect(stream.headers.get("content-type")).toMatch(/^text\/event-stream/)
-      expect(stream.headers.get("cache-control")).toBe("no-store")
+      expect(stream.headers.get("cache-control")).toBe("no-store, no-transform")
       yield* stream.waitFor("the position", has("position"))
       expect(stream.events).toEqual([{ type: "position", position: 1, queueLength: 1, estimatedWaitSeconds: null }])
       expect(stream.text()).toMatch(/^event: position\ndata: \{"type":"position",.*\}\n\n$/)
