@@ -3,6 +3,10 @@ import "../node-version.ts"
 
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./access-log.ts"
 export {
+  /** The gate's HTTP on your own `HttpRouter`, below `basePath`; needs `Listeners`. */
+  layer as layerHttpRouter,
+} from "./http-router.ts"
+export {
   Listeners,
   /** The gate's HTTP as listeners for a node server, at the root or below `basePath`. */
   layer as layerListeners,
