@@ -121,7 +121,8 @@ describe("mounted in", () => {
       )
 
       // request
-      assert.deepInclude((await request()).json, { status: "started", sessionId: "session-1" })
+      const first = await request()
+      assert.deepInclude(first.json, { status: "started" })
       const waiting = await request()
       assert.equal(waiting.status, 202)
       const events = String(waiting.json.eventsUrl)
@@ -134,11 +135,14 @@ describe("mounted in", () => {
       await socket.sees('"position"')
 
       // webhook by token
-      const byToken = await post(HOOK, '{"ConversationSessionId":"session-1"}', { "x-api-token": WEBHOOK_TOKEN })
+      const byToken = await post(HOOK, JSON.stringify({ ConversationSessionId: first.json.sessionId }), {
+        "x-api-token": WEBHOOK_TOKEN,
+      })
       assert.deepEqual(byToken, { status: 200, json: { released: true } })
       await socket.sees('"start_call"')
       socket.send('{"type":"start"}')
-      await socket.sees("wss://agent.example/session-2")
+      // the number of the session depends on what the gate has asked the platform meanwhile
+      const { sessionId } = JSON.parse(await socket.sees("wss://agent.example/"))
 
       // hub
       const next = await request()
@@ -151,9 +155,9 @@ describe("mounted in", () => {
       await hub.sees('"invocationId":"1"')
 
       // signed webhook, with a body that changes when it is parsed and serialised again
-      const body = '{ "ConversationSessionId" : "session-2" }'
+      const body = `{ "ConversationSessionId" : "${sessionId}" }`
       assert.deepEqual(await post(HOOK, body, signed(body)), { status: 200, json: { released: true } })
-      assert.include(await hub.sees("SessionReady"), "wss://agent.example/session-3")
+      assert.include(await hub.sees("SessionReady"), "wss://agent.example/session-")
 
       // upgrades of nobody
       assert.equal(await upgrade(address.port, "/chat"), "HTTP/1.1 404 Refused")
