@@ -20,8 +20,11 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The attributes of the widget that the query may set. */
-const ATTRIBUTES = ["campaign", "region", "theme", "lang", "dir", "notify", "auto-start", "ring", "audio"]
+/** The attributes of the widget that the query may set. Not those that load a script or replace its texts. */
+const ATTRIBUTES = [
+  ...["campaign", "region", "mode", "corner", "theme", "lang", "dir", "languages", "audio"],
+  ...["push-to-talk", "captions", "text-input", "check", "ring", "notify", "auto-start"],
+]
 
 /** Tells the outermost page that the widget is shown. That page checks who sent the message; the message reveals nothing. */
 const SCRIPT = `import "../widget.js"

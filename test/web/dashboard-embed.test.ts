@@ -58,11 +58,36 @@ describe("the embed code", () => {
       await tab.getByRole("checkbox", { name: /Offer a notification/ }).check()
       await tab.getByLabel(/^Campaign in the gate/).fill('a"b')
       await code.getByText(`gate="${gate}" campaign="a&quot;b" theme="dark" notify>`).waitFor()
-      await tab
-        .frameLocator('iframe[title="Preview of the widget"]')
-        .frameLocator("iframe")
-        .locator('voice-agent[theme="dark"][notify][campaign=\'a"b\']')
-        .waitFor()
+      const shown = (selector: string) =>
+        tab
+          .frameLocator('iframe[title="Preview of the widget"]')
+          .frameLocator("iframe")
+          .locator(`voice-agent${selector}`)
+      await shown('[theme="dark"][notify][campaign=\'a"b\']').waitFor()
+
+      // the other attributes that a site's owner sets
+      expect(await tab.getByLabel("Corner").count()).toBe(0)
+      await tab.getByLabel("Position").selectOption("Floating, in a corner of the window")
+      await tab.getByLabel("Corner").selectOption("Top left")
+      await tab.getByLabel(/^Region/).fill("eu")
+      await tab.getByLabel(/^Languages to choose from/).fill("en, de xx-none fr")
+      await tab.getByText("The widget has no texts in xx-none.").waitFor()
+      await tab.getByLabel("Text field").selectOption("Never")
+      for (const name of [/^Push to talk/, /^Start the call without a tap/])
+        await tab.getByRole("checkbox", { name }).check()
+      for (const name of [/captions/, /microphone check/, /^Ring/]) await tab.getByRole("checkbox", { name }).uncheck()
+      const valued = ['region="eu"', 'mode="floating"', 'corner="top-left"', 'theme="dark"', 'languages="en de fr"']
+      const rest = ['text-input="off"', 'captions="off"', 'check="off"', 'ring="off"']
+      const flags = ["push-to-talk", "notify", "auto-start"]
+      await code.getByText(`campaign="a&quot;b" ${[...valued, ...rest, ...flags].join(" ")}>`).waitFor()
+      await shown([...valued, ...rest, ...flags].map((each) => `[${each}]`).join("")).waitFor({ state: "attached" })
+      await tab.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()
+      await shown("").locator(".launcher").click()
+      await shown("[open]").getByRole("combobox").selectOption("Deutsch")
+      await tab.evaluate(axe.source)
+      expect(await tab.evaluate("axe.run(document, { iframes: false }).then(({ violations }) => violations)")).toEqual(
+        [],
+      )
       expect(await tab.getByText(/doesn’t show its preview here/).count()).toBe(0)
       expect(visitor.complaints).toEqual([])
       await visitor.context.close()

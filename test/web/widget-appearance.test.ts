@@ -62,6 +62,21 @@ const withRig = async (
 }
 
 describe("the appearance of the widget", () => {
+  it("is inline or floating on the demo's page, as its example says", async () => {
+    await withRig(async (rig, visitor) => {
+      const tab = await visitor.open(rig.url)
+      await screen(tab, "Talk to us")
+      const choice = tab.getByLabel(/floating button/)
+      await choice.check()
+      await tab.locator("voice-agent .launcher").waitFor()
+      await tab.getByText(`<voice-agent mode="floating" gate="${rig.url.slice(0, -1)}"></voice-agent>`).waitFor()
+      await check(tab, "0-demo-floating")
+      await choice.uncheck()
+      await screen(tab, "Talk to us")
+      await tab.getByText(`<voice-agent gate="${rig.url.slice(0, -1)}"></voice-agent>`).waitFor()
+    })
+  })
+
   it("pass axe in every state, light and dark, and fit a phone", async () => {
     await withRig(async (rig, visitor) => {
       const tab = await visitor.open(rig.url)

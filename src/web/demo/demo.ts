@@ -1,4 +1,4 @@
-/** The demo page's script: a test tone for machines without a microphone, and the page's own origin in its example. */
+/** The demo page's script: the floating form, a test tone for machines without a microphone, and an example with the page's own origin. */
 import type {} from "../widget/index.ts"
 
 /** A soft pulsing tone. */
@@ -20,5 +20,12 @@ const widget = document.querySelector("voice-agent")
 const wanted = document.querySelector<HTMLInputElement>("#tone")
 wanted?.addEventListener("change", () => {
   if (widget !== null) widget.source = wanted.checked ? tone : undefined
+})
+const floating = document.querySelector<HTMLInputElement>("#floating")
+floating?.addEventListener("change", () => {
+  if (floating.checked) widget?.setAttribute("mode", "floating")
+  else widget?.removeAttribute("mode")
+  const shown = document.querySelector("[data-mode]")
+  if (shown !== null) shown.textContent = floating.checked ? 'mode="floating" ' : ""
 })
 for (const element of document.querySelectorAll("[data-origin]")) element.textContent = location.origin

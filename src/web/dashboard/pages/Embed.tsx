@@ -2,14 +2,14 @@
 import type { JSX } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { Campaign } from "../../../platform/http/dashboard/shapes.ts"
-import { Choice, Field } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { AddressField } from "../parts/AddressField.tsx"
 import { Copy } from "../parts/Copy.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Empty, Show } from "../parts/Show.tsx"
 import { href } from "../router.ts"
-import { type EmbedInput, embedCode, previewUrl } from "./embed-code.ts"
+import { EmbedOptions } from "./EmbedOptions.tsx"
+import { DEFAULTS, type EmbedInput, embedCode, previewUrl } from "./embed-code.ts"
 import { originOf } from "./setup/gate-settings.ts"
 
 export const Embed = ({ campaignId }: { readonly campaignId: string }): JSX.Element => {
@@ -30,22 +30,11 @@ export const Embed = ({ campaignId }: { readonly campaignId: string }): JSX.Elem
   )
 }
 
-const THEMES = [
-  { value: "", label: "The visitor’s system" },
-  { value: "light", label: "Light" },
-  { value: "dark", label: "Dark" },
-] as const
-
 const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
   const [gate, setGate] = useState(originOf(of.webhook?.url ?? "") ?? "")
-  const [options, setOptions] = useState<Omit<EmbedInput, "gate">>({
-    campaign: "",
-    theme: "",
-    lang: "",
-    notify: false,
-  })
+  const [options, setOptions] = useState(DEFAULTS)
   const origin = gate.trim() === "" ? undefined : originOf(gate)
-  const change = (some: Partial<EmbedInput>): void => setOptions((before) => ({ ...before, ...some }))
+  const change = (some: Partial<typeof DEFAULTS>): void => setOptions((before) => ({ ...before, ...some }))
   const input = origin === undefined ? undefined : { ...options, gate: origin }
   return (
     <>
@@ -66,56 +55,7 @@ const Builder = ({ of }: { readonly of: Campaign }): JSX.Element => {
             value={gate}
             onChange={setGate}
           />
-          <Field
-            label="Campaign in the gate’s settings (optional)"
-            hint="Only for a gate with several campaigns, when it isn’t the default one."
-          >
-            {(control) => (
-              <input
-                {...control}
-                autoComplete="off"
-                spellcheck={false}
-                value={options.campaign}
-                onInput={({ currentTarget }) => change({ campaign: currentTarget.value })}
-              />
-            )}
-          </Field>
-          <Field label="Theme">
-            {(control) => (
-              <select
-                {...control}
-                value={options.theme}
-                onChange={({ currentTarget }) => {
-                  const picked = THEMES.find(({ value }) => value === currentTarget.value)
-                  if (picked !== undefined) change({ theme: picked.value })
-                }}
-              >
-                {THEMES.map(({ value, label }) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Field label="Language (optional)" hint="Such as en or pt-BR. The language of the page when empty.">
-            {(control) => (
-              <input
-                {...control}
-                autoComplete="off"
-                spellcheck={false}
-                maxLength={35}
-                value={options.lang}
-                onInput={({ currentTarget }) => change({ lang: currentTarget.value })}
-              />
-            )}
-          </Field>
-          <Choice
-            type="checkbox"
-            label="Offer a notification while visitors wait"
-            checked={options.notify}
-            onChange={({ currentTarget }) => change({ notify: currentTarget.checked })}
-          />
+          <EmbedOptions options={options} change={change} />
         </form>
         {input === undefined ? (
           <Empty title="Enter the gate’s address to get the code." />
