@@ -15,6 +15,7 @@ import {
   useDashboard,
   visit,
 } from "./dashboard-rig.ts"
+import { focusOn } from "./focus.ts"
 
 const dashboard = useDashboard()
 
@@ -209,10 +210,40 @@ describe("conversations, sessions and deliveries", () => {
     ],
   })
 
+  it("are reached from a navigation of one line, which scrolls on a phone and follows the keyboard", async () => {
+    const tab = await dashboard.signIn("#/account")
+    await tab.setViewportSize({ width: 360, height: 780 })
+    await tab.reload()
+    await heading(tab, "Account")
+    const bar = tab.getByRole("navigation", { name: "Platform" })
+    expect((await bar.boundingBox())?.height).toBeLessThan(70)
+    /** whether a link of the navigation is seen as a whole */
+    const inView = (name: string): Promise<boolean> =>
+      tab.evaluate<boolean>(`(() => {
+        const bar = document.querySelector("nav")
+        const link = [...bar.children].find(({ textContent }) => textContent === "${name}").getBoundingClientRect()
+        const { left, right } = bar.getBoundingClientRect()
+        return link.left >= left && link.right <= right
+      })()`)
+    expect(await inView("Account")).toBe(true)
+    expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    const names = await bar.getByRole("link").allTextContents()
+    await tab.getByRole("button", { name: "Sign out" }).focus()
+    for (const name of names) {
+      await tab.keyboard.press("Tab")
+      await focusOn(tab, name)
+      await eventually(`“${name}” is in view`, () => inView(name))
+    }
+  })
+
   it("send a webhook again that was given up", async () => {
     dashboard.platform.state.deliveries.push(delivery(1, Date.now()))
     const tab = await dashboard.signIn("#/webhooks")
     await tab.getByText("HTTP 503").waitFor()
+    // the message ID is in the details, so that a row is two lines of text high
+    expect(await tab.getByRole("columnheader", { name: "Message ID" }).count()).toBe(0)
+    const row = tab.getByRole("row").filter({ hasText: "HTTP 503" })
+    expect((await row.boundingBox())?.height).toBeLessThan(85)
     await click(tab, "Resend msg_1")
     await announced(tab, "Message resent.")
     await tab.getByText("HTTP 200").waitFor()

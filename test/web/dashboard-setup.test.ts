@@ -44,7 +44,13 @@ describe("the setup of a gate", () => {
     const campaign = business?.campaigns[0]
     const [header] = state.campaignInputs.get(campaign?.id ?? "")?.webhook?.headers ?? []
     expect(header).toEqual({ name: "X-Api-Token", value: expect.stringMatching(/^[\w-]{43}$/) })
-    const text = (await tab.getByRole("region", { name: "Gate settings" }).textContent()) ?? ""
+    const box = tab.getByRole("region", { name: "Gate settings" })
+    // nothing of it is cut, in either direction
+    const cut = `[...document.querySelectorAll(".code")].flatMap((box) =>
+      [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth])`
+    await box.waitFor()
+    expect(await tab.evaluate(cut)).toEqual([0, 0])
+    const text = (await box.textContent()) ?? ""
     expect(JSON.parse(text)).toEqual({
       StoreConnectionString: "memory:",
       VoiceAiPlatform: {

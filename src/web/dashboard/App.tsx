@@ -5,6 +5,7 @@ import type { Account } from "../../platform/http/dashboard/shapes.ts"
 import { focusHeading } from "../shared/parts/focus.ts"
 import { Wordmark } from "../shared/parts/Wordmark.tsx"
 import { api } from "./client.ts"
+import { Navigation } from "./Navigation.tsx"
 import { AccountPage } from "./pages/Account.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Businesses } from "./pages/Businesses.tsx"
@@ -20,7 +21,7 @@ import { useAction } from "./parts/action.ts"
 import { useLoad } from "./parts/load.ts"
 import { Problem } from "./parts/Problem.tsx"
 import { Show } from "./parts/Show.tsx"
-import { href, PAGES, type PageName, type Route, route } from "./router.ts"
+import { type PageName, type Route, route } from "./router.ts"
 import { SignInAgain, SignInPage } from "./SignIn.tsx"
 import { session, signIn, signOut } from "./session.ts"
 import * as words from "./words.ts"
@@ -91,13 +92,7 @@ const Frame = ({ account }: { readonly account: Account }): JSX.Element => {
       </header>
       <Problem of={leaving.failure} />
       <div class="frame">
-        <nav aria-label="Platform" class="tabs">
-          {PAGES.map((name) => (
-            <a key={name} href={href(name)} aria-current={name === shown.page ? "page" : undefined}>
-              {words.titles[name]}
-            </a>
-          ))}
-        </nav>
+        <Navigation shown={shown.page} />
         <main id="main" key={place}>
           <PageOf account={account} name={shown.page} route={shown} />
         </main>

@@ -6,7 +6,6 @@ import { announce } from "../../shared/parts/announce.ts"
 import { type Column, Table } from "../../shared/parts/Table.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
-import { Id } from "../parts/Copy.tsx"
 import { Filter } from "../parts/Filter.tsx"
 import { useLoad } from "../parts/load.ts"
 import { Pager, pageOf } from "../parts/Pager.tsx"
@@ -133,7 +132,6 @@ const columnsOf = (
     cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? "None" : <Ago of={nextAttemptAt} />),
   },
   { title: "Created", cell: ({ createdAt }) => <Ago of={createdAt} /> },
-  { title: "Message ID", cell: ({ id }) => <Id id={id} what="the message ID" /> },
   {
     title: "Actions",
     untitled: true,

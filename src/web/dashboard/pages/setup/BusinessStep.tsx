@@ -3,11 +3,12 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business } from "../../../../platform/http/dashboard/shapes.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
-import { Field, Form } from "../../../shared/parts/form.tsx"
+import { Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
 import { Chooser, NEW } from "./Chooser.tsx"
+import { NameField, StepActions } from "./step-parts.tsx"
 
 export const BusinessStep = ({
   businesses,
@@ -34,25 +35,17 @@ export const BusinessStep = ({
     <Form onSubmit={submit} errors={errors.reported}>
       <Chooser label="Business" newLabel="New business…" options={usable} chosen={id} onChoose={setId} />
       {isNew && (
-        <Field label="Business name" hint="A company or brand, such as “Bakery”." error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={256}
-              autoComplete="off"
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <NameField
+          label="Business name"
+          hint="A company or brand, such as “Bakery”."
+          error={errors.of("name")}
+          maxLength={256}
+          value={name}
+          onChange={setName}
+        />
       )}
       <Problem of={failure} />
-      <div class="actions">
-        <button type="submit" class="primary" aria-disabled={busy}>
-          {busy ? "Saving…" : "Continue"}
-        </button>
-      </div>
+      <StepActions busy={busy} />
     </Form>
   )
 }

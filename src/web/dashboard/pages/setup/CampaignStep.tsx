@@ -3,7 +3,7 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Business, Campaign, CampaignInput } from "../../../../platform/http/dashboard/shapes.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
-import { Choice, Field, Form, Group } from "../../../shared/parts/form.tsx"
+import { Choice, Form, Group } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { AddressField } from "../../parts/AddressField.tsx"
 import { useAction } from "../../parts/action.ts"
@@ -11,6 +11,7 @@ import { Problem } from "../../parts/Problem.tsx"
 import { isAuthenticated, newToken, TOKEN_HEADER } from "../campaign-draft.ts"
 import { Chooser, NEW } from "./Chooser.tsx"
 import { originOf, webhookUrl } from "./gate-settings.ts"
+import { NameField, StepActions } from "./step-parts.tsx"
 
 /** The webhook of a gate that is reached at this origin. */
 const gateWebhook = (gate: string, token: string): NonNullable<CampaignInput["webhook"]> => ({
@@ -79,18 +80,14 @@ export const CampaignStep = ({
         onChoose={setId}
       />
       {existing === undefined && (
-        <Field label="Campaign name" hint="What visitors call about, such as “Orders”." error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={256}
-              autoComplete="off"
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <NameField
+          label="Campaign name"
+          hint="What visitors call about, such as “Orders”."
+          error={errors.of("name")}
+          maxLength={256}
+          value={name}
+          onChange={setName}
+        />
       )}
       {working && (
         <Group label="Session-ended webhook">
@@ -127,16 +124,13 @@ export const CampaignStep = ({
         />
       )}
       <Problem of={failure} />
-      <div class="actions">
-        <button type="submit" class="primary" aria-disabled={busy}>
-          {busy ? "Saving…" : "Continue"}
-        </button>
+      <StepActions busy={busy}>
         {sets && (
           <button type="button" aria-disabled={busy} onClick={later}>
             Set the webhook later
           </button>
         )}
-      </div>
+      </StepActions>
     </Form>
   )
 }

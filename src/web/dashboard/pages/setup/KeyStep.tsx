@@ -3,12 +3,13 @@ import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { ApiKey, Business, CreatedApiKey } from "../../../../platform/http/dashboard/shapes.ts"
 import { useErrors } from "../../../shared/parts/errors.ts"
-import { Field, Form } from "../../../shared/parts/form.tsx"
+import { Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
 import { DEFAULT_EXPIRY, expiresAt } from "../expiry.ts"
 import { Chooser, NEW } from "./Chooser.tsx"
+import { NameField, StepActions } from "./step-parts.tsx"
 
 /** Whether a gate of this business can use the key. */
 export const suits = ({ expiresAt, permissions, revokedAt, scope }: ApiKey, businessId: string, now: number): boolean =>
@@ -63,29 +64,17 @@ export const KeyStep = ({
         onChoose={setId}
       />
       {isNew && (
-        <Field
+        <NameField
           label="Key name"
           hint={`The key can access only ${business.name}, and can only start calls. It expires in 1 year, unless you change that under API keys.`}
           error={errors.of("name")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={100}
-              autoComplete="off"
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-            />
-          )}
-        </Field>
+          maxLength={100}
+          value={name}
+          onChange={setName}
+        />
       )}
       <Problem of={failure} />
-      <div class="actions">
-        <button type="submit" class="primary" aria-disabled={busy}>
-          {busy ? "Creating…" : isNew ? "Create key" : "Continue"}
-        </button>
-      </div>
+      <StepActions busy={busy} label={isNew ? "Create key" : "Continue"} busyLabel="Creating…" />
     </Form>
   )
 }

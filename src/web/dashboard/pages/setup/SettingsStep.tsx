@@ -152,8 +152,7 @@ export const SettingsStep = ({
         />
       </Group>
       <div class="part">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-        <section class="code" tabIndex={0} aria-label="Gate settings">
+        <section class="code" aria-label="Gate settings">
           <pre>{text}</pre>
         </section>
         <div class="buttons">
