@@ -17,16 +17,19 @@ const PLATFORM_CHECK_MILLIS = 30_000
 const IP_CHECK_MILLIS = 5 * 60_000
 
 /** A check: succeeds with what was found, fails with what is wrong. */
-type Check = Effect.Effect<string, { readonly message: string }>
+type Result = Pick<Health, "state" | "detail" | "facts">
+type Check = Effect.Effect<Result, { readonly message: string }>
 
-/** Joins findings to one text: the failed ones, else the others with what was not checked. */
-const summaryOf = (findings: ReadonlyArray<Finding>): Check => {
-  const textsOf = (state: Finding["state"], prefix = "") =>
-    findings.flatMap((each) => (each.state === state ? [`${prefix}${each.subject}: ${each.detail}`] : []))
-  const failed = textsOf("failed")
-  return failed.length > 0
-    ? Effect.fail({ message: failed.join(". ") })
-    : Effect.succeed([...textsOf("ok"), ...textsOf("not_checked", "not checked: ")].join(". "))
+/** Joins findings to one result: the failed ones, else the others with what was not checked. */
+const summaryOf = (findings: ReadonlyArray<Finding>): Result => {
+  const factsOf = (state: Finding["state"], prefix = "") =>
+    findings.flatMap(({ detail, subject, ...each }) =>
+      each.state === state ? [{ subject: `${prefix}${subject}`, detail }] : [],
+    )
+  const failed = factsOf("failed")
+  const facts = failed.length > 0 ? failed : [...factsOf("ok"), ...factsOf("not_checked", "not checked: ")]
+  const detail = facts.map((fact) => `${fact.subject}: ${fact.detail}`).join(". ")
+  return { state: failed.length > 0 ? "failed" : "ok", detail, facts }
 }
 
 /** Conflicts between the gates on this store, and removed campaigns that still have tickets. Both are known without a check. */
@@ -66,11 +69,10 @@ export const makeHealth = ({
       let last: Health = { name, state: "checking", detail: "Check in progress.", at: 0 }
       let running = false
       const refresh = Effect.gen(function* () {
-        const { detail, state } = yield* Effect.match(check, {
-          onFailure: ({ message }) => ({ state: "failed" as const, detail: message }),
-          onSuccess: (found) => ({ state: "ok" as const, detail: found }),
-        })
-        last = { name, state, detail, at: yield* store.now }
+        const result = yield* Effect.catch(check, ({ message }) =>
+          Effect.succeed<Result>({ state: "failed", detail: message }),
+        )
+        last = { name, ...result, at: yield* store.now }
       }).pipe(
         Effect.ensuring(
           Effect.sync(() => {
@@ -99,13 +101,17 @@ export const makeHealth = ({
               at,
             }
           })
-        : refreshed(provider, IP_CHECK_MILLIS, Effect.as(intel.probe, `${intel.provider} responds`))
+        : refreshed(
+            provider,
+            IP_CHECK_MILLIS,
+            Effect.as(intel.probe, { state: "ok" as const, detail: `${intel.provider} responds` }),
+          )
     return Effect.all([
       ...all.map(({ name }) =>
         refreshed(
           all.length === 1 ? "Platform" : `Platform, ${name}`,
           PLATFORM_CHECK_MILLIS,
-          Effect.flatMap(platform.verify(name), summaryOf),
+          Effect.map(platform.verify(name), summaryOf),
         ),
       ),
       ipHealth,

@@ -4,7 +4,7 @@ import { Action, ActionOutcome, auditLine, figures, heldSlot, waitingTicket } fr
 
 export { Action, ActionOutcome }
 
-const { Array: List, Finite, Int, Literals, NullOr, Record, String: Text, Struct } = Schema
+const { Array: List, Finite, Int, Literals, NullOr, optionalKey, Record, String: Text, Struct } = Schema
 
 /** The names of what instances count; `refused.` is followed by a refusal's outcome in the metrics, or by the reason of a block. */
 export type CountName =
@@ -29,7 +29,10 @@ export const Health = Struct({
   name: Text,
   /** `off`: it is not configured */
   state: Literals(["ok", "failed", "checking", "off"]),
+  /** all of it as one text */
   detail: Text,
+  /** the parts of `detail`, where the check looks at several things */
+  facts: optionalKey(List(Struct({ subject: Text, detail: Text }))),
   at: Finite,
 })
 export type Health = typeof Health.Type

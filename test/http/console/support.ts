@@ -65,7 +65,10 @@ const platform = (state: { starts: PlatformError | undefined }) =>
         sessionStatus: () => Effect.succeed({ status: "unknown", sessionIds: [] }),
         sessionsOf: () => Effect.undefined,
         verify: () =>
-          Effect.succeed([{ subject: "platform", state: "ok", detail: "reachable; the key may read business b" }]),
+          Effect.succeed([
+            { subject: "platform", state: "ok", detail: "reachable; the key may read business b" },
+            { subject: "region", state: "not_checked", detail: "the key may not read regions" },
+          ]),
       })
     }),
   )

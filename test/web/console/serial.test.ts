@@ -21,6 +21,9 @@ describe("the console by itself", () => {
       const health = tab.getByRole("list", { name: "Health" })
       await eventually("health", async () => (await health.getByText("Healthy", { exact: true }).count()) === 3)
       // no IP provider is configured
+      const platform = health.getByRole("listitem").filter({ hasText: "Platform" })
+      expect(await platform.getByRole("term").allTextContents()).toEqual(["Platform", "Not checked: region"])
+      expect(await platform.getByRole("definition").count()).toBe(2)
       await health.getByRole("listitem").filter({ hasText: "IP provider" }).getByText("Off", { exact: true }).waitFor()
     }),
   )

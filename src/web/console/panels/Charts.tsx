@@ -15,10 +15,10 @@ interface Part {
 
 const SERIES_COLORS = 11
 
+/** The outcomes of a request. A call that starts from the queue is not one: its caller was counted when they were queued. */
 const ADMISSIONS: ReadonlyArray<Part> = [
   { name: "started", label: "Started at once", color: 1 },
   { name: "queued", label: "Queued", color: 2 },
-  { name: "pickedUp", label: "Started from the queue", color: 3 },
 ]
 const REFUSALS: ReadonlyArray<Part> = [
   { name: "refused.rate_limited", label: "Rate limited", color: 2 },
@@ -70,6 +70,8 @@ const stackOf = (parts: ReadonlyArray<Part>, minutes: Minutes, all: boolean): Re
 const isAny = (parts: ReadonlyArray<Part>, minutes: Minutes): boolean =>
   parts.some(({ name }) => minutes.total(name) > 0)
 
+const calls = (number: number): string => `${count(number)} ${number === 1 ? "call" : "calls"}`
+
 const meanSeconds = (millis: number, number: number): number | null => (number === 0 ? null : millis / number / 1000)
 
 const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
@@ -80,7 +82,7 @@ const timesOf = (minutes: Minutes): ReadonlyArray<Entry> =>
       label,
       color,
       values: minutes.perMinute(millis).map((sum, i) => meanSeconds(sum, numbers[i] ?? 0)),
-      total: mean === null ? "none" : `${mean.toFixed(1)} s`,
+      total: mean === null ? "none" : `${mean.toFixed(1)} s, ${calls(minutes.total(number))}`,
     }
   })
 

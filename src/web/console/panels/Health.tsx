@@ -15,17 +15,29 @@ export const Health = ({ items }: { readonly items: ReadonlyArray<Item> }): JSX.
   <Panel title="Health">
     {(heading) => (
       <ul class="health" aria-labelledby={heading}>
-        {items.map(({ detail, name, state }) => {
+        {items.map(({ detail, facts = [], name, state }) => {
           const [mark, text] = MARKS[state]
           return (
             <li key={name}>
               <span>{name}</span>
               <Mark of={mark}>{text}</Mark>
-              <span>{detail}</span>
+              {facts.length === 0 ? <span>{detail}</span> : <Facts of={facts} />}
             </li>
           )
         })}
       </ul>
     )}
   </Panel>
+)
+
+/** Each thing that was checked on its own row. */
+const Facts = ({ of }: { readonly of: NonNullable<Item["facts"]> }): JSX.Element => (
+  <dl>
+    {of.map(({ detail, subject }) => (
+      <div key={subject}>
+        <dt>{subject.charAt(0).toUpperCase() + subject.slice(1)}</dt>
+        <dd>{detail}</dd>
+      </div>
+    ))}
+  </dl>
 )
