@@ -127,11 +127,11 @@ export const layer: Layer.Layer<
     const campaigns = makeCampaigns(settings)
     const capacity = yield* makeCapacity(campaigns)
     const memory = makeMemory(settings.Queue.NetworkShare)
-    const steps = yield* makeSteps(campaigns, capacity, memory)
+    const { followUp, inBackground, isTakenOver, slots } = yield* makeHandover(campaigns, capacity, memory)
+    const steps = yield* makeSteps(campaigns, slots, memory)
     const giveBack = yield* makeGiveBack(steps, memory)
     const sessionIds = yield* makeSessionIds(steps)
     const shutdown = makeShutdown()
-    const { followUp, inBackground, isTakenOver } = yield* makeHandover(campaigns, memory)
     const startSession = yield* makeStartSession(steps, sessionIds, shutdown, followUp)
     const doubts = yield* makeDoubts(steps)
     const instance = yield* makeInstance
@@ -202,7 +202,7 @@ export const layer: Layer.Layer<
         const [failing] = status.failingCampaigns()
         return failing === undefined ? undefined : `The queue of campaign ${failing} cannot be served: see the log.`
       }),
-      internals: internalsOf(instance, campaigns, capacity, steps, gates, handover),
+      internals: internalsOf(instance, campaigns, slots, steps, gates, handover),
       close: shutdown.close,
     })
   }),

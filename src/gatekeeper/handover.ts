@@ -2,7 +2,8 @@
 import { Effect, Exit, Metric, Scope } from "effect"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Handover } from "./internals.ts"
+import type { Capacity } from "./capacity.ts"
+import type { Handover, Successor } from "./internals.ts"
 import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
 
@@ -17,13 +18,24 @@ const clearGauges = ({ name }: Campaign): Effect.Effect<void> =>
     { discard: true },
   )
 
-export const makeHandover = (campaigns: Campaigns, memory: Memory) =>
+export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: Memory) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     let followUps = 0
-    let isServed: (key: string) => boolean = () => false
+    let successor: Successor | undefined
+    /** This campaign in the settings of the other gatekeeper, under any name. */
+    const served = (campaign: Campaign): Campaign | undefined => {
+      const key = campaigns.key(campaign)
+      return successor?.campaigns.all.find((each) => successor?.campaigns.key(each) === key)
+    }
     /** Whether the other gatekeeper serves this campaign. */
-    const isTakenOver = (campaign: Campaign): boolean => isServed(campaigns.key(campaign))
+    const isTakenOver = (campaign: Campaign): boolean => served(campaign) !== undefined
+    /** Those of the other gatekeeper, once there is one: a step that finishes here must call nobody beyond them. */
+    const slots = (campaign: Campaign): number => {
+      if (successor === undefined) return capacity.slots(campaign)
+      const taken = served(campaign)
+      return taken === undefined ? 0 : successor.slots(taken)
+    }
     const followUp: FollowUp = (effect) =>
       Effect.suspend(() => {
         followUps++
@@ -37,6 +49,7 @@ export const makeHandover = (campaigns: Campaigns, memory: Memory) =>
     return {
       followUp,
       isTakenOver,
+      slots,
       /** Runs the background tasks in a scope of their own, and returns what the other gatekeeper needs. */
       inBackground: Effect.fnUntraced(function* <A extends Pick<Handover, "movedTickets">, E, R>(
         tasks: Effect.Effect<A, E, R>,
@@ -46,9 +59,9 @@ export const makeHandover = (campaigns: Campaigns, memory: Memory) =>
         const handover: Handover = {
           movedTickets: status.movedTickets,
           pending: () => memory.size() + followUps,
-          stopBackground: (served) =>
+          stopBackground: (other) =>
             Effect.suspend(() => {
-              isServed = served
+              successor = other
               return Scope.close(tasksScope, Exit.void)
             }).pipe(
               Effect.andThen(

@@ -4,7 +4,6 @@ import type { CampaignContext, StepResult } from "../FifoQueue.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Capacity } from "./capacity.ts"
 import type { Gates, GatesStatus } from "./gates.ts"
 import type { Instance } from "./instance.ts"
 import type { RemovedCampaign } from "./removed-campaigns.ts"
@@ -26,15 +25,18 @@ export interface Internals {
   readonly handover: Handover
 }
 
+/** The other gatekeeper, as far as the one that it replaces must know it. */
+export type Successor = Pick<Internals, "campaigns" | "slots">
+
 /** How another gatekeeper of the same instance takes over, with other settings (`reload/`). */
 export interface Handover {
   /** Tickets whose pages an outage has moved and that may not have returned yet. */
   readonly movedTickets: () => ReadonlyArray<string>
   /**
-   * Stops the background tasks, after the other gatekeeper has started its own. What still runs here finishes. Other gates are told
-   * that this instance no longer serves the campaigns that the other gatekeeper does not serve.
+   * Stops the background tasks, after the other gatekeeper has started its own. What still runs here finishes with the slots of the
+   * other. Other gates are told that this instance no longer serves the campaigns that the other gatekeeper does not serve.
    */
-  readonly stopBackground: (isServed: (key: string) => boolean) => Effect<void>
+  readonly stopBackground: (successor: Successor) => Effect<void>
   /** How many failed requests have still to give back what they took. */
   readonly pending: () => number
 }
@@ -42,7 +44,7 @@ export interface Handover {
 export const internalsOf = (
   instance: Instance,
   campaigns: Campaigns,
-  { slots }: Capacity,
+  slots: Internals["slots"],
   { at, step }: Steps,
   { removed, status }: Gates,
   handover: Handover,

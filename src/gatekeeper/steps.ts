@@ -6,7 +6,6 @@ import { eventOf, PushChannel } from "../PushChannel.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import type { Campaign } from "../Settings.ts"
 import type { Campaigns } from "./campaigns.ts"
-import type { Capacity } from "./capacity.ts"
 import * as metrics from "./metrics.ts"
 import type { Memory } from "./withdrawals.ts"
 
@@ -20,7 +19,7 @@ export interface Steps {
 
 export const makeSteps = (
   campaigns: Campaigns,
-  capacity: Capacity,
+  slots: (campaign: Campaign) => number,
   memory: Memory,
 ): Effect.Effect<Steps, never, FifoQueue | PushChannel | RateLimiter> =>
   Effect.gen(function* () {
@@ -58,7 +57,10 @@ export const makeSteps = (
     return {
       at: (campaign) => ({
         campaign: campaigns.key(campaign),
-        slots: capacity.slots(campaign),
+        // read at each step: a start may take long, and slots may have shrunk since it began
+        get slots() {
+          return slots(campaign)
+        },
         instance: push.address,
         withdrawals: memory.of(campaign),
       }),

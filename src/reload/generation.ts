@@ -118,9 +118,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
       retire: (next) =>
         Effect.gen(function* () {
           const { handover } = gatekeeper.internals
-          const { campaigns } = next.gatekeeper.internals
-          const served = new Set(campaigns.all.map(campaigns.key))
-          yield* handover.stopBackground((key) => served.has(key))
+          yield* handover.stopBackground(next.gatekeeper.internals)
           yield* Effect.sleep(ASK_MILLIS).pipe(
             Effect.repeat({ while: () => users > 0 || handover.pending() > 0 }),
             Effect.timeoutOption(FINISH_MILLIS),

@@ -22,15 +22,7 @@ describe("settlements", () => {
       yield* Effect.gen(function* () {
         const limiter = yield* RateLimiter
         const queue = yield* FifoQueue
-        const steps = yield* makeSteps(
-          makeCampaigns(yield* Settings),
-          {
-            slots: () => 1,
-            problem: () => undefined,
-            refresh: () => Effect.void,
-          },
-          makeMemory(1),
-        ).pipe(
+        const steps = yield* makeSteps(makeCampaigns(yield* Settings), () => 1, makeMemory(1)).pipe(
           Effect.provideService(
             RateLimiter,
             RateLimiter.of({

@@ -27,7 +27,7 @@ const load = (more: Json = {}, slots = 1, security: Json = {}, addresses: Json =
 const SALES = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }
 
 /** Every session starts, after as much time as the test says. */
-const http = (starts: { millis: number }): Layer.Layer<HttpClient.HttpClient> => {
+const http = (starts: { millis: number; status?: number }): Layer.Layer<HttpClient.HttpClient> => {
   let sessions = 0
   return Layer.succeed(
     HttpClient.HttpClient,
@@ -42,7 +42,9 @@ const http = (starts: { millis: number }): Layer.Layer<HttpClient.HttpClient> =>
           conversationSessionId: `c-${id}`,
           sessionWebSocketURL: "wss://platform.example/",
         }
-        const answer = HttpClientResponse.fromWeb(request, Response.json({ success: true, data }))
+        const { status = 200 } = starts
+        const body = status === 200 ? { success: true, data } : { success: false, code: "INVALID" }
+        const answer = HttpClientResponse.fromWeb(request, Response.json(body, { status }))
         return Effect.delay(Effect.succeed(answer), starts.millis)
       }),
     ),
@@ -55,7 +57,7 @@ const withGate = (
   test: (given: {
     readonly rules: Array<string>
     readonly state: { away: boolean }
-    readonly starts: { millis: number }
+    readonly starts: { millis: number; status?: number }
     readonly next: (settings: LoadedSettings) => Effect.Effect<void>
   }) => Effect.Effect<void, unknown, Gatekeeper | Reload>,
 ) =>
@@ -63,7 +65,7 @@ const withGate = (
     yield* TestClock.setTime(BEGIN)
     const rules: Array<string> = []
     const state = { away: false }
-    const starts = { millis: 0 }
+    const starts: { millis: number; status?: number } = { millis: 0 }
     const file = yield* Ref.make(first)
     const away = Effect.fail(new StoreUnavailable({ message: "away" }))
     const store = Layer.effect(
@@ -132,6 +134,25 @@ describe("a reload", () => {
         // both hold a slot of the three
         assert.isString((yield* request(3)).sessionId)
         assert.strictEqual((yield* Effect.flip(request(4)))._tag, "Queued")
+      }),
+    ),
+  )
+
+  it.effect("calls nobody beyond the new slots when a start that began before it fails", () =>
+    withGate(load({}, 2), ({ next, starts }) =>
+      Effect.gen(function* () {
+        yield* request(1)
+        starts.millis = 5_000
+        starts.status = 400
+        const slow = yield* Effect.forkChild(Effect.flip(request(2)), { startImmediately: true })
+        const queued = yield* Effect.flip(request(3))
+        if (queued._tag !== "Queued") return assert.fail(queued._tag)
+        yield* next(load({}, 1))
+        yield* reload
+        yield* TestClock.adjust("6 seconds")
+        assert.strictEqual(slow.pollUnsafe()?._tag, "Success")
+        const { state } = yield* Gatekeeper.use((gatekeeper) => gatekeeper.status(queued.uniqueRequestId))
+        assert.strictEqual(state, "waiting")
       }),
     ),
   )
