@@ -62,16 +62,13 @@ export const makeHandover = (campaigns: Campaigns, capacity: Capacity, memory: M
           stopBackground: (other) =>
             Effect.suspend(() => {
               successor = other
-              return Scope.close(tasksScope, Exit.void)
-            }).pipe(
-              Effect.andThen(
-                Effect.forEach(
-                  campaigns.all.filter((campaign) => !isTakenOver(campaign)),
-                  clearGauges,
-                  { discard: true },
-                ),
-              ),
-            ),
+              const names = new Set(other.campaigns.all.map(({ name }) => name))
+              const gone = campaigns.all.filter(({ name }) => !names.has(name))
+              return Effect.andThen(
+                Scope.close(tasksScope, Exit.void),
+                Effect.forEach(gone, clearGauges, { discard: true }),
+              )
+            }),
         }
         return { status, handover }
       }),

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Layer, Metric, Ref } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import * as metrics from "../../src/gatekeeper/metrics.ts"
 import * as PushChannel from "../../src/PushChannel.ts"
 import { Reload } from "../../src/Reload.ts"
 import * as ReloadLayer from "../../src/reload/layer.ts"
@@ -153,6 +154,23 @@ describe("a reload", () => {
         assert.strictEqual(slow.pollUnsafe()?._tag, "Success")
         const { state } = yield* Gatekeeper.use((gatekeeper) => gatekeeper.status(queued.uniqueRequestId))
         assert.strictEqual(state, "waiting")
+      }),
+    ),
+  )
+
+  it.effect("keeps the gauges of campaigns that stay, and clears those of the old name of a renamed one", () =>
+    withGate(load(SALES), ({ next }) =>
+      Effect.gen(function* () {
+        const slots = Effect.forEach(["default", "sales", "support"], (name) =>
+          Effect.map(Metric.value(metrics.slots(name)), ({ value }) => value),
+        )
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* slots, [1, 1, 0])
+        yield* next(load({ Campaigns: { support: SALES.Campaigns.sales } }))
+        yield* reload
+        // before the next sweep
+        yield* TestClock.adjust("1 milli")
+        assert.deepStrictEqual(yield* slots, [1, 0, 1])
       }),
     ),
   )
