@@ -60,15 +60,8 @@ const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
     return parts
   })
 
-/** Closes the parts that `kept` does not contain. */
-const closeParts = (parts: Parts, kept: Parts | undefined): Effect.Effect<void> => {
-  const others: ReadonlyArray<unknown> = kept === undefined ? [] : Object.values(kept)
-  return Effect.forEach(
-    [parts.addresses, parts.platform, parts.queue].filter((part) => !others.includes(part)),
-    ({ close }) => close,
-    { discard: true },
-  )
-}
+const releaseParts = ({ addresses, platform, queue }: Parts): Effect.Effect<void> =>
+  Effect.forEach([addresses, platform, queue], ({ release }) => release, { discard: true })
 
 const layer = Layer.merge(Gate.layerOverQueue, StartupChecks.layer)
 
@@ -91,7 +84,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
       scope,
     ).pipe(
       Effect.provide(Context.mergeAll(addresses.context, platform.context, queue.context)),
-      Effect.onError(() => Effect.andThen(close, closeParts(parts, before?.parts))),
+      Effect.onError(() => Effect.andThen(close, releaseParts(parts))),
     )
     const gatekeeper = Context.get(context, Gatekeeper)
     let users = 0
@@ -124,7 +117,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
             Effect.timeoutOption(FINISH_MILLIS),
           )
           yield* close
-          yield* closeParts(parts, next.parts)
+          yield* releaseParts(parts)
         }),
     }
     return generation

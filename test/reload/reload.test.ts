@@ -3,93 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Metric, Ref } from "effect"
-import { HttpClient, HttpClientResponse } from "effect/http"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
-import * as PushChannel from "../../src/PushChannel.ts"
-import { Reload } from "../../src/Reload.ts"
-import * as ReloadLayer from "../../src/reload/layer.ts"
-import { StoreUnavailable } from "../../src/Session.ts"
-import { Settings } from "../../src/Settings.ts"
-import { Store } from "../../src/Store.ts"
-import type { LoadedSettings } from "../../src/settings/resolve.ts"
-import * as memory from "../../src/store/memory.ts"
-import { type Json, platform, TOKEN, valid } from "../settings/support.ts"
-import { BEGIN } from "../support/gate.ts"
-
-const load = (more: Json = {}, slots = 1, security: Json = {}, addresses: Json = {}): LoadedSettings =>
-  valid({
-    VoiceAiPlatform: { ...platform, MaxConcurrency: slots, ...more },
-    Security: { WebhookApiToken: TOKEN, ...security },
-    IpIntel: addresses,
-  })
-const SALES = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }
-
-/** Every session starts, after as much time as the test says. */
-const http = (starts: { millis: number; status?: number }): Layer.Layer<HttpClient.HttpClient> => {
-  let sessions = 0
-  return Layer.succeed(
-    HttpClient.HttpClient,
-    HttpClient.make((request) =>
-      Effect.suspend(() => {
-        if (!request.url.endsWith("/initiate")) {
-          return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("{}", { status: 404 })))
-        }
-        const id = `session-${++sessions}`
-        const data = {
-          webSessionId: id,
-          conversationSessionId: `c-${id}`,
-          sessionWebSocketURL: "wss://platform.example/",
-        }
-        const { status = 200 } = starts
-        const body = status === 200 ? { success: true, data } : { success: false, code: "INVALID" }
-        const answer = HttpClientResponse.fromWeb(request, Response.json(body, { status }))
-        return Effect.delay(Effect.succeed(answer), starts.millis)
-      }),
-    ),
-  )
-}
-
-/** A gate over a store that notes the rules that it runs. */
-const withGate = (
-  first: LoadedSettings,
-  test: (given: {
-    readonly rules: Array<string>
-    readonly state: { away: boolean }
-    readonly starts: { millis: number; status?: number }
-    readonly next: (settings: LoadedSettings) => Effect.Effect<void>
-  }) => Effect.Effect<void, unknown, Gatekeeper | Reload>,
-) =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(BEGIN)
-    const rules: Array<string> = []
-    const state = { away: false }
-    const starts: { millis: number; status?: number } = { millis: 0 }
-    const file = yield* Ref.make(first)
-    const away = Effect.fail(new StoreUnavailable({ message: "away" }))
-    const store = Layer.effect(
-      Store,
-      Effect.map(Store, (inner) => ({
-        ...inner,
-        ping: Effect.suspend(() => (state.away ? away : inner.ping)),
-        run: (rule, asked) => {
-          rules.push(rule.name)
-          return inner.run(rule, asked)
-        },
-      })),
-    ).pipe(Layer.provide(Layer.fresh(memory.layer)))
-    const layer = ReloadLayer.layer(Ref.get(file)).pipe(
-      Layer.provide(PushChannel.layerShared),
-      Layer.provide(store),
-      Layer.provide([Layer.succeed(Settings, first.tree), http(starts)]),
-    )
-    yield* test({ rules, state, starts, next: (settings) => Ref.set(file, settings) }).pipe(Effect.provide(layer))
-  })
-
-const reload = Effect.flatMap(Reload, ({ reload }) => reload("SIGHUP"))
-const request = (n: number) => Gatekeeper.use((gatekeeper) => gatekeeper.request({}, { address: `192.0.2.${n}` }))
+import { load, reload, request, SALES, withGate } from "./support.ts"
 
 describe("a reload", () => {
   it.effect("stops the old background tasks, and reports only a removed campaign as no longer served here", () =>

@@ -1,0 +1,31 @@
+/** What the gatekeeper before a reload and the one after it share while the first finishes. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import { load, PROVIDER, reload, withGate } from "./support.ts"
+
+const provider = (key: string) => ({ Provider: "ipapi.is", BaseUrl: PROVIDER, ApiKey: key, TimeoutMillis: 3_000 })
+
+describe("generations", () => {
+  it.effect("finish a lookup that began two reloads ago", () =>
+    withGate(load({}, 1, {}, provider("provider-key-1")), ({ lookups, next }) =>
+      Effect.gen(function* () {
+        lookups.millis = 1_000
+        const call = Gatekeeper.use((gatekeeper) => gatekeeper.request({}, { address: "81.2.69.1" }))
+        const blocked = yield* Effect.forkChild(Effect.flip(call), { startImmediately: true })
+        yield* TestClock.adjust("10 millis")
+        yield* next(load({}, 2, {}, provider("provider-key-1")))
+        yield* reload
+        yield* TestClock.adjust("10 millis")
+        yield* next(load({}, 2, {}, provider("provider-key-2")))
+        yield* reload
+        yield* TestClock.adjust("500 millis")
+        assert.isUndefined(blocked.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        const exit = blocked.pollUnsafe()
+        assert.strictEqual(exit?._tag === "Success" ? exit.value._tag : "", "Blocked")
+      }),
+    ),
+  )
+})

@@ -1,0 +1,115 @@
+/** A gate over a store in memory, whose settings a test changes while it runs. */
+import { Effect, Layer, Ref } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { Gatekeeper } from "../../src/Gatekeeper.ts"
+import * as PushChannel from "../../src/PushChannel.ts"
+import { Reload } from "../../src/Reload.ts"
+import * as ReloadLayer from "../../src/reload/layer.ts"
+import { StoreUnavailable } from "../../src/Session.ts"
+import { Settings } from "../../src/Settings.ts"
+import { Store } from "../../src/Store.ts"
+import type { LoadedSettings } from "../../src/settings/resolve.ts"
+import * as memory from "../../src/store/memory.ts"
+import { type Json, platform, TOKEN, valid } from "../settings/support.ts"
+import { BEGIN } from "../support/gate.ts"
+
+export const load = (more: Json = {}, slots = 1, security: Json = {}, addresses: Json = {}): LoadedSettings =>
+  valid({
+    VoiceAiPlatform: { ...platform, MaxConcurrency: slots, ...more },
+    Security: { WebhookApiToken: TOKEN, ...security },
+    IpIntel: addresses,
+  })
+export const SALES = { Campaigns: { sales: { WebCampaignId: "sales-1", MaxConcurrency: 1 } } }
+
+/** Where lookups of addresses go. */
+export const PROVIDER = "https://ip.example/"
+
+interface Starts {
+  millis: number
+  status?: number
+}
+
+/** The starts that a heartbeat of the console reports. */
+const startedIn = (call: unknown): number => {
+  const counts: unknown = Reflect.get(Object(call), "counts")
+  return Number(Reflect.get(Object(counts), "started") ?? 0)
+}
+
+/** Every session starts and every address is a VPN's, after as much time as the test says. */
+const http = (starts: Starts, lookups: { readonly millis: number }): Layer.Layer<HttpClient.HttpClient> => {
+  let sessions = 0
+  return Layer.succeed(
+    HttpClient.HttpClient,
+    HttpClient.make((request) =>
+      Effect.suspend(() => {
+        if (request.url.startsWith(PROVIDER)) {
+          const facts = { is_vpn: true, is_proxy: false, is_tor: false, is_datacenter: false }
+          return Effect.delay(Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(facts))), lookups.millis)
+        }
+        if (!request.url.endsWith("/initiate")) {
+          return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("{}", { status: 404 })))
+        }
+        const id = `session-${++sessions}`
+        const data = {
+          webSessionId: id,
+          conversationSessionId: `c-${id}`,
+          sessionWebSocketURL: "wss://platform.example/",
+        }
+        const { status = 200 } = starts
+        const body = status === 200 ? { success: true, data } : { success: false, code: "INVALID" }
+        const answer = HttpClientResponse.fromWeb(request, Response.json(body, { status }))
+        return Effect.delay(Effect.succeed(answer), starts.millis)
+      }),
+    ),
+  )
+}
+
+/** A gate over a store that notes the rules that it runs. */
+export const withGate = (
+  first: LoadedSettings,
+  test: (given: {
+    readonly rules: Array<string>
+    readonly state: { away: boolean }
+    readonly starts: Starts
+    readonly lookups: { millis: number }
+    /** heartbeats of the console: how long each takes, and how many starts they have reported */
+    readonly heartbeats: { millis: number; started: number }
+    readonly next: (settings: LoadedSettings) => Effect.Effect<void>
+  }) => Effect.Effect<void, unknown, Gatekeeper | Reload>,
+) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(BEGIN)
+    const rules: Array<string> = []
+    const state = { away: false }
+    const starts: Starts = { millis: 0 }
+    const lookups = { millis: 0 }
+    const heartbeats = { millis: 0, started: 0 }
+    const file = yield* Ref.make(first)
+    const away = Effect.fail(new StoreUnavailable({ message: "away" }))
+    const store = Layer.effect(
+      Store,
+      Effect.map(Store, (inner) => ({
+        ...inner,
+        ping: Effect.suspend(() => (state.away ? away : inner.ping)),
+        run: (rule, asked) => {
+          rules.push(rule.name)
+          if (rule.name !== "operator.heartbeat") return inner.run(rule, asked)
+          heartbeats.started += startedIn(asked.call)
+          return Effect.delay(inner.run(rule, asked), heartbeats.millis)
+        },
+      })),
+    ).pipe(Layer.provide(Layer.fresh(memory.layer)))
+    const layer = ReloadLayer.layer(Ref.get(file)).pipe(
+      Layer.provide(PushChannel.layerShared),
+      Layer.provide(store),
+      Layer.provide([Layer.succeed(Settings, first.tree), http(starts, lookups)]),
+    )
+    yield* test({ rules, state, starts, lookups, heartbeats, next: (settings) => Ref.set(file, settings) }).pipe(
+      Effect.provide(layer),
+    )
+  })
+
+export const reload = Effect.flatMap(Reload, ({ reload }) => reload("SIGHUP"))
+export const request = (n: number) =>
+  Gatekeeper.use((gatekeeper) => gatekeeper.request({}, { address: `192.0.2.${n}` }))
