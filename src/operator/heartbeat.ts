@@ -1,5 +1,5 @@
 /** The heartbeat of an instance for the console: every two seconds it lists the instance and adds its counts to the shared charts. */
-import { Context, Effect, Option, Schema, type Scope } from "effect"
+import { Context, Effect, Option, Schema, type Scope, Semaphore } from "effect"
 import { runEvery } from "../gatekeeper/background-task.ts"
 import type { Instance as OwnInstance } from "../gatekeeper/instance.ts"
 import { PushChannel } from "../PushChannel.ts"
@@ -29,10 +29,13 @@ export interface ProcessActivity {
   readonly counts: Counts
   /** ms since 1970 */
   readonly startedAt: number
+  /** Runs one effect at a time. */
+  readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 export const makeProcessActivity: Effect.Effect<ProcessActivity, never, Store> = Effect.gen(function* () {
-  return { counts: yield* makeCounts, startedAt: yield* (yield* Store).now }
+  const alone = Semaphore.makeUnsafe(1).withPermits(1)
+  return { counts: yield* makeCounts, startedAt: yield* (yield* Store).now, alone }
 })
 
 /** The activity of the process where an operator may replace another, so that nothing is counted twice or not at all. */
@@ -47,12 +50,14 @@ export const sendHeartbeats = (
 ): Effect.Effect<void, never, PushChannel | Store | Scope.Scope> =>
   Effect.gen(function* () {
     const push = yield* PushChannel
-    const { counts, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
+    const { alone, counts, startedAt } = (yield* SharedActivity) ?? (yield* makeProcessActivity)
     const heartbeat = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
       yield* registry.heartbeat(id, encodeAbout({ host, startedAt, connections }), pending)
       counts.acknowledge(pending)
     })
-    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the console", heartbeat, { atOnce: true })
+    // the operator that this one replaces may send one too, and is closed at any moment
+    const once = alone(Effect.uninterruptible(heartbeat))
+    yield* runEvery(HEARTBEAT_MILLIS, "heartbeat of the console", once, { atOnce: true })
   })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
-import { load, PROVIDER, reload, withGate } from "./support.ts"
+import { load, PROVIDER, reload, request, withGate } from "./support.ts"
 
 const provider = (key: string) => ({ Provider: "ipapi.is", BaseUrl: PROVIDER, ApiKey: key, TimeoutMillis: 3_000 })
 
@@ -28,4 +28,20 @@ describe("generations", () => {
       }),
     ),
   )
+
+  it.effect("report what they count for the console once, also when both send a heartbeat", () => {
+    const withConsole = (slots: number) => load({}, slots, { ConsoleToken: "console-token-0123456789" })
+    return withGate(withConsole(1), ({ heartbeats, next }) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("500 millis")
+        yield* request(1)
+        heartbeats.millis = 200
+        yield* TestClock.adjust("1600 millis")
+        yield* next(withConsole(2))
+        yield* reload
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(heartbeats.started, 1)
+      }),
+    )
+  })
 })
