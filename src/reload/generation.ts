@@ -65,6 +65,49 @@ const releaseParts = ({ addresses, platform, queue }: Parts): Effect.Effect<void
 
 const layer = Layer.merge(Gate.layerOverQueue, StartupChecks.layer)
 
+/** A closure that is made here must not see the generation before, which it would keep in memory. */
+const generationOf = (
+  settings: SettingsTree,
+  parts: Parts,
+  context: Context.Context<Gatekeeper | Operator>,
+  close: Effect.Effect<void>,
+): Generation => {
+  const gatekeeper = Context.get(context, Gatekeeper)
+  let users = 0
+
+  return {
+    settings,
+    gatekeeper,
+    operator: Context.get(context, Operator),
+    parts,
+    using: (effect) =>
+      Effect.suspend(() => {
+        let counted = false
+        return Effect.ensuring(
+          Effect.suspend(() => {
+            counted = true
+            users++
+            return effect
+          }),
+          Effect.sync(() => {
+            if (counted) users--
+          }),
+        )
+      }),
+    retire: (next) =>
+      Effect.gen(function* () {
+        const { handover } = gatekeeper.internals
+        yield* handover.stopBackground(next.gatekeeper.internals)
+        yield* Effect.sleep(ASK_MILLIS).pipe(
+          Effect.repeat({ while: () => users > 0 || handover.pending() > 0 }),
+          Effect.timeoutOption(FINISH_MILLIS),
+        )
+        yield* close
+        yield* releaseParts(parts)
+      }),
+  }
+}
+
 /** Builds a generation; `before` is the one that it replaces. `activity` is that of the process. */
 export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity, before?: Generation) =>
   Effect.gen(function* () {
@@ -86,39 +129,5 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
       Effect.provide(Context.mergeAll(addresses.context, platform.context, queue.context)),
       Effect.onError(() => Effect.andThen(close, releaseParts(parts))),
     )
-    const gatekeeper = Context.get(context, Gatekeeper)
-    let users = 0
-
-    const generation: Generation = {
-      settings,
-      gatekeeper,
-      operator: Context.get(context, Operator),
-      parts,
-      using: (effect) =>
-        Effect.suspend(() => {
-          let counted = false
-          return Effect.ensuring(
-            Effect.suspend(() => {
-              counted = true
-              users++
-              return effect
-            }),
-            Effect.sync(() => {
-              if (counted) users--
-            }),
-          )
-        }),
-      retire: (next) =>
-        Effect.gen(function* () {
-          const { handover } = gatekeeper.internals
-          yield* handover.stopBackground(next.gatekeeper.internals)
-          yield* Effect.sleep(ASK_MILLIS).pipe(
-            Effect.repeat({ while: () => users > 0 || handover.pending() > 0 }),
-            Effect.timeoutOption(FINISH_MILLIS),
-          )
-          yield* close
-          yield* releaseParts(parts)
-        }),
-    }
-    return generation
+    return generationOf(settings, parts, context, close)
   })

@@ -13,6 +13,20 @@ export interface Kept<I> {
   readonly release: Effect.Effect<void>
 }
 
+/** A closure that is made here must not see the service before, which it would keep in memory. */
+const keep = <I>(context: Context.Context<I>, readSettings: string, close: Effect.Effect<void>): Kept<I> => {
+  let users = 1
+  return {
+    context,
+    readSettings,
+    retain: () => void users++,
+    release: Effect.suspend(() => {
+      users--
+      return users === 0 ? close : Effect.void
+    }),
+  }
+}
+
 /** Returns `before` if the settings in `read` are equal, and builds the service otherwise; the caller releases it. */
 export const keepOrBuild = <I, E, R>(
   before: Kept<I> | undefined,
@@ -32,14 +46,5 @@ export const keepOrBuild = <I, E, R>(
       Effect.provideService(Settings, settings),
       Effect.onError(() => close),
     )
-    let users = 1
-    return {
-      context,
-      readSettings,
-      retain: () => void users++,
-      release: Effect.suspend(() => {
-        users--
-        return users === 0 ? close : Effect.void
-      }),
-    }
+    return keep(context, readSettings, close)
   })

@@ -1,4 +1,6 @@
 /** What the gatekeeper before a reload and the one after it share while the first finishes. */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -25,6 +27,28 @@ describe("generations", () => {
         yield* TestClock.adjust("1 second")
         const exit = blocked.pollUnsafe()
         assert.strictEqual(exit?._tag === "Success" ? exit.value._tag : "", "Blocked")
+      }),
+    ),
+  )
+
+  it.effect("leave memory once they have finished", () =>
+    withGate(load(), ({ next }) =>
+      Effect.gen(function* () {
+        const old: Array<WeakRef<object>> = []
+        for (const slots of [2, 3, 4]) {
+          old.push(new WeakRef(yield* Gatekeeper.useSync(({ internals }) => internals)))
+          yield* next(load({}, slots))
+          yield* reload
+          yield* TestClock.adjust("1 minute")
+        }
+        // weak references hold until the end of a task
+        yield* Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+        setFlagsFromString("--expose-gc")
+        runInNewContext("gc")()
+        assert.deepStrictEqual(
+          old.map((reference) => reference.deref() === undefined),
+          [true, true, true],
+        )
       }),
     ),
   )
