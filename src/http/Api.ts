@@ -46,7 +46,12 @@ const Events = HttpApiGroup.make("Push").add(
         EventRecord.annotate({ description: "Server-Sent Events; the schema describes one record." }).pipe(
           HttpApiSchema.asJson({ contentType: "text/event-stream" }),
         ),
-        { "x-accel-buffering": Schema.Literal("no").annotate({ description: "Asks proxies not to buffer." }) },
+        {
+          "cache-control": Schema.Literal("no-store, no-transform").annotate({
+            description: "The answer is neither cached nor compressed on its way, since both delay events.",
+          }),
+          "x-accel-buffering": Schema.Literal("no").annotate({ description: "Asks proxies not to buffer." }),
+        },
       ),
       HttpApiSchema.WithHeaders(
         HttpApiSchema.Empty(101).annotate({

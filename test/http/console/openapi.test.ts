@@ -6,7 +6,7 @@ import { readWireDocument } from "../../../scripts/harness/wire-document.ts"
 import { Api } from "../../../src/http/console/Api.ts"
 import { DocumentedConsole } from "../../../src/http/console/Documented.ts"
 import { type Answered, ask, gateTest, operating, request, withToken } from "./asking.ts"
-import { TOKEN } from "./support.ts"
+import { type GateUnderTest, startGate, TOKEN } from "./support.ts"
 
 const methodsOf = ({ paths }: OpenApi.OpenAPISpec): ReadonlyArray<string> =>
   Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`))
@@ -52,6 +52,16 @@ describe("the document of the console's API", () => {
         const init = { method: "POST", headers: { ...headers, authorization: `Bearer ${TOKEN}` }, body: "{" }
         judge("POST", "actions", yield* ask(`${gate.url}/console/api/actions`, init))
       }
+      const reloadOf = (of: Pick<GateUnderTest, "url">, token = TOKEN) =>
+        Effect.map(ask(`${of.url}/console/api/reload`, { method: "POST", ...withToken(token) }), (answer) =>
+          judge("POST", "reload", answer),
+        )
+      assert.strictEqual(yield* reloadOf(gate), 501)
+      assert.strictEqual(yield* reloadOf(gate, "wrong-token-0123456789"), 401)
+      const applied = { _tag: "applied", changed: ["Queue.MaxLength"], kept: ["Server.Port"] } as const
+      assert.strictEqual(yield* reloadOf(yield* startGate({ reload: applied })), 200)
+      const problems = ["Queue.MaxLength: expected a whole number"]
+      assert.strictEqual(yield* reloadOf(yield* startGate({ reload: { _tag: "refused", problems } })), 422)
       gate.setAway(true)
       for (const path of ["campaigns", "view"]) assert.strictEqual(yield* get(path), 200)
       for (const path of ["audit-log", `find?hash=${hash}`]) assert.strictEqual(yield* get(path), 503)
