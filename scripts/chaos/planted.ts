@@ -67,7 +67,7 @@ export const planted: ReadonlyArray<Planted> = [
     scenario: "swallowed-path",
     file: "src/rules/outage.ts",
     from: "if (gate !== s.context.instance || isCutOff(s)) return s.db.zscore(s.keys.gates, gate)",
-    to: "if (gate === s.context.instance) return undefined",
+    to: "if (gate === s.context.instance && isCutOff(s)) return s.db.zscore(s.keys.gates, gate)",
     says: /callers ended as "missed"/,
   },
   {
