@@ -103,7 +103,6 @@ const startCallTimes = (
     : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
 }
 
-/** Results of a session's end in one campaign. The first that occurs in any campaign is the overall result. */
 /** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
 const BACKOFF_MILLIS = 1
 

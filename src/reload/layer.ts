@@ -22,9 +22,6 @@ import type { LoadedSettings } from "../settings/resolve.ts"
 import { delegateGatekeeper, delegateOperator } from "./delegate.ts"
 import { type Generation, makeGeneration } from "./generation.ts"
 
-/** The name of a reload in the log where an operator's would stand. */
-export const SIGNAL = "SIGHUP"
-
 const refused = (...problems: ReadonlyArray<string>): ReloadOutcome => ({ _tag: "refused", problems })
 
 const logOutcome = (who: string, outcome: ReloadOutcome): Effect.Effect<void> => {
