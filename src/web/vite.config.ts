@@ -114,7 +114,7 @@ const copyLanguages = (outDir: string): void => {
 
 /** What a TypeScript project sees of `voicegate/widget`. */
 const declareWidget = (outDir: string): void => {
-  const tsc = path("../../node_modules/typescript/bin/tsc")
+  const tsc = path("../../node_modules/@typescript/native/bin/tsc")
   const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", path("./widget")]
   execFileSync(process.execPath, [tsc, "-p", path("./tsconfig.widget.json"), ...options, "--outDir", outDir], {
     stdio: "inherit",
