@@ -10,6 +10,7 @@ import { claimCall } from "./Concurrency.ts"
 import { Conversations, type Turn } from "./Conversations.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
+import { countStart } from "./KeyUsage.ts"
 import { type Business, type ConcurrencyLimitReached, type Refused, refuse } from "./model.ts"
 
 /** How long after its start a call rings, is answered, and completes, in milliseconds. */
@@ -32,14 +33,19 @@ export interface Call {
   readonly endedAt: number | null
 }
 
+/** Who is called, and for whom. */
+export interface NewCall {
+  /** the API key that starts it */
+  readonly keyId: string
+  readonly business: Business
+  readonly regionId: string
+  readonly toNumber: string
+}
+
 export class Calls extends Context.Service<
   Calls,
   {
-    readonly initiate: (wanted: {
-      readonly business: Business
-      readonly regionId: string
-      readonly toNumber: string
-    }) => Effect.Effect<Call, ConcurrencyLimitReached | Refused | DatabaseUnavailable>
+    readonly initiate: (wanted: NewCall) => Effect.Effect<Call, ConcurrencyLimitReached | Refused | DatabaseUnavailable>
     readonly find: (businessId: string, callId: string) => Effect.Effect<Call, Refused | DatabaseUnavailable>
     /** Of a business, newest first. */
     readonly list: (
@@ -97,11 +103,7 @@ export const layer: Layer.Layer<Calls, never, SqlClient.SqlClient | Conversation
     const sql = yield* SqlClient.SqlClient
     const conversations = yield* Conversations
 
-    const initiate = Effect.fnUntraced(function* (wanted: {
-      readonly business: Business
-      readonly regionId: string
-      readonly toNumber: string
-    }) {
+    const initiate = Effect.fnUntraced(function* (wanted: NewCall) {
       const { business } = wanted
       yield* claimCall(business.userId)
       const now = yield* Clock.currentTimeMillis
@@ -118,6 +120,7 @@ export const layer: Layer.Layer<Calls, never, SqlClient.SqlClient | Conversation
         completes_at: now + COMPLETES_MILLIS,
       }
       yield* sql`INSERT INTO calls ${sql.insert({ ...row })}`
+      yield* countStart(wanted.keyId, "calls")
       const conversation = {
         id: row.conversation_id,
         businessId: row.business_id,

@@ -14,6 +14,7 @@ import { Conversations } from "./Conversations.ts"
 import { DEFAULT_MAX_CALL_MINUTES } from "./call-length.ts"
 import { type DatabaseUnavailable, orUnavailable } from "./data/Database.ts"
 import { type Page, type PageRequest, page } from "./data/page.ts"
+import { countStart } from "./KeyUsage.ts"
 import { type Business, type ConcurrencyLimitReached, type Refused, refuse, type WebCampaign } from "./model.ts"
 import { Webhooks } from "./Webhooks.ts"
 
@@ -46,6 +47,8 @@ export interface WebSession {
 }
 
 export interface NewSession {
+  /** the API key that starts it */
+  readonly keyId: string
   readonly business: Business
   readonly campaign: WebCampaign
   readonly regionId: string
@@ -170,6 +173,7 @@ export const layer: Layer.Layer<WebSessions, never, SqlClient.SqlClient | Conver
         ends_by: endsBy,
       }
       yield* sql`INSERT INTO web_sessions ${sql.insert({ ...row })}`
+      yield* countStart(wanted.keyId, "sessions")
       return { session: show(row), token: Redacted.make(token) }
     })
 

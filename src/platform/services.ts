@@ -8,6 +8,7 @@ import * as Calls from "./Calls.ts"
 import * as Conversations from "./Conversations.ts"
 import * as Database from "./data/Database.ts"
 import * as KeyCache from "./KeyCache.ts"
+import * as KeyUsage from "./KeyUsage.ts"
 import * as Users from "./Users.ts"
 import * as Vault from "./Vault.ts"
 import * as WebCampaigns from "./WebCampaigns.ts"
@@ -23,6 +24,7 @@ export type Services =
   | Calls.Calls
   | Conversations.Conversations
   | KeyCache.KeyCache
+  | KeyUsage.KeyUsage
   | Users.Users
   | Vault.Vault
   | WebCampaigns.WebCampaigns
@@ -45,6 +47,7 @@ export const layer = (options: {
         Audit.layer,
         Conversations.layer,
         KeyCache.layer,
+        KeyUsage.layer,
         Vault.layer(options.vaultKey),
         WebhookRules.layer(options.privateWebhooks),
         Webhooks.layer,

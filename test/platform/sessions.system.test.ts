@@ -27,7 +27,9 @@ onEachEngine("sessions", (engine) => {
     const database = yield* engine.database
     const first = yield* process(database)
     const made = yield* Effect.provideContext(prepare({ url: "http://127.0.0.1:9/", headers: {} }), first.context)
+    const keyId = made.gateKeyId
     const options = {
+      keyId,
       business: made.shop,
       campaign: made.webCampaign,
       regionId: "eu",
@@ -38,14 +40,14 @@ onEachEngine("sessions", (engine) => {
     const reportedEnds = Effect.map(first.webhooks.list("b1", { limit: 100 }), ({ items }) =>
       items.map(({ webSessionId }) => webSessionId),
     )
-    return { ...first, database, options, reportedEnds, shop: made.shop }
+    return { ...first, database, options, reportedEnds, keyId, shop: made.shop }
   })
 
   it.effect("never exceed the account's limit when two processes start a burst, calls counted too", () =>
     Effect.gen(function* () {
-      const { database, sessions, calls, options, shop } = yield* started
+      const { database, sessions, calls, keyId, options, shop } = yield* started
       const other = yield* process(database)
-      const call = { business: shop, regionId: "eu", toNumber: "+15550100" }
+      const call = { keyId, business: shop, regionId: "eu", toNumber: "+15550100" }
       const starts = Array.from({ length: 12 }, (_, i) => {
         const { calls: onCalls, sessions: on } = i % 2 === 0 ? { calls, sessions } : other
         return Effect.exit(i % 3 === 0 ? Effect.asVoid(onCalls.initiate(call)) : Effect.asVoid(on.initiate(options)))
@@ -280,8 +282,8 @@ onEachEngine("sessions", (engine) => {
 
   it.effect("of the telephone are queued, ringing, active and completed in time, with their conversation", () =>
     Effect.gen(function* () {
-      const { calls, conversations, sessions, shop } = yield* started
-      const call = yield* calls.initiate({ business: shop, regionId: "eu", toNumber: "+15550100" })
+      const { calls, conversations, keyId, sessions, shop } = yield* started
+      const call = yield* calls.initiate({ keyId, business: shop, regionId: "eu", toNumber: "+15550100" })
       const seen = Effect.map(calls.find("b1", call.callId), ({ status }) => status)
       const turns = Effect.map(conversations.find("b1", call.conversationSessionId), (found) => found.turns.length)
       assert.strictEqual(yield* seen, "queued")

@@ -55,13 +55,15 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
     name: "Web",
     ...(sessionEnded && { sessionEnded }),
   })
-  const make = (userId: string, key: Omit<NewKey, "permissions"> & Partial<Pick<NewKey, "permissions">>) =>
-    Effect.map(apiKeys.create(userId, { permissions: PERMISSIONS, ...key }), ({ secret }) => secret)
+  const create = (userId: string, key: Omit<NewKey, "permissions"> & Partial<Pick<NewKey, "permissions">>) =>
+    apiKeys.create(userId, { permissions: PERMISSIONS, ...key })
+  const make = (...wanted: Parameters<typeof create>) => Effect.map(create(...wanted), ({ secret }) => secret)
   const restricted = (...businessIds: Array<string>) => ({ type: "Restricted" as const, businessIds })
   const unrestricted = { type: "Unrestricted" as const }
+  const gate = yield* create("u1", { name: "gate", scope: restricted("b1"), permissions: ["start"] })
   const keys = {
     /** only what a gate needs */
-    gate: yield* make("u1", { name: "gate", scope: restricted("b1"), permissions: ["start"] }),
+    gate: gate.secret,
     all: yield* make("u1", { name: "all", scope: unrestricted }),
     users: yield* make("u1", { name: "users", scope: unrestricted, userManagement: true }),
     restricted: yield* make("u1", { name: "restricted", scope: restricted("b2") }),
@@ -70,7 +72,7 @@ export const prepare = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget
   }
   // The deletion removes it from the key that lists it.
   yield* businesses.remove("u1", "gone")
-  return { ada, shop, webCampaign, keys }
+  return { ada, shop, webCampaign, keys, gateKeyId: gate.key.id }
 })
 
 export interface Received {

@@ -1,4 +1,6 @@
 /** The built dashboard in a real browser, against an API with nothing behind it: sign-in, keys and the account. */
+
+import axe from "axe-core"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import {
@@ -243,6 +245,49 @@ describe("API keys", () => {
     await tab.getByText("Revoked and expired (1)").waitFor()
     expect(dashboard.platform.state.keys[0]?.revokedAt).not.toBeNull()
     await focusOn(tab, "API keys")
+  })
+
+  it("has a page with its usage by day, as a chart and as a table, and with its actions", async () => {
+    const tab = await dashboard.signIn()
+    await makeKey(tab, "Gate")
+    await click(tab, "I’ve saved it")
+    await visit(tab, "Gate")
+    await heading(tab, "Gate")
+    await tab.getByText("This key started no sessions and no calls in the last 30 days.").waitFor()
+    const today = Date.UTC(2026, 5, 30)
+    dashboard.platform.state.usage.set(
+      "key-1",
+      Array.from({ length: 30 }, (_, index) => ({
+        day: today - (29 - index) * 86_400_000,
+        sessions: index === 12 ? 1_200 : 0,
+        calls: index === 29 ? 1 : 0,
+      })),
+    )
+    await tab.clock.fastForward(30_000)
+    await tab.getByText("1,200 sessions, 1 call").waitFor()
+    await tab
+      .getByRole("img", { name: "Starts by day: 1,200 sessions, 1 call, most on Jun 13: 1,200 sessions." })
+      .waitFor()
+    await tabTo(tab, "Usage by day")
+    await tab.keyboard.press("Enter")
+    const rows = tab.getByRole("table", { name: "Usage by day" }).getByRole("row")
+    expect((await rows.allInnerTexts()).map((text) => text.split(/\s*\t\s*/))).toEqual([
+      ["Day", "Web sessions", "Calls"],
+      ["Tue, Jun 30", "0", "1"],
+      ["Sat, Jun 13", "1,200", "0"],
+    ])
+    await tab.evaluate(axe.source)
+    for (const colorScheme of ["light", "dark"] as const) {
+      await tab.emulateMedia({ colorScheme })
+      expect(await tab.evaluate("axe.run(document).then(({ violations }) => violations)")).toEqual([])
+    }
+    await tab.setViewportSize({ width: 360, height: 780 })
+    expect(await tab.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+    await click(tab, "Revoke Gate")
+    await click(tab, "Revoke key")
+    await announced(tab, "Gate revoked.")
+    await tab.getByRole("button", { name: "Revoke Gate" }).waitFor({ state: "detached" })
+    await focusOn(tab, "Gate")
   })
 
   it("can be made and revoked by keyboard alone", async () => {

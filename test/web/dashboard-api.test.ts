@@ -1,6 +1,8 @@
 /** The dashboard's API on the real platform, used by a client that is not a browser: what is refused, and what is never disclosed. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
+import { CreatedApiKey } from "../../src/platform/http/dashboard/shapes.ts"
+import { sessionRequest } from "../platform/rest-client.ts"
 import { prepare } from "../platform/support.ts"
 import { code, running } from "./dashboard-http.ts"
 
@@ -72,6 +74,36 @@ describe("the dashboard's API", () => {
       assert.strictEqual((yield* eve("POST", "/keys/any/revoke")).status, 404)
       assert.strictEqual((yield* eve("PATCH", "/keys/any", { permissions: ["manage"] })).status, 404)
       assert.strictEqual((yield* eve("POST", "/deliveries/any/send-again")).status, 404)
+    }),
+  )
+
+  it.effect("counts the sessions and calls that a key starts, for its user alone", () =>
+    Effect.gen(function* () {
+      const { add, asUser, context, origin } = yield* running()
+      yield* Effect.provideContext(prepare(), context)
+      yield* add("eve", "eve@example.test")
+      yield* add("ada", "ada@example.test")
+      const [ada, eve] = [yield* asUser("ada@example.test"), yield* asUser("eve@example.test")]
+      const business = String((yield* ada("POST", "/businesses", { name: "Shop" })).json.id)
+      const campaign = yield* ada("POST", `/businesses/${business}/campaigns`, { name: "Web" })
+      const made = yield* ada("POST", "/keys", { name: "gate", scope: { type: "Unrestricted" } })
+      const key = Schema.decodeUnknownSync(CreatedApiKey)(made.json)
+      const start = (what: string, body: object) =>
+        Effect.promise(() =>
+          fetch(`${origin}/api/v1/business/${business}/${what}/initiate`, {
+            method: "POST",
+            headers: { authorization: `Token ${key.secret}`, "content-type": "application/json" },
+            body: JSON.stringify(body),
+          }),
+        )
+      const web = { ...sessionRequest, webCampaignId: campaign.json.id }
+      assert.strictEqual((yield* start("websession", web)).status, 200)
+      assert.strictEqual((yield* start("call", { toNumber: "+15550100", regionId: "eu" })).status, 200)
+      const path = `/keys/${key.key.id}/usage`
+      const days: ReadonlyArray<unknown> = JSON.parse((yield* ada("GET", path)).text)
+      assert.lengthOf(days, 30)
+      assert.deepStrictEqual(days.at(-1), { day: 0, sessions: 1, calls: 1 })
+      assert.strictEqual((yield* eve("GET", path)).status, 404)
     }),
   )
 

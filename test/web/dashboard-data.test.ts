@@ -140,12 +140,13 @@ onEachEngine("the dashboard's data", (engine) => {
   it.effect("shows what runs, as it is counted against the account's limit, and nobody else's", () =>
     given(
       Effect.gen(function* () {
-        const { shop, webCampaign } = yield* prepare()
+        const { gateKeyId: keyId, shop, webCampaign } = yield* prepare()
         const running = yield* Running.Running
         const sessions = yield* WebSessions
         const states = Effect.map(running.of("u1"), (all) => all.sessions.map(({ kind, state }) => [kind, state]))
         assert.deepStrictEqual(yield* states, [])
         const { session, token } = yield* sessions.initiate({
+          keyId,
           business: shop,
           campaign: webCampaign,
           regionId: "eu",
@@ -155,7 +156,7 @@ onEachEngine("the dashboard's data", (engine) => {
         assert.deepStrictEqual(yield* states, [["web", "waiting"]])
         yield* sessions.join(session.webSessionId, Redacted.value(token))
         yield* TestClock.adjust(1)
-        yield* (yield* Calls).initiate({ business: shop, regionId: "eu", toNumber: "+4930901820" })
+        yield* (yield* Calls).initiate({ keyId, business: shop, regionId: "eu", toNumber: "+4930901820" })
         const first = yield* running.of("u1")
         assert.strictEqual(first.limit, 2)
         assert.strictEqual(first.sessions.length, yield* sessions.running("u1"))

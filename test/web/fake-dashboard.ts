@@ -23,6 +23,7 @@ import type {
   Campaign,
   CampaignInput,
   DeliveryDetail,
+  KeyUsage,
   LiveSession,
   Page,
   SetupCheck,
@@ -40,6 +41,8 @@ export interface State {
   readonly newSession: () => string
   readonly keys: Array<ApiKey>
   readonly secrets: Array<string>
+  /** what each key started, by the key's id */
+  readonly usage: Map<string, KeyUsage>
   readonly businesses: Array<Business>
   /** what was sent for campaigns, by campaign */
   readonly campaignInputs: Map<string, CampaignInput>
@@ -98,6 +101,7 @@ export const startFakeDashboard = async (options: {
     },
     keys: [],
     secrets: [],
+    usage: new Map(),
     businesses: [...(options.businesses ?? [])],
     campaignInputs: new Map(),
     conversations: [],
@@ -220,6 +224,10 @@ export const startFakeDashboard = async (options: {
         state.keys[index] = changed
         record("api_key.changed", item.id, `${item.name} (${item.display})`)
         return changed
+      }),
+      usage: Effect.fnUntraced(function* ({ params }) {
+        yield* find(state.keys, params.id, "key")
+        return state.usage.get(params.id) ?? []
       }),
       rotate: Effect.fnUntraced(function* ({ params, payload }) {
         const { index, item } = yield* find(state.keys, params.id, "key")

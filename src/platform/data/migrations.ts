@@ -221,6 +221,17 @@ const deliveryAttempts = [
 /** The addresses from which a key may be used, a JSON list; empty for any. */
 const keyAddresses = [`ALTER TABLE api_keys ADD COLUMN allowed_addresses TEXT NOT NULL DEFAULT '[]'`]
 
+/** What a key started on a day: days since 1970 (UTC). */
+const keyUsage = [
+  `CREATE TABLE api_key_usage (
+    key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+    day INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (key_id, day)
+  )`,
+]
+
 const step = (statements: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
@@ -239,6 +250,7 @@ export const migrate = run({
     "6_setup_checks": step(setupChecks),
     "7_delivery_attempts": step(deliveryAttempts),
     "8_key_addresses": step(keyAddresses),
+    "9_key_usage": step(keyUsage),
   }),
   table: "migrations",
 })

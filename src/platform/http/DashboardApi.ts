@@ -34,6 +34,7 @@ import {
   Ended,
   KeyChange,
   KeyRotation,
+  KeyUsage,
   Kind,
   Live,
   NewApiKey,
@@ -115,6 +116,8 @@ const Keys = HttpApiGroup.make("keys")
       success: ApiKey,
       error: [Invalid, NotFound],
     }),
+    /** How often the key started sessions and calls in the last 30 days. */
+    HttpApiEndpoint.get("usage", "/keys/:id/usage", { params: { id }, success: KeyUsage, error: NotFound }),
     /** Answers with a new secret; the present one still works until the given time. */
     HttpApiEndpoint.post("rotate", "/keys/:id/rotate", {
       params: { id },

@@ -13,6 +13,7 @@ import { Conversations } from "./pages/Conversations.tsx"
 import { Deliveries } from "./pages/Deliveries.tsx"
 import { Delivery } from "./pages/Delivery.tsx"
 import { Embed } from "./pages/Embed.tsx"
+import { Key } from "./pages/Key.tsx"
 import { Keys } from "./pages/Keys.tsx"
 import { Live } from "./pages/Live.tsx"
 import { Setup } from "./pages/setup/Setup.tsx"
@@ -112,7 +113,7 @@ const PageOf = ({
 }): JSX.Element => {
   switch (name) {
     case "keys":
-      return <Keys />
+      return route.id === undefined ? <Keys /> : <Key id={route.id} />
     case "businesses":
       return route.id === undefined ? <Businesses /> : <Embed campaignId={route.id} />
     case "conversations":

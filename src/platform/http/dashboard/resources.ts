@@ -3,6 +3,7 @@ import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { ApiKeys } from "../../ApiKeys.ts"
 import { Businesses } from "../../Businesses.ts"
+import { KeyUsage } from "../../KeyUsage.ts"
 import { WebCampaigns } from "../../WebCampaigns.ts"
 import { DashboardApi, SignedIn } from "../DashboardApi.ts"
 import { orFail, showBusiness, showCampaign, showKey } from "./answers.ts"
@@ -16,6 +17,7 @@ export const keys = HttpApiBuilder.group(
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const apiKeys = yield* ApiKeys
+    const keyUsage = yield* KeyUsage
     return handlers.handleAll({
       list: () =>
         Effect.flatMap(userId, apiKeys.list).pipe(
@@ -34,6 +36,8 @@ export const keys = HttpApiBuilder.group(
           Effect.map(showKey),
           orFail("invalid", "not_found"),
         ),
+
+      usage: ({ params }) => Effect.flatMap(userId, (id) => keyUsage.lastDays(id, params.id)).pipe(orFail("not_found")),
 
       rotate: ({ params, payload }) =>
         Effect.flatMap(userId, (id) => apiKeys.rotate(id, params.id, payload.previousUntil)).pipe(

@@ -109,6 +109,10 @@ export const KeyRotation = Schema.Struct({ previousUntil: Schema.NullOr(Time) })
 export const CreatedApiKey = Schema.Struct({ key: ApiKey, secret: Schema.String })
 export type CreatedApiKey = typeof CreatedApiKey.Type
 
+/** What a key started on each of the last 30 days in UTC, the oldest first; `day` is the start of the day. */
+export const KeyUsage = Schema.Array(Schema.Struct({ day: Time, sessions: Schema.Int, calls: Schema.Int }))
+export type KeyUsage = typeof KeyUsage.Type
+
 /** The session-ended webhook. Header values and the signing secret are never returned. */
 export const Webhook = Schema.Struct({
   url: Schema.String,

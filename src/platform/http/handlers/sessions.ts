@@ -10,7 +10,7 @@ import { socketPath } from "../../socket.ts"
 import { WebCampaigns } from "../../WebCampaigns.ts"
 import { type WebSession, WebSessions } from "../../WebSessions.ts"
 import { Api } from "../Api.ts"
-import { CurrentBusiness } from "../Authorization.ts"
+import { Caller, CurrentBusiness } from "../Authorization.ts"
 import { iso, isoOrNull, mapPage, millisOf } from "../api/shapes.ts"
 import { respond } from "../envelope.ts"
 
@@ -67,7 +67,15 @@ const sessionsOf = (origin: string) =>
                 const message = "this platform supports only the WebSocket transport"
                 return yield* refuse("invalid", "TRANSPORT_NOT_SUPPORTED", message)
               }
-              const wanted = { business, campaign, regionId, clientIdentifier: clientIdentifier ?? null, configuration }
+              const keyId = (yield* Caller).key.id
+              const wanted = {
+                keyId,
+                business,
+                campaign,
+                regionId,
+                clientIdentifier: clientIdentifier ?? null,
+                configuration,
+              }
               const { session, token } = yield* sessions.initiate(wanted)
               const { conversationSessionId, webSessionId } = session
               const sessionWebSocketURL = `${origin}${socketPath(webSessionId)}?token=${Redacted.value(token)}`
@@ -134,7 +142,8 @@ const calls = HttpApiBuilder.group(
           endpoint,
           Effect.gen(function* () {
             yield* checkRegion(payload.regionId)
-            return showCall(yield* calls.initiate({ business: yield* CurrentBusiness, ...payload }))
+            const keyId = (yield* Caller).key.id
+            return showCall(yield* calls.initiate({ keyId, business: yield* CurrentBusiness, ...payload }))
           }).pipe(Effect.provideService(Businesses, businesses)),
         ),
 

@@ -8,6 +8,7 @@ import { api, type Call } from "../client.ts"
 import { Confirm } from "../parts/Confirm.tsx"
 import { Id } from "../parts/Copy.tsx"
 import { useLoad } from "../parts/load.ts"
+import { Pair, Pairs } from "../parts/Pairs.tsx"
 import { Empty, Show } from "../parts/Show.tsx"
 import { At } from "../parts/Time.tsx"
 import { href } from "../router.ts"
@@ -63,14 +64,13 @@ export const Businesses = (): JSX.Element => {
             ))}
             <section class="card">
               <h2>Regions</h2>
-              <ul class="pairs">
+              <Pairs>
                 {regions.map(({ id, name }) => (
-                  <li key={id}>
-                    <span>{name}</span>
+                  <Pair key={id} name={name}>
                     <Id id={id} what={`the ID of ${name}`} />
-                  </li>
+                  </Pair>
                 ))}
-              </ul>
+              </Pairs>
             </section>
           </>
         )}
@@ -133,18 +133,14 @@ const Card = ({ of, open }: { readonly of: Business; readonly open: (what: Open)
         </button>
       </div>
     </div>
-    <ul class="pairs">
-      <li>
-        <span>Business ID</span>
+    <Pairs>
+      <Pair name="Business ID">
         <Id id={of.id} what={`the ID of ${of.name}`} />
-      </li>
-      <li>
-        <span>Created</span>
-        <span>
-          <At of={of.createdAt} />
-        </span>
-      </li>
-    </ul>
+      </Pair>
+      <Pair name="Created">
+        <At of={of.createdAt} />
+      </Pair>
+    </Pairs>
     <h3>Web campaigns</h3>
     {of.campaigns.length === 0 && <p class="small">None yet. Add one to start sessions.</p>}
     <ul class="campaigns">
@@ -204,16 +200,12 @@ const CampaignRow = ({
         </button>
       </div>
     </div>
-    <ul class="pairs">
-      <li>
-        <span>Web campaign ID</span>
+    <Pairs>
+      <Pair name="Web campaign ID">
         <Id id={of.id} what={`the ID of ${of.name}`} />
-      </li>
-      <li>
-        <span>Session-ended webhook</span>
-        <span>{of.webhook === null ? "None" : <Hook {...of.webhook} />}</span>
-      </li>
-    </ul>
+      </Pair>
+      <Pair name="Session-ended webhook">{of.webhook === null ? "None" : <Hook {...of.webhook} />}</Pair>
+    </Pairs>
     {of.webhook !== null && !isAuthenticated(of.webhook) && (
       <p class="warning">
         <strong>This webhook has no token and no signature.</strong> A gate rejects it, so ended calls keep their slots.{" "}

@@ -6,6 +6,7 @@ import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { Copy, Id } from "../parts/Copy.tsx"
 import { useLoad } from "../parts/load.ts"
+import { Pair, Pairs } from "../parts/Pairs.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { Show } from "../parts/Show.tsx"
 import { Ago, At } from "../parts/Time.tsx"
@@ -69,38 +70,24 @@ export const Delivery = ({ id }: { readonly id: string }): JSX.Element => {
 }
 
 const Facts = ({ of, names }: { readonly of: DeliveryDetail; readonly names: Names }): JSX.Element => (
-  <ul class="pairs">
-    <li>
-      <span>State</span>
-      <span>
-        <StateMark of={of.state} />
-      </span>
-    </li>
-    <li>
-      <span>Message ID</span>
+  <Pairs>
+    <Pair name="State">
+      <StateMark of={of.state} />
+    </Pair>
+    <Pair name="Message ID">
       <Id id={of.id} what="the message ID" />
-    </li>
-    <li>
-      <span>Campaign</span>
-      <span>
-        {names.campaign(of.campaignId)}, {names.business(of.businessId)}
-      </span>
-    </li>
-    <li>
-      <span>Session ID</span>
+    </Pair>
+    <Pair name="Campaign">
+      {names.campaign(of.campaignId)}, {names.business(of.businessId)}
+    </Pair>
+    <Pair name="Session ID">
       <Id id={of.sessionId} what="the session ID" />
-    </li>
-    <li>
-      <span>Created</span>
-      <span>
-        <At of={of.createdAt} />
-      </span>
-    </li>
-    <li>
-      <span>Next attempt</span>
-      <span>{of.nextAttemptAt === null ? "None" : <Ago of={of.nextAttemptAt} />}</span>
-    </li>
-  </ul>
+    </Pair>
+    <Pair name="Created">
+      <At of={of.createdAt} />
+    </Pair>
+    <Pair name="Next attempt">{of.nextAttemptAt === null ? "None" : <Ago of={of.nextAttemptAt} />}</Pair>
+  </Pairs>
 )
 
 const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {

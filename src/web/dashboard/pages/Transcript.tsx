@@ -3,6 +3,7 @@ import type { JSX } from "preact"
 import { api } from "../client.ts"
 import { Id } from "../parts/Copy.tsx"
 import { useLoad } from "../parts/load.ts"
+import { Pair, Pairs } from "../parts/Pairs.tsx"
 import { Show } from "../parts/Show.tsx"
 import { At } from "../parts/Time.tsx"
 import { href } from "../router.ts"
@@ -27,34 +28,18 @@ export const Transcript = ({ businessId, id }: { readonly businessId: string; re
       <Show of={loaded} what="the conversation">
         {({ clientIdentifier, endedAt, kind, startedAt, turns }) => (
           <>
-            <ul class="pairs">
-              <li>
-                <span>Conversation ID</span>
+            <Pairs>
+              <Pair name="Conversation ID">
                 <Id id={id} what="the conversation ID" />
-              </li>
-              <li>
-                <span>Business</span>
-                <span>{names.business(businessId)}</span>
-              </li>
-              <li>
-                <span>Type</span>
-                <span>{kindOf(kind)}</span>
-              </li>
-              <li>
-                <span>Caller</span>
-                <span>{clientIdentifier ?? "Unknown"}</span>
-              </li>
-              <li>
-                <span>Started</span>
-                <span>
-                  <At of={startedAt} />
-                </span>
-              </li>
-              <li>
-                <span>Duration</span>
-                <span>{endedAt === null ? "In progress" : words.span(endedAt - startedAt)}</span>
-              </li>
-            </ul>
+              </Pair>
+              <Pair name="Business">{names.business(businessId)}</Pair>
+              <Pair name="Type">{kindOf(kind)}</Pair>
+              <Pair name="Caller">{clientIdentifier ?? "Unknown"}</Pair>
+              <Pair name="Started">
+                <At of={startedAt} />
+              </Pair>
+              <Pair name="Duration">{endedAt === null ? "In progress" : words.span(endedAt - startedAt)}</Pair>
+            </Pairs>
             <h2>Transcript</h2>
             {turns.length === 0 && <p class="small">No messages.</p>}
             <ol class="turns">
