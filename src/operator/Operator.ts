@@ -15,11 +15,23 @@ import type { StoreUnavailable } from "../Session.ts"
 import { type Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Attributes, inSpan } from "../spans.ts"
+import { auditPage, storedChanges } from "./audit.ts"
 import { findIn, MAX_FOUND } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { makeRegistry } from "./registry.ts"
-import type { Action, ActionOutcome, AuditLog, Campaigns, Found, FoundTicket, Health, View } from "./shapes.ts"
+import type {
+  Action,
+  ActionOutcome,
+  AuditFilter,
+  AuditLog,
+  Campaigns,
+  Found,
+  FoundTicket,
+  Health,
+  SettingsChanges,
+  View,
+} from "./shapes.ts"
 import { VIEW_VERSION } from "./view-version.ts"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
@@ -35,12 +47,13 @@ export class Operator extends Context.Service<
       action: Action,
     ) => Effect.Effect<ActionOutcome | undefined, StoreUnavailable>
     /** Adds a line to the audit log of every campaign: these settings of this instance were changed by `who`. */
-    readonly noteSettings: (who: string, changed: ReadonlyArray<string>) => Effect.Effect<void>
-    /** At most `count` lines of the audit log, newest first, from line `first`. */
+    readonly noteSettings: (who: string, changes: SettingsChanges["settings"]) => Effect.Effect<void>
+    /** At most `count` lines of the audit log, newest first, from line `first`; of one kind, or all. */
     readonly auditLog: (
       campaign: string | undefined,
       first: number,
       count: number,
+      only?: AuditFilter,
     ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
@@ -57,13 +70,6 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
 })
 
 const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
-
-/** The most characters of a list of settings in a line of the audit log. */
-const NAMES_MAX = 400
-const listOf = (names: ReadonlyArray<string>): string => {
-  const text = names.join(", ")
-  return text.length > NAMES_MAX ? `${text.slice(0, NAMES_MAX)}…` : text
-}
 
 const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 
@@ -127,13 +133,14 @@ export const layer: Layer.Layer<
         ),
       )
 
-    const noteSettings = (who: string, changed: ReadonlyArray<string>): Effect.Effect<void> =>
-      Effect.forEach(
+    const noteSettings = (who: string, changes: SettingsChanges["settings"]): Effect.Effect<void> => {
+      const action = { type: "settings", ...storedChanges(changes) } as const
+      return Effect.forEach(
         campaigns.all,
-        (campaign) =>
-          Effect.ignore(step(campaign, (at) => queue.act(at, who, { type: "settings", changed: listOf(changed) }))),
+        (campaign) => Effect.ignore(step(campaign, (at) => queue.act(at, who, action))),
         { concurrency: 8, discard: true },
       )
+    }
 
     const withCampaign = <A, E>(
       name: string | undefined,
@@ -180,9 +187,12 @@ export const layer: Layer.Layer<
         }
         return { found: found.slice(0, MAX_FOUND), more: found.length > MAX_FOUND }
       }),
-      auditLog: (name, first, count) =>
+      auditLog: (name, first, count, only) =>
         withCampaign(name, (campaign) =>
-          inSpan("Operator.auditLog", ofCampaign(campaign))(step(campaign, (at) => queue.auditLog(at, first, count))),
+          inSpan(
+            "Operator.auditLog",
+            ofCampaign(campaign),
+          )(auditPage((from, most) => step(campaign, (at) => queue.auditLog(at, from, most)), first, count, only)),
         ),
     }
   }),

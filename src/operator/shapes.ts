@@ -1,6 +1,6 @@
 /** What an operator sees and does, as schemas: the endpoints of the console and its page use these types. Times in ms since 1970. */
 import { Schema } from "effect"
-import { Action, ActionOutcome, auditLine, figures, heldSlot, waitingTicket } from "../queue/operator-schemas.ts"
+import { Action, ActionOutcome, auditFields, figures, heldSlot, waitingTicket } from "../queue/operator-schemas.ts"
 
 export { Action, ActionOutcome }
 
@@ -59,6 +59,18 @@ export const View = Struct({
 })
 export type View = typeof View.Type
 
+/** What changed of the settings: each with its values as they may be shown, and how many more there are. */
+export const SettingsChanges = Struct({
+  settings: List(Struct({ setting: Text, before: optionalKey(Text), after: optionalKey(Text) })),
+  more: Finite,
+})
+export type SettingsChanges = typeof SettingsChanges.Type
+
+/** Which lines of the audit log: of changed settings, or of actions on the queue. */
+export const AuditFilter = Literals(["settings", "actions"])
+export type AuditFilter = typeof AuditFilter.Type
+
+const auditLine = Struct({ ...auditFields, changes: optionalKey(SettingsChanges) })
 export type AuditLine = typeof auditLine.Type
 
 /** A page of the audit log, newest first, and the number of all lines. */

@@ -14,7 +14,7 @@ import type { Swept } from "../rules/queue/sweep.ts"
 import type { Settlement, Signal, StepAnswer } from "../rules/step.ts"
 import type { TakenAndAdmitted } from "../rules/take-and-admit.ts"
 import { TicketState } from "../Session.ts"
-import { ActionOutcome, auditLine, figures, heldSlot, waitingTicket } from "./operator-schemas.ts"
+import { ActionOutcome, auditFields, figures, heldSlot, waitingTicket } from "./operator-schemas.ts"
 
 const { Array: List, Boolean: Flag, Finite, Literal, Literals, String: Text, Struct, Union, optionalKey } = Schema
 
@@ -177,5 +177,5 @@ export const campaignSnapshot: Schema.Codec<CampaignSnapshot> = Struct({
 
 export const actionOutcome: Schema.Codec<RuleOutcome> = ActionOutcome
 
-const auditLineOfRule: Schema.Codec<AuditLine> = auditLine
-export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLineOfRule)) })
+const auditLine: Schema.Codec<AuditLine> = Struct({ ...auditFields, changes: optionalKey(Text) })
+export const auditLog = Struct({ total: Finite, lines: optionalKey(List(auditLine)) })

@@ -54,4 +54,5 @@ export const figures = {
   firstAcceptedAt: Finite,
 } as const
 
-export const auditLine = Struct({ n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text })
+/** A line of the audit log, without what changed. */
+export const auditFields = { n: Finite, at: Finite, who: Text, action: Text, target: Text, result: Text } as const

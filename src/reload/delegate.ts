@@ -38,8 +38,9 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
   return Operator.of({
     view: (campaign, pages, since) => using(({ operator }) => operator.view(campaign, pages, since)),
     act: (campaign, who, action) => using(({ operator }) => operator.act(campaign, who, action)),
-    noteSettings: (who, changed) => using(({ operator }) => operator.noteSettings(who, changed)),
-    auditLog: (campaign, first, count) => using(({ operator }) => operator.auditLog(campaign, first, count)),
+    noteSettings: (who, changes) => using(({ operator }) => operator.noteSettings(who, changes)),
+    auditLog: (campaign, first, count, only) =>
+      using(({ operator }) => operator.auditLog(campaign, first, count, only)),
     campaigns: using(({ operator }) => operator.campaigns),
     find: (hash) => using(({ operator }) => operator.find(hash)),
   })

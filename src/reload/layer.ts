@@ -84,15 +84,15 @@ export const layer = (
       const apply = Effect.fnUntraced(function* (who: string) {
         if (closing) return refused("The gate is shutting down.")
         const { tree, warnings } = yield* load
-        const { changed, kept, tree: applied } = changesOf(current.settings, tree)
-        if (changed.length > 0 || readsLists(applied.IpIntel.Provider)) {
+        const { changes, kept, tree: applied } = changesOf(current.settings, tree)
+        if (changes.length > 0 || readsLists(applied.IpIntel.Provider)) {
           yield* store.ping
           const next = yield* makeGeneration(applied, activity, current)
           yield* replace(next)
           yield* Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true })
-          if (changed.length > 0) yield* next.operator.noteSettings(who, changed)
+          if (changes.length > 0) yield* next.operator.noteSettings(who, changes)
         }
-        return { _tag: "applied", changed, kept } satisfies ReloadOutcome
+        return { _tag: "applied", changed: changes.map(({ setting }) => setting), kept } satisfies ReloadOutcome
       })
 
       const reload = (who: string): Effect.Effect<ReloadOutcome> =>

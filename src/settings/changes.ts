@@ -1,19 +1,28 @@
-/** What a reload changes: the names of settings that differ, and those that keep their old values until the next start. */
+/** What a reload changes: the settings that differ, and those that keep their old values until the next start. */
 import { Redacted } from "effect"
 import type { Campaign, SettingsTree } from "../Settings.ts"
 import { NOT_INHERITED } from "./groups/campaign.ts"
+import { showing } from "./shown-values.ts"
+
+/** A setting that changes, with both values as they may be shown; without values for a campaign that is added or removed. */
+export interface SettingChange {
+  readonly setting: string
+  readonly before?: string
+  readonly after?: string
+}
 
 /** What a reload applies. */
 export interface Changes {
   /** the settings to apply: the new ones, except those in `kept` */
   readonly tree: SettingsTree
-  /** the names of the settings that change, sorted */
-  readonly changed: ReadonlyArray<string>
+  /** the settings that change, sorted by name */
+  readonly changes: ReadonlyArray<SettingChange>
   /** the names of the settings that differ and cannot change while the gate runs, sorted */
   readonly kept: ReadonlyArray<string>
 }
 
-type Values = ReadonlyMap<string, string>
+/** Values by the path of their setting, each with a text that is equal exactly if the values are. */
+type Values = ReadonlyMap<string, { readonly text: string; readonly value: unknown }>
 
 /** A secret is compared in plain text; neither side leaves this module. */
 const plain = (value: unknown): unknown => {
@@ -24,54 +33,61 @@ const plain = (value: unknown): unknown => {
 const isGroup = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !Redacted.isRedacted(value)
 
-const collect = (group: object, base: string, into: Map<string, string>): void => {
+const collect = (group: object, base: string, into: Map<string, { text: string; value: unknown }>): void => {
   for (const [name, value] of Object.entries(group)) {
     if (isGroup(value)) collect(value, `${base}${name}.`, into)
-    else into.set(base + name, JSON.stringify(plain(value)) ?? "")
+    else into.set(base + name, { text: JSON.stringify(plain(value)) ?? "", value })
   }
 }
 
-/** The settings of a group by path, as text that is equal exactly if the values are. */
 const valuesOf = (group: object, base = ""): Values => {
-  const values = new Map<string, string>()
+  const values = new Map<string, { text: string; value: unknown }>()
   collect(group, base, values)
   return values
 }
 
 /** Text that is equal exactly if the settings of a group are; it contains secrets. */
-export const textOfSettings = (group: object): string => JSON.stringify([...valuesOf(group)].sort())
+export const textOfSettings = (group: object): string =>
+  JSON.stringify([...valuesOf(group)].map(([path, { text }]) => [path, text]).sort())
 
 const differing = (before: Values, after: Values): ReadonlyArray<string> =>
-  [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
+  [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path)?.text !== after.get(path)?.text)
 
 const pathOf = (name: string): string => (name === "default" ? "VoiceAiPlatform" : `VoiceAiPlatform.Campaigns.${name}`)
 
 const settingsOfCampaign = ({ name, ...settings }: Campaign): Values => valuesOf(settings)
 
+/** Describes the change of a setting. */
+type Describe = (setting: string, before: unknown, after: unknown) => SettingChange
+
 /**
- * The names of campaigns that were added or removed, and of the settings that changed. A setting that campaigns inherit is named
- * once, below the default campaign, for all those that changed with it.
+ * The campaigns that were added or removed, and the settings that changed. A setting that campaigns inherit is named once, below the
+ * default campaign, for all those that changed with it.
  */
-const campaignChanges = (before: SettingsTree, after: SettingsTree): ReadonlyArray<string> => {
+const campaignChanges = (
+  before: SettingsTree,
+  after: SettingsTree,
+  describe: Describe,
+): ReadonlyArray<SettingChange> => {
   const [old, next] = [before, after].map(({ Campaigns }) => new Map(Campaigns.map((each) => [each.name, each])))
   const byDefault = new Map<string, string>()
-  const names: Array<string> = []
+  const changes: Array<SettingChange> = []
   for (const campaign of after.Campaigns) {
     const known = old?.get(campaign.name)
     if (known === undefined) {
-      names.push(`${pathOf(campaign.name)} (added)`)
+      changes.push({ setting: `${pathOf(campaign.name)} (added)` })
       continue
     }
-    const values = settingsOfCampaign(campaign)
-    for (const setting of differing(settingsOfCampaign(known), values)) {
-      const value = values.get(setting) ?? ""
-      if (campaign.name === "default") byDefault.set(setting, value)
-      else if (!NOT_INHERITED.includes(setting) && byDefault.get(setting) === value) continue
-      names.push(`${pathOf(campaign.name)}.${setting}`)
+    const [had, has] = [settingsOfCampaign(known), settingsOfCampaign(campaign)]
+    for (const setting of differing(had, has)) {
+      const text = has.get(setting)?.text ?? ""
+      if (campaign.name === "default") byDefault.set(setting, text)
+      else if (!NOT_INHERITED.includes(setting) && byDefault.get(setting) === text) continue
+      changes.push(describe(`${pathOf(campaign.name)}.${setting}`, had.get(setting)?.value, has.get(setting)?.value))
     }
   }
   const removed = before.Campaigns.filter(({ name }) => next?.has(name) !== true)
-  return [...names, ...removed.map(({ name }) => `${pathOf(name)} (removed)`)]
+  return [...changes, ...removed.map(({ name }) => ({ setting: `${pathOf(name)} (removed)` }))]
 }
 
 /** These are derived from other settings, which are named instead. */
@@ -106,11 +122,20 @@ const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
 export const changesOf = (before: SettingsTree, after: SettingsTree): Changes => {
   const tree = keepFixed(before, after)
   const general = ({ Campaigns: _, ...rest }: SettingsTree): Values => valuesOf(rest)
-  const all = differing(general(before), general(after))
-  const applied = new Set(differing(general(before), general(tree)))
+  const [had, wanted, has] = [general(before), general(after), general(tree)]
+  const all = differing(had, wanted)
+  const applied = new Set(differing(had, has))
+  const show = showing(before, after)
+  const describe: Describe = (setting, old, next) => ({ setting, before: show(old), after: show(next) })
+  const changes = [
+    ...all
+      .filter((path) => applied.has(path))
+      .map((path) => describe(path, had.get(path)?.value, has.get(path)?.value)),
+    ...campaignChanges(before, after, describe),
+  ]
   return {
     tree,
-    changed: [...all.filter((path) => applied.has(path)), ...campaignChanges(before, after)].sort(),
+    changes: changes.sort((a, b) => (a.setting < b.setting ? -1 : 1)),
     kept: all.filter((path) => !isDerived(path) && !applied.has(path)).sort(),
   }
 }

@@ -3,7 +3,7 @@ import type { Flat, Given } from "./flat.ts"
 import { settingAt, settingRows } from "./table.ts"
 
 /** The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. */
-const secretParts = (text: string): ReadonlyArray<string> => [
+export const secretParts = (text: string): ReadonlyArray<string> => [
   text,
   ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6),
 ]
@@ -26,12 +26,14 @@ const withoutCredentials = (text: string): string =>
     .replace(/([?#]).*/s, "$1***")
     .slice(0, 200)
 
+/** A text as it may be shown; undefined when it is or contains one of the secret texts. */
+export const masked = (text: string, secrets: ReadonlyArray<string>): string | undefined =>
+  secrets.some((each) => text.includes(each) || (text.length >= 8 && each.includes(text)))
+    ? undefined
+    : withoutCredentials(text)
+
 /** The text of a value as it may be shown; undefined when it is or contains a secret. */
 export const makeMask = (flat: Flat): ((given: Given, path: string) => string | undefined) => {
   const secrets = secretTexts(flat)
-  return ({ text }, path) =>
-    settingAt(path)?.secret === true ||
-    secrets.some((each) => text.includes(each) || (text.length >= 8 && each.includes(text)))
-      ? undefined
-      : withoutCredentials(text)
+  return ({ text }, path) => (settingAt(path)?.secret === true ? undefined : masked(text, secrets))
 }

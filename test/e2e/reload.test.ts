@@ -185,6 +185,7 @@ describe.concurrent("a running gate", { timeout: 120_000 }, () => {
         who: "SIGHUP",
         action: "settings",
         result: "done",
+        changes: { settings: [{ setting: "Security.RateLimitHourly", before: "100000", after: "1" }], more: 0 },
       })
       assert.include(JSON.stringify(lines), "Security.RateLimitHourly, VoiceAiPlatform.MaxConcurrency")
 
@@ -270,7 +271,7 @@ describe.concurrent("a running gate", { timeout: 120_000 }, () => {
       assert.deepStrictEqual((await webhook(gate, "conversation-1", NEW_WEBHOOK_TOKEN)).json, { released: true })
       assert.notInclude(gate.output(), NEW_WEBHOOK_TOKEN)
       const auditLog = await consoleAsks(gate, "GET", "audit-log?count=10")
-      assert.include(auditLog.text, "Security.WebhookApiToken")
+      assert.include(auditLog.text, '{"setting":"Security.WebhookApiToken","before":"[***]","after":"[***]"}')
       assert.notInclude(auditLog.text, NEW_WEBHOOK_TOKEN)
     }),
   )

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { changesOf } from "../../src/settings/changes.ts"
+import { type Changes, changesOf } from "../../src/settings/changes.ts"
 import { type Json, minimal, platform, TOKEN, treeOf, values } from "./support.ts"
 
 const before = treeOf({ ...minimal, StoreConnectionString: "redis://one:6379" })
-const changed = (after: Json, from: Json = minimal) => changesOf(treeOf(from), treeOf(after))
+const namesOf = ({ changes, ...rest }: Changes) => ({ ...rest, changed: changes.map(({ setting }) => setting) })
+const changed = (after: Json, from: Json = minimal) => namesOf(changesOf(treeOf(from), treeOf(after)))
 const names = (after: Json, from: Json = minimal) => changed(after, from).changed
 const withPlatform = (more: Json): Json => ({ ...minimal, VoiceAiPlatform: { ...platform, ...more } })
 
@@ -35,6 +36,49 @@ describe("changed settings", () => {
   })
 })
 
+describe("the values of changed settings", () => {
+  const valuesOf = (after: Json, from: Json = minimal) =>
+    changesOf(treeOf(from), treeOf(after)).changes.map(({ after: next, before: old, setting }) => [setting, old, next])
+
+  it("are shown as before and after, and as not set", () => {
+    const given = {
+      ...withPlatform({ MaxConcurrency: 3, AllowedRegionIds: ["eu", "us"], DefaultRegionId: "us" }),
+      Security: { WebhookApiToken: TOKEN, BlockVpn: false, RateLimitHourly: 7 },
+    }
+    assert.deepStrictEqual(valuesOf(given), [
+      ["Security.BlockVpn", "true", "false"],
+      ["Security.RateLimitHourly", "20", "7"],
+      ["VoiceAiPlatform.AllowedRegionIds", '["eu"]', '["eu", "us"]'],
+      ["VoiceAiPlatform.DefaultRegionId", '"eu"', '"us"'],
+      ["VoiceAiPlatform.MaxConcurrency", "not set", "3"],
+    ])
+  })
+
+  it("are hidden when they are secrets, or contain one of before or after", () => {
+    const [key, token, console] = [
+      "another-key-of-the-platform",
+      "another-token-of-the-webhook",
+      "token-of-the-console",
+    ]
+    const from = {
+      ...minimal,
+      Security: { WebhookApiToken: TOKEN, ConsoleToken: `${console}-1` },
+    }
+    const given = {
+      // the old token was pasted where it does not belong
+      ...withPlatform({ ApiSecretToken: key, BusinessId: TOKEN }),
+      Security: { WebhookApiToken: [token, `${token}-2`], ConsoleToken: `${console}-2` },
+    }
+    const shown = valuesOf(given, from)
+    assert.deepStrictEqual(shown, [
+      ["Security.ConsoleToken", "***", "***"],
+      ["Security.WebhookApiToken", "[***]", "[***, ***]"],
+      ["VoiceAiPlatform.ApiSecretToken", "***", "***"],
+      ["VoiceAiPlatform.BusinessId", '"business-1"', "***"],
+    ])
+  })
+})
+
 describe("settings that cannot change while the gate runs", () => {
   it("keep their values and are named", () => {
     const after = treeOf({
@@ -44,7 +88,7 @@ describe("settings that cannot change while the gate runs", () => {
       Server: { Port: 9, Docs: "off" },
       Queue: { MaxLength: 3 },
     })
-    const { changed, kept, tree } = changesOf(before, after)
+    const { changed, kept, tree } = namesOf(changesOf(before, after))
     assert.deepStrictEqual(changed, ["Queue.MaxLength"])
     assert.deepStrictEqual(kept, ["Privacy.Addresses", "Server.Docs", "Server.Port", "StoreConnectionString"])
     assert.deepStrictEqual(tree, { ...before, Queue: { ...before.Queue, MaxLength: 3 } })

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
+import { ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
 import { failures } from "../failures.ts"
 import { refusals, succeeds } from "../openapi-responses.ts"
 import { type Problem, problems } from "../problems.ts"
@@ -50,10 +50,20 @@ const group = HttpApiGroup.make("Console").add(
     "One campaign with a page of its slots and its waiting tickets, and the gate's health.",
   ),
   HttpApiEndpoint.get("auditLog", "/console/api/audit-log", {
-    query: { campaign, first: number("The first line, from 0."), count: number("How many lines; 25 when absent.") },
+    query: {
+      campaign,
+      first: number("The first line, from 0."),
+      count: number("How many lines; 25 when absent, at most 100."),
+      only: Schema.optionalKey(
+        AuditFilter.annotate({ description: "Only changed settings, or only actions on the queue; both when absent." }),
+      ),
+    },
     success: succeeds(200, AuditLog),
     error: refused(invalid, unknownCampaign, ...storeProblems),
-  }).annotate(OpenApi.Description, "What operators did, newest first."),
+  }).annotate(
+    OpenApi.Description,
+    "What operators did and which settings changed, newest first. Values of secrets are `***`.",
+  ),
   HttpApiEndpoint.get("find", "/console/api/find", {
     query: { hash: Schema.String.annotate({ description: "4 to 10 hexadecimal digits." }) },
     success: succeeds(200, Found),

@@ -8,6 +8,7 @@ import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
 import { HASH } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
+import { AuditFilter } from "../../operator/shapes.ts"
 import { Reload } from "../../Reload.ts"
 import type { StoreUnavailable } from "../../Session.ts"
 import { currentSettings, derived } from "../../settings/current.ts"
@@ -32,6 +33,7 @@ const Query = Schema.Struct({
   first: Schema.optionalKey(whole),
   count: Schema.optionalKey(whole),
   hash: Schema.optionalKey(Schema.String),
+  only: Schema.optionalKey(AuditFilter),
 })
 const decodeQuery = Schema.decodeUnknownOption(Query)
 const decodeCommand = Schema.decodeUnknownOption(Command)
@@ -50,7 +52,7 @@ const unauthorized = refused(
   ),
 )
 const unknownCampaign = refused(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
-const wrongQuery = refused(consoleProblems.invalid.make("query: Expected whole numbers."))
+const wrongQuery = refused(consoleProblems.invalid.make("query: Expected whole numbers, and settings or actions."))
 const wrongHash = refused(consoleProblems.invalid.make("hash: Expected 4 to 10 hexadecimal digits."))
 const wrongAction = refused(consoleProblems.invalid.make("action: Expected an action with its fields."))
 const notReloadable = refused(
@@ -122,8 +124,8 @@ export const handlers = HttpApiBuilder.group(
       .handleRaw("auditLog", () =>
         authorized(() =>
           Effect.gen(function* () {
-            const { campaign, count = ROWS, first = 0 } = yield* query
-            const auditLog = yield* Effect.mapError(operator.auditLog(campaign, first, count), toAnswer)
+            const { campaign, count = ROWS, first = 0, only } = yield* query
+            const auditLog = yield* Effect.mapError(operator.auditLog(campaign, first, count, only), toAnswer)
             return auditLog === undefined ? unknownCampaign : json(200, auditLog, "console")
           }),
         ),

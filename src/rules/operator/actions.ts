@@ -21,10 +21,11 @@ export type Action =
   | { readonly type: "end"; readonly lease: string; readonly deadline: number }
   | SettingsChange
 
-/** The settings of an instance have changed. Changes nothing in the campaign; `changed` are the names, for the audit log. */
+/** The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps their names and `changes`, JSON. */
 export interface SettingsChange {
   readonly type: "settings"
   readonly changed: string
+  readonly changes: string
 }
 
 /**
@@ -116,6 +117,7 @@ const perform = (s: Step, action: Action): LoggedOutcome => {
 /** Performs an action for the operator `who` and adds its line to the audit log. */
 export const act = (s: Step, { action, who }: { readonly action: Action; readonly who: string }): ActionOutcome => {
   const { loggedResult, loggedTarget, result, ticket } = perform(s, action)
-  addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result)
+  const changes = action.type === "settings" ? action.changes : undefined
+  addAuditLine(s, who, action.type, loggedTarget ?? ticket, loggedResult ?? result, changes)
   return { result, ticket }
 }

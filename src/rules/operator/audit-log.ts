@@ -14,11 +14,21 @@ export interface AuditLine {
   readonly action: string
   readonly target: string
   readonly result: string
+  /** of changed settings: what changed, as JSON that the rule does not read */
+  readonly changes?: string
 }
 
-export const addAuditLine = (s: Step, who: string, action: string, target: string, result: string): void => {
+export const addAuditLine = (
+  s: Step,
+  who: string,
+  action: string,
+  target: string,
+  result: string,
+  changes?: string,
+): void => {
   const n = s.db.hincrby(s.keys.meta, "auditLog", 1)
-  s.db.zadd(s.keys.auditLog, n, encode({ n, at: s.now, who, action, target, result }))
+  const line = { n, at: s.now, who, action, target, result }
+  s.db.zadd(s.keys.auditLog, n, encode(changes === undefined ? line : { ...line, changes }))
   s.db.zkeepLast(s.keys.auditLog, AUDIT_LOG_MAX)
 }
 
@@ -29,10 +39,11 @@ export const hashOfHolder = (id: string, ticket: Ticket): string =>
 const lineOf = (text: string): AuditLine | undefined => {
   const line = decode(text)
   if (!isObject(line)) return undefined
-  const { action, at, n, result, target, who } = line
+  const { action, at, changes, n, result, target, who } = line
   if (!isNumber(n) || !isNumber(at) || !isText(who) || !isText(action) || !isText(target) || !isText(result))
     return undefined
-  return { n, at, who, action, target, result }
+  const known = { n, at, who, action, target, result }
+  return isText(changes) ? { ...known, changes } : known
 }
 
 /** A page of lines, newest first, and the number of all lines. */

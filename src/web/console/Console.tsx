@@ -71,7 +71,9 @@ export const Console = ({
 
   const campaigns = shown?.view.campaigns ?? []
   const current = position.campaign === "" ? (shown?.view.campaign ?? "") : position.campaign
-  const choose = (campaign: string): void => setPosition({ ...START, campaign })
+  /** The first page of every list of a campaign. */
+  const startOf = (campaign: string): Position => ({ ...START, campaign, only: position.only })
+  const choose = (campaign: string): void => setPosition(startOf(campaign))
   const chooseBy = (steps: number): void => {
     const next = campaigns.at((campaigns.indexOf(current) + steps) % Math.max(1, campaigns.length))
     if (next !== undefined && next !== current) {
@@ -81,7 +83,7 @@ export const Console = ({
   }
   const showTicket = ({ campaign, row, state }: FoundTicket): void => {
     const page = Math.floor(row / ROWS) * ROWS
-    setPosition({ ...START, campaign, ...(state === "waiting" ? { firstPlace: page } : { firstSlot: page }) })
+    setPosition({ ...startOf(campaign), ...(state === "waiting" ? { firstPlace: page } : { firstSlot: page }) })
     document.querySelector<HTMLElement>(state === "waiting" ? ".queue .scroll" : ".slots .scroll")?.focus()
   }
   const [callNext, pauseOrResume, drainOrReopen] = campaignButtons(shown?.queueView?.queue)
@@ -153,7 +155,13 @@ export const Console = ({
               onMove={(firstPlace) => move({ firstPlace })}
               onAct={setAsking}
             />
-            <AuditLog page={auditLog} first={position.firstLine} onMove={(firstLine) => move({ firstLine })} />
+            <AuditLog
+              page={auditLog}
+              first={position.firstLine}
+              only={position.only}
+              onMove={(firstLine) => move({ firstLine })}
+              onFilter={(only) => move({ only, firstLine: 0 })}
+            />
           </div>
         </div>
       )}

@@ -1,5 +1,14 @@
 /** The console's requests to the gate, with the token of this tab. Paths are relative, so the gate may be mounted at any path. */
-import type { Action, ActionOutcome, AuditLog, Campaigns, Found, Reloaded, View } from "../../operator/shapes.ts"
+import type {
+  Action,
+  ActionOutcome,
+  AuditFilter,
+  AuditLog,
+  Campaigns,
+  Found,
+  Reloaded,
+  View,
+} from "../../operator/shapes.ts"
 import { VIEW_VERSION } from "../../operator/view-version.ts"
 
 /** A request failed. `status` is 0 if the gate did not answer. */
@@ -30,7 +39,12 @@ export interface ViewRequest {
 
 export interface Client {
   readonly view: (request: ViewRequest) => Promise<View>
-  readonly auditLog: (campaign: string, first: number, count: number) => Promise<AuditLog>
+  readonly auditLog: (
+    campaign: string,
+    first: number,
+    count: number,
+    only: AuditFilter | undefined,
+  ) => Promise<AuditLog>
   readonly campaigns: () => Promise<Campaigns>
   readonly find: (hash: string) => Promise<Found>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
@@ -65,14 +79,16 @@ export const createClient = (token: string): Client => {
     new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)])).toString()
 
   return {
-    view: async ({ rows, ...request }) => {
-      const view = await send<View>(`api/view?${query({ ...request, slots: rows, places: rows })}`)
+    view: async ({ campaign, firstPlace, firstSlot, rows, since }) => {
+      const asked = query({ campaign, since, firstSlot, firstPlace, slots: rows, places: rows })
+      const view = await send<View>(`api/view?${asked}`)
       // behind a load balancer, while instances are replaced; absent from an instance that is older than this field
       if (view.version !== VIEW_VERSION)
         throw new RequestFailed(0, "An instance running another version responded. Reload the page.")
       return view
     },
-    auditLog: (campaign, first, count) => send(`api/audit-log?${query({ campaign, first, count })}`),
+    auditLog: (campaign, first, count, only) =>
+      send(`api/audit-log?${query({ campaign, first, count, ...(only === undefined ? {} : { only }) })}`),
     campaigns: () => send("api/campaigns"),
     find: (hash) => send(`api/find?${query({ hash })}`),
     reload: () => send("api/reload", { method: "POST" }),

@@ -1,6 +1,6 @@
 /** Polls the gate: the view every two seconds, the audit log every ten. A hidden tab does not poll. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import type { AuditLog, View } from "../../operator/shapes.ts"
+import type { AuditFilter, AuditLog, View } from "../../operator/shapes.ts"
 import { type Client, isWrongToken, messageOf, type ViewRequest } from "./client.ts"
 import { createCountHistory, type Minutes } from "./minutes.ts"
 import { signOut } from "./session.ts"
@@ -21,9 +21,11 @@ export interface Position {
   readonly firstSlot: number
   readonly firstPlace: number
   readonly firstLine: number
+  /** which lines of the audit log; undefined for all */
+  readonly only: AuditFilter | undefined
 }
 
-export const START: Position = { campaign: "", firstSlot: 0, firstPlace: 0, firstLine: 0 }
+export const START: Position = { campaign: "", firstSlot: 0, firstPlace: 0, firstLine: 0, only: undefined }
 
 /** A view that contains the queue; its first waiting ticket has the place `firstPlace + 1`. */
 export interface QueueView extends View {
@@ -100,7 +102,7 @@ export const useGate = (client: Client, first: View | undefined, position: Posit
   const [shown, setShown] = useState<Shown>()
   const [auditLog, setAuditLog] = useState<AuditLog>()
   const [{ live, problem }, setState] = useState<Pick<Polled, "live" | "problem">>({ live: undefined, problem: "" })
-  const { campaign, firstLine, firstPlace, firstSlot } = position
+  const { campaign, firstLine, firstPlace, firstSlot, only } = position
 
   const show = (view: View): void => {
     history.add(view)
@@ -128,9 +130,9 @@ export const useGate = (client: Client, first: View | undefined, position: Posit
         : setState({ live: false, problem: `${messageOf(error)} Retrying.` }),
   )
   usePolling(
-    () => client.auditLog(campaign, firstLine, AUDIT_LOG_ROWS),
+    () => client.auditLog(campaign, firstLine, AUDIT_LOG_ROWS, only),
     AUDIT_LOG_MILLIS,
-    [client, campaign, firstLine, refresh],
+    [client, campaign, firstLine, only, refresh],
     setAuditLog,
     // the view reports the problem
     () => {},

@@ -354,7 +354,10 @@ export const operator = (test: QueueTest): void => {
         target,
         result,
       })
+      const changes = '{"settings":[{"setting":"Queue.MaxLength"}],"more":0}'
+      yield* q.unchecked.act({ type: "settings", changed: "Queue.MaxLength", changes })
       const all = [
+        { ...line(7, now + 5, "settings", "Queue.MaxLength", "done"), changes },
         line(6, now + 5, "end", hash("t1"), "ended_live"),
         line(5, now, "remove", "#2", "gone"),
         line(4, now, "remove", hash("t2"), "removed"),
@@ -362,8 +365,8 @@ export const operator = (test: QueueTest): void => {
         line(2, now, "pause", "-", "already"),
         line(1, now, "pause", "-", "done"),
       ]
-      assert.deepStrictEqual(yield* q.operator.auditLog(), { total: 6, lines: all })
-      assert.deepStrictEqual(yield* q.operator.auditLog(2, 3), { total: 6, lines: all.slice(2, 5) })
+      assert.deepStrictEqual(yield* q.operator.auditLog(), { total: 7, lines: all })
+      assert.deepStrictEqual(yield* q.operator.auditLog(2, 3), { total: 7, lines: all.slice(2, 5) })
     }),
   )
 

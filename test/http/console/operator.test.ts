@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Campaigns, Found } from "../../../src/operator/shapes.ts"
+import { AuditLog, Campaigns, Found } from "../../../src/operator/shapes.ts"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
 import { endedEvent } from "../../../src/PushChannel.ts"
 import { gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
@@ -224,6 +224,27 @@ describe("an operator", () => {
       }
       assert.strictEqual((yield* operator.post({ campaign: "nobody", action: { type: "pause" } })).status, 404)
       assert.strictEqual((yield* operator.auditLog).total, 0)
+    }),
+  )
+
+  gateTest("sees which settings changed from what to what, and nothing else when that is asked for", {}, (gate) =>
+    Effect.gen(function* () {
+      const operator = operating(gate)
+      yield* operator.act({ type: "pause" })
+      const changes = [{ setting: "Queue.MaxLength", before: "10", after: "20" }]
+      yield* gate.operator.noteSettings("SIGHUP", changes)
+      const log = (query: string) =>
+        Effect.map(operator.get(`audit-log${query}`), ({ text }) =>
+          Schema.decodeUnknownSync(AuditLog)(JSON.parse(text)),
+        )
+      const { lines } = yield* log("?only=settings")
+      assert.deepStrictEqual(
+        lines.map(({ action, changes: shown, who }) => ({ action, who, shown })),
+        [{ action: "settings", who: "SIGHUP", shown: { settings: changes, more: 0 } }],
+      )
+      assert.deepInclude((yield* log("?only=actions")).lines[0], { action: "pause" })
+      assert.strictEqual((yield* log("")).total, 2)
+      assert.strictEqual((yield* operator.get("audit-log?only=everything")).status, 400)
     }),
   )
 

@@ -6,6 +6,7 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PageRoot } from "../../../src/http/console/routes.ts"
 import * as Listeners from "../../../src/http/listeners.ts"
 import { type IpFacts, IpIntel, noFacts } from "../../../src/IpIntel.ts"
+import { Operator } from "../../../src/operator/Operator.ts"
 import { PlatformApi, type PlatformError } from "../../../src/PlatformApi.ts"
 import * as PushChannel from "../../../src/PushChannel.ts"
 import { Reload, type ReloadOutcome } from "../../../src/Reload.ts"
@@ -76,6 +77,7 @@ const platform = (state: { starts: PlatformError | undefined }) =>
 export interface GateUnderTest {
   readonly url: string
   readonly gatekeeper: Gatekeeper["Service"]
+  readonly operator: Operator["Service"]
   readonly store: Store["Service"]
   /** makes the store fail until it is false again */
   readonly setAway: (away: boolean) => void
@@ -149,6 +151,7 @@ export const startGate = ({
         return {
           url: `http://127.0.0.1:${port}${basePath}`,
           gatekeeper: yield* Gatekeeper,
+          operator: yield* Operator,
           store: yield* Store,
           setAway: (away: boolean) => {
             state.away = away

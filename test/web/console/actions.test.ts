@@ -1,6 +1,8 @@
 /** What an operator does on the console: each action after a question. */
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { focusOn, tabTo } from "../focus.ts"
+import { violations } from "./axe.ts"
 import { TOKEN } from "./support.ts"
 import { button, confirm, hash, heading, prepareVisits, said, shows, visiting } from "./visit.ts"
 
@@ -23,7 +25,7 @@ describe.concurrent("the console", () => {
       await gate.call(1)
       await shows(tab, "slots", "1 of 1")
       await heading(tab, "Taking calls")
-      await tab.getByText("No actions yet.").waitFor()
+      await tab.getByText("No activity yet.").waitFor()
     }),
   )
 
@@ -39,6 +41,36 @@ describe.concurrent("the console", () => {
       },
       { reload: { _tag: "applied", changed: ["Queue.MaxLength"], kept: ["Server.Port"] } },
     ),
+  )
+
+  it(
+    "shows which settings changed from what to what, and on request nothing else",
+    visiting(1, 0, async ({ gate, signIn }) => {
+      const tab = await signIn()
+      await confirm(tab, "Pause calls", "Pause calls?", "Pause")
+      const log = tab.getByRole("group", { name: "Activity log" })
+      await log.getByText("Paused calls").waitFor()
+      const changes = [
+        { setting: "Queue.MaxLength", before: "10000", after: "20" },
+        { setting: "VoiceAiPlatform.Campaigns.sales (added)" },
+      ]
+      await Effect.runPromise(gate.operator.noteSettings("SIGHUP", changes))
+      const filter = tab.getByLabel("Show in the activity log")
+      await filter.selectOption("Settings changes")
+      await log.getByRole("row", { name: /SIGHUP Changed settings/ }).waitFor()
+      const items = await log.getByRole("listitem").allInnerTexts()
+      expect(items.map((text) => text.replace(/\s+/g, " "))).toEqual([
+        "Queue.MaxLength 10000 → to 20",
+        "VoiceAiPlatform.Campaigns.sales (added)",
+      ])
+      expect(await log.getByText("Paused calls").count()).toBe(0)
+      await filter.selectOption("Operator actions")
+      await log.getByText("Paused calls").waitFor()
+      await log.getByText("Queue.MaxLength").waitFor({ state: "detached" })
+      await filter.selectOption("All activity")
+      await log.getByText("Queue.MaxLength").waitFor()
+      expect(await violations(tab)).toEqual([])
+    }),
   )
 
   it(

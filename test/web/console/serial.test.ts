@@ -17,7 +17,7 @@ describe("the console by itself", () => {
       await tab.getByText("No slots in use.").waitFor()
       await tab.getByText("No one is waiting.").waitFor()
       await tab.getByText("No requests in the last hour").waitFor()
-      await tab.getByText("No actions yet.").waitFor()
+      await tab.getByText("No activity yet.").waitFor()
       const health = tab.getByRole("list", { name: "Health" })
       await eventually("health", async () => (await health.getByText("Healthy", { exact: true }).count()) === 3)
       // no IP provider is configured
