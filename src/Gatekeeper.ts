@@ -32,7 +32,7 @@ import { traceChecks } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
-import { type Validated, validate } from "./gatekeeper/validate.ts"
+import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
 import { requestOf, type WebSessionConfig } from "./gatekeeper/web-session.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
@@ -163,16 +163,21 @@ export const layer: Layer.Layer<
 
     const context = yield* Effect.context<never>()
     const count = (outcome: keyof typeof metrics.requests): void => metrics.requests[outcome].updateUnsafe(1, context)
-    const withCount = {
+    const countRefusal = (error: RequestRefusal, body: unknown): void => {
+      count(refusalOutcomes[error._tag])
+      metrics.refused(campaignOf(campaigns, body)?.name ?? "", error).updateUnsafe(1, context)
+    }
+    const withCount = (body: unknown) => ({
       onFailure: (error: RequestError) => {
-        count(error._tag === "Queued" ? "queued" : refusalOutcomes[error._tag])
+        if (error._tag === "Queued") count("queued")
+        else countRefusal(error, body)
         return Effect.fail(error)
       },
       onSuccess: (session: Started) => {
         count("started")
         return Effect.succeed(session)
       },
-    }
+    })
 
     yield* capacity.refresh()
     const { handover, status } = yield* inBackground(
@@ -186,7 +191,7 @@ export const layer: Layer.Layer<
 
     return Gatekeeper.of({
       request: traced("Gatekeeper.request", (body: unknown, caller: Caller) =>
-        Effect.matchEffect(request(body, caller), withCount),
+        Effect.matchEffect(request(body, caller), withCount(body)),
       ),
       start: traced("Gatekeeper.start", (ticket: string) => shutdown.track(tickets.start(ticket))),
       leave: traced("Gatekeeper.leave", tickets.leave),

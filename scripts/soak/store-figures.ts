@@ -20,7 +20,7 @@ interface Kind {
 /** Every kind of key. */
 export const KINDS: ReadonlyArray<Kind> = [
   { name: "campaign", pattern: /^vg:2:\{business-1%2Fcampaign-1\}:[a-zA-Z]+$/, longest: undefined },
-  { name: "console", pattern: /^vg:2:\{console\}:(instances|about|counts)$/, longest: undefined },
+  { name: "console", pattern: /^vg:2:\{console\}:(instances|about|counts|refusals)$/, longest: undefined },
   { name: "gates", pattern: /^vg:\{gates\}:(alive|about|settings|seen|campaigns|store)$/, longest: undefined },
   { name: "caller log", pattern: /^vg:\{[^}]+\}:log$/, longest: DAY },
   { name: "caller refunds", pattern: /^vg:\{[^}]+\}:refunds$/, longest: HOUR },

@@ -2,7 +2,7 @@
 import { Effect, Metric, Record } from "effect"
 import { addressLookup, platformRequests } from "../durations.ts"
 import type { IpIntelFailed } from "../IpIntel.ts"
-import { refusalOutcomes } from "../refusals.ts"
+import { type RequestRefusal, refusalOutcomes } from "../refusals.ts"
 import { type Blocked, isTerminal, TicketState } from "../Session.ts"
 
 const requestsTotal = Metric.counter("voicegate_requests_total", {
@@ -32,6 +32,43 @@ export const blocked: Readonly<Record<Blocked["reason"], Metric.Counter<number>>
   datacenter: Metric.withAttributes(blockedTotal, { reason: "datacenter" }),
   ip_check_failed: Metric.withAttributes(blockedTotal, { reason: "ip_check_failed" }),
 }
+
+const refusedTotal = Metric.counter("voicegate_refused_total", {
+  description: "Refused session requests by campaign and reason; no campaign when the request names none that exists",
+  incremental: true,
+})
+
+/** A series of refused requests. */
+export interface RefusedSeries {
+  /** empty when the request names no campaign that exists */
+  readonly campaign: string
+  readonly reason: RefusalReason
+  readonly counter: Metric.Counter<number>
+}
+
+/** The outcome of a refusal, or for a blocked request what it was blocked for. */
+export type RefusalReason =
+  | Exclude<(typeof refusalOutcomes)[keyof typeof refusalOutcomes], "blocked">
+  | Blocked["reason"]
+
+const reasonOf = (error: RequestRefusal): RefusalReason =>
+  error._tag === "Blocked" ? error.reason : refusalOutcomes[error._tag]
+
+const refusedSeriesByName = new Map<string, RefusedSeries>()
+
+/** The counter of a refusal. The campaign is a configured one or empty, never a caller's text, so the series are bounded. */
+export const refused = (campaign: string, error: RequestRefusal): Metric.Counter<number> => {
+  const reason = reasonOf(error)
+  const name = `${reason} ${campaign}`
+  const known = refusedSeriesByName.get(name)
+  if (known !== undefined) return known.counter
+  const counter = Metric.withAttributes(refusedTotal, { campaign, reason })
+  refusedSeriesByName.set(name, { campaign, reason, counter })
+  return counter
+}
+
+/** The series of refused requests that exist so far, by `<reason> <campaign>`. */
+export const refusedSeries = (): ReadonlyMap<string, RefusedSeries> => refusedSeriesByName
 
 /** Why an address was not checked: the provider failed, or did not report a required fact. */
 export type UncheckedReason = IpIntelFailed["reason"] | "unknown_fact"

@@ -60,6 +60,13 @@ const textBytes = ({ clientIdentifier, dynamicVariables, metadata }: SessionRequ
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
+/** The campaign that a body names, valid or not; undefined if it names none that exists. */
+export const campaignOf = (campaigns: Campaigns, body: unknown): Campaign | undefined => {
+  if (typeof body !== "object" || body === null) return undefined
+  const id = "campaignId" in body ? body.campaignId : undefined
+  return id === undefined || id === null || typeof id === "string" ? campaigns.find(id) : undefined
+}
+
 /** Validates a body against the schema and the settings. */
 export const validate = (
   campaigns: Campaigns,

@@ -4,7 +4,7 @@
  *
  * While the store is unavailable, a view contains what is known without it.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { IpIntel } from "../IpIntel.ts"
@@ -70,6 +70,17 @@ const ofCampaign = ({ name }: Campaign, more: Attributes = {}) => ({
 })
 
 const STORE_UNAVAILABLE = { queue: undefined, activity: { instances: [], buckets: [] } }
+
+/** The counts of one campaign by reason, of those by `<reason> <campaign>`. */
+const byReason =
+  (campaign: string) =>
+  (counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
+    Object.fromEntries(
+      Object.entries(counts).flatMap(([name, number]) => {
+        const space = name.indexOf(" ")
+        return name.slice(space + 1) === campaign ? [[name.slice(0, space), number]] : []
+      }),
+    )
 
 const NO_PAGES: Pages = { firstSlot: 0, slots: 0, firstPlace: 0, places: 0 }
 
@@ -159,23 +170,31 @@ export const layer: Layer.Layer<
         ),
       noteSettings,
       campaigns: Effect.gen(function* () {
+        const refusals = yield* Effect.option(registry.refusals)
+        const refusedIn = (campaign: string) => Option.getOrNull(Option.map(refusals, byReason(campaign)))
         const rows = yield* Effect.forEach(
           campaigns.all,
           (campaign) =>
             Effect.match(
               step(campaign, (at) => queue.snapshot(at, NO_PAGES)),
               {
-                onFailure: () => ({ name: campaign.name, slots: slots(campaign), figures: null }),
+                onFailure: () => ({
+                  name: campaign.name,
+                  slots: slots(campaign),
+                  figures: null,
+                  refused: refusedIn(campaign.name),
+                }),
                 onSuccess: ({ slotPage: _slots, waitingPage: _waiting, ...figures }) => ({
                   name: campaign.name,
                   slots: slots(campaign),
                   figures,
+                  refused: refusedIn(campaign.name),
                 }),
               },
             ),
           { concurrency: 8 },
         )
-        return { now: yield* store.now, campaigns: rows }
+        return { now: yield* store.now, campaigns: rows, refusedElsewhere: refusedIn("") }
       }),
       find: Effect.fnUntraced(function* (hash) {
         const found: Array<FoundTicket> = []

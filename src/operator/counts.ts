@@ -36,10 +36,29 @@ const totals: ReadonlyArray<readonly [name: CountName, total: Effect.Effect<numb
   ],
 ]
 
-const readTotals: Effect.Effect<ReadonlyMap<string, number>> = Effect.map(
-  Effect.forEach(totals, ([name, total]) => Effect.map(total, (number) => [name, number] as const)),
-  (entries) => new Map(entries),
+/** Refusals by `<reason> <campaign>`. */
+const refusalTotals = Effect.suspend(() =>
+  Effect.forEach(metrics.refusedSeries(), ([name, { counter }]) =>
+    Effect.map(count(counter), (number) => [name, number] as const),
+  ),
 )
+
+const readTotals: Effect.Effect<ReadonlyMap<string, number>> = Effect.gen(function* () {
+  const read = yield* Effect.forEach(totals, ([name, total]) => Effect.map(total, (number) => [name, number] as const))
+  return new Map<string, number>([...read, ...(yield* refusalTotals)])
+})
+
+/** Separates the refusals of campaigns, whose names contain a space, from the other counts. */
+export const splitCounts = (
+  counts: CountsByName,
+): { readonly counts: CountsByName; readonly refusals: CountsByName } => {
+  const isOfCampaign = ([name]: readonly [string, number]): boolean => name.includes(" ")
+  const all = Object.entries(counts)
+  return {
+    counts: Object.fromEntries(all.filter((each) => !isOfCampaign(each))),
+    refusals: Object.fromEntries(all.filter(isOfCampaign)),
+  }
+}
 
 export interface Counts {
   /** what was counted since the last `acknowledge` */

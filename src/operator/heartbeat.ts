@@ -4,7 +4,7 @@ import { runEvery } from "../gatekeeper/background-task.ts"
 import type { Instance as OwnInstance } from "../gatekeeper/instance.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { Store } from "../Store.ts"
-import { type Counts, makeCounts } from "./counts.ts"
+import { type Counts, makeCounts, splitCounts } from "./counts.ts"
 import type { Activity, Registry } from "./registry.ts"
 import type { Instance } from "./shapes.ts"
 
@@ -54,7 +54,8 @@ export const sendHeartbeats = (
     const heartbeat = Effect.gen(function* () {
       const connections = (yield* push.tickets).length
       const pending = yield* counts.pending
-      yield* registry.heartbeat(id, encodeAbout({ host, startedAt, connections }), pending)
+      const split = splitCounts(pending)
+      yield* registry.heartbeat(id, encodeAbout({ host, startedAt, connections }), split.counts, split.refusals)
       counts.acknowledge(pending)
     })
     // the operator that this one replaces may send one too, and is closed at any moment

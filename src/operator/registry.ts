@@ -1,6 +1,6 @@
 /** The instances on this store, and what they counted in the last hour, for the charts of the console. */
 import { Effect, Schema } from "effect"
-import { activity, BUCKET_MILLIS, type Counts, instanceHeartbeat } from "../rules/operator/activity.ts"
+import { activity, BUCKET_MILLIS, type Counts, instanceHeartbeat, refusals } from "../rules/operator/activity.ts"
 import { runPlain } from "../rules/run.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Store } from "../Store.ts"
@@ -8,7 +8,7 @@ import { NO_CONTEXT, ruleOf } from "../store/rule.ts"
 
 export { BUCKET_MILLIS, BUCKETS, GONE_MILLIS } from "../rules/operator/activity.ts"
 
-const keys: ReadonlyArray<string> = ["instances", "about", "counts"].map((name) => `vg:2:{console}:${name}`)
+const keys: ReadonlyArray<string> = ["instances", "about", "counts", "refusals"].map((name) => `vg:2:{console}:${name}`)
 
 const { Array: List, Finite, Record, String: Text, Struct, optionalKey } = Schema
 
@@ -22,6 +22,12 @@ const activityRule = ruleOf(
   }),
 )
 
+const refusalsRule = ruleOf(
+  "operator.refusals",
+  runPlain(refusals),
+  Struct({ counts: optionalKey(Record(Text, Finite)) }),
+)
+
 export interface Activity {
   readonly instances: ReadonlyArray<{ readonly id: string; readonly seenAt: number; readonly about: string }>
   /** `at`: when the bucket begins (ms since 1970) */
@@ -29,16 +35,29 @@ export interface Activity {
 }
 
 export interface Registry {
-  readonly heartbeat: (id: string, about: string, counts: Counts) => Effect.Effect<void, StoreUnavailable>
+  /** `refusals`: refused requests by `<reason> <campaign>` */
+  readonly heartbeat: (
+    id: string,
+    about: string,
+    counts: Counts,
+    refusals?: Counts,
+  ) => Effect.Effect<void, StoreUnavailable>
   /** The instances, and the buckets since a time (ms since 1970), at most one hour. */
   readonly activity: (since: number) => Effect.Effect<Activity, StoreUnavailable>
+  /** The refused requests of the last hour (55 to 60 minutes), by `<reason> <campaign>`. */
+  readonly refusals: Effect.Effect<Counts, StoreUnavailable>
 }
 
 export const makeRegistry = (store: Store["Service"]): Registry => ({
-  heartbeat: (id, about, counts) =>
+  heartbeat: (id, about, counts, refusals = {}) =>
     Effect.flatMap(store.now, (now) =>
-      Effect.asVoid(store.run(heartbeatRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts } })),
+      Effect.asVoid(
+        store.run(heartbeatRule, { keys, now, context: NO_CONTEXT, call: { id, about, counts, refusals } }),
+      ),
     ),
+  refusals: Effect.flatMap(store.now, (now) =>
+    Effect.map(store.run(refusalsRule, { keys, now, context: NO_CONTEXT, call: {} }), ({ counts = {} }) => counts),
+  ),
   activity: (since) =>
     Effect.flatMap(store.now, (now) =>
       Effect.map(

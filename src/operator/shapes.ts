@@ -77,6 +77,9 @@ export type AuditLine = typeof auditLine.Type
 export const AuditLog = Struct({ total: Finite, lines: List(auditLine) })
 export type AuditLog = typeof AuditLog.Type
 
+/** null while the store is unavailable */
+const refusalsByReason = NullOr(Record(Text, Finite))
+
 /** The campaigns side by side. */
 export const Campaigns = Struct({
   now: Finite,
@@ -86,8 +89,12 @@ export const Campaigns = Struct({
       slots: Finite,
       /** null while the store is unavailable */
       figures: NullOr(Struct(figures)),
+      /** the requests of the last hour that all instances refused, by reason */
+      refused: refusalsByReason,
     }),
   ),
+  /** refused requests that name no campaign */
+  refusedElsewhere: refusalsByReason,
 })
 export type Campaigns = typeof Campaigns.Type
 

@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
 import { Operator } from "../../src/operator/Operator.ts"
 import type { CountName } from "../../src/operator/shapes.ts"
+import { draining as drainingRefusal } from "../../src/refusals.ts"
 import { StoreUnavailable } from "../../src/Session.ts"
 import type { Store } from "../../src/Store.ts"
 import { ask, caller, makeWorld } from "../support/gate.ts"
@@ -29,6 +30,11 @@ const instance = (store: Store["Service"]) =>
     return {
       request: (n: number) => alone(gate.on(ask(caller(n)))),
       counted: (metric: Metric.Counter<number>) => alone(Effect.map(Metric.value(metric), ({ count }) => count)),
+      refuse: (body: object) => alone(gate.on(ask(caller(9), body))),
+      refused: Effect.map(gate.on(Operator.use(({ campaigns }) => campaigns)), ({ campaigns, refusedElsewhere }) => ({
+        campaigns: campaigns.map(({ refused }) => refused),
+        elsewhere: refusedElsewhere,
+      })),
       drain: alone(gate.on(Operator.use((operator) => operator.act(undefined, "me", { type: "drain" })))),
       stop: gate.stop,
       instances: Effect.map(gate.on(view), (seen) => seen?.instances.length),
@@ -75,6 +81,32 @@ test(
     yield* again.request(4)
     yield* TestClock.adjust("5 seconds")
     expect(yield* again.shown).toEqual({ started: 1, queued: 2, draining: 1, store: 0 })
+  }),
+)
+
+test(
+  "refusals are shown by campaign and reason, summed over all instances, and are the numbers of the metrics",
+  Effect.gen(function* () {
+    const store = yield* makeStore
+    const one = yield* instance(store)
+    const two = yield* instance(store)
+    yield* one.drain
+    yield* one.request(1)
+    yield* two.request(2)
+    yield* two.request(3)
+    yield* two.refuse({ campaignId: "nobody" })
+    yield* two.refuse({ regionId: "mars" })
+    yield* TestClock.adjust("5 seconds")
+    const shown = {
+      campaigns: [{ draining: 3, invalid: 1 }],
+      elsewhere: { invalid: 1 },
+    }
+    expect(yield* one.refused).toEqual(shown)
+    expect(yield* two.refused).toEqual(shown)
+    const draining = metrics.refused("default", drainingRefusal())
+    expect([yield* one.counted(draining), yield* two.counted(draining)]).toEqual([1, 2])
+    // what a caller sends names no series
+    expect([...metrics.refusedSeries().keys()].filter((name) => name.includes("nobody"))).toEqual([])
   }),
 )
 

@@ -3,7 +3,10 @@
  * counts every few seconds, at a constant cost. The counts of all instances are summed per bucket of time. The buckets are a ring in one
  * hash, so its size is bounded.
  *
- * Keys: instances (zset: id by its last heartbeat) · about (hash: id → JSON) · counts (hash: slot of the ring → bucket and counts, JSON)
+ * Refused requests are also counted by campaign and reason, in longer buckets, because they are only shown as sums.
+ *
+ * Keys: instances (zset: id by its last heartbeat) · about (hash: id → JSON) · counts, refusals (hash: slot of the ring → bucket and
+ * counts, JSON)
  */
 import type { Db } from "../db.ts"
 import { decode, encode, isNumber, isObject, LOWEST, namesIn, numbersByName } from "../native.ts"
@@ -11,6 +14,9 @@ import { decode, encode, isNumber, isObject, LOWEST, namesIn, numbersByName } fr
 /** The length of a bucket (ms), and the number of buckets: one hour in total. */
 export const BUCKET_MILLIS = 10_000
 export const BUCKETS = 360
+/** The length of a bucket of refusals (ms), and the number of buckets: one hour in total. */
+export const REFUSAL_BUCKET_MILLIS = 300_000
+export const REFUSAL_BUCKETS = 12
 /** An instance without a heartbeat for this long is gone (ms). */
 export const GONE_MILLIS = 30_000
 /** Maximum instances that are listed, and that one heartbeat removes. */
@@ -33,6 +39,8 @@ export interface InstanceHeartbeat {
   readonly about: string
   /** what it counted since its last heartbeat */
   readonly counts: Counts
+  /** the requests that it refused since, by `<reason> <campaign>` */
+  readonly refusals: Counts
 }
 
 const bucketOf = (text: string | undefined): Bucket | undefined => {
@@ -48,14 +56,31 @@ const sumOf = (some: Counts, more: Counts): Counts => {
   return sums
 }
 
+/** Adds counts to the present bucket of a ring. */
+const addTo = (
+  db: Db,
+  ring: string,
+  now: number,
+  { bucketMillis, buckets }: { readonly bucketMillis: number; readonly buckets: number },
+  counts: Counts,
+): void => {
+  if (namesIn(counts).length === 0) return
+  const bucket = Math.floor(now / bucketMillis)
+  const slot = `${bucket % buckets}`
+  const kept = bucketOf(db.hget(ring, slot))
+  if (kept !== undefined && kept.bucket > bucket) return
+  const sums = kept !== undefined && kept.bucket === bucket ? sumOf(counts, kept.counts) : counts
+  db.hset(ring, slot, encode({ bucket, counts: sums }))
+}
+
 /** Records an instance's heartbeat and adds its counts. Returns the number of instances removed as gone. */
 export const instanceHeartbeat = (
   db: Db,
   keys: ReadonlyArray<string>,
   now: number,
-  { about, counts, id }: InstanceHeartbeat,
+  { about, counts, id, refusals }: InstanceHeartbeat,
 ): number => {
-  const [instances, abouts, ring] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? ""]
+  const [instances, abouts, counted, refused] = [keys[0] ?? "", keys[1] ?? "", keys[2] ?? "", keys[3] ?? ""]
   db.zadd(instances, now, id)
   db.hset(abouts, id, about)
   const gone = db.zrangebyscore(instances, LOWEST, now - GONE_MILLIS, INSTANCES_MAX)
@@ -63,15 +88,8 @@ export const instanceHeartbeat = (
     db.zrem(instances, each)
     db.hdel(abouts, each)
   }
-  if (namesIn(counts).length > 0) {
-    const bucket = Math.floor(now / BUCKET_MILLIS)
-    const slot = `${bucket % BUCKETS}`
-    const kept = bucketOf(db.hget(ring, slot))
-    if (kept === undefined || kept.bucket <= bucket) {
-      const sums = kept !== undefined && kept.bucket === bucket ? sumOf(counts, kept.counts) : counts
-      db.hset(ring, slot, encode({ bucket, counts: sums }))
-    }
-  }
+  addTo(db, counted, now, { bucketMillis: BUCKET_MILLIS, buckets: BUCKETS }, counts)
+  addTo(db, refused, now, { bucketMillis: REFUSAL_BUCKET_MILLIS, buckets: REFUSAL_BUCKETS }, refusals)
   return gone.length
 }
 
@@ -103,4 +121,17 @@ export const activity = (
     ...(listed.length === 0 ? {} : { instances: listed }),
     ...(buckets.length === 0 ? {} : { buckets }),
   }
+}
+
+/** The requests of the last hour that all instances refused, by `<reason> <campaign>`; without `counts` if there is none. */
+export const refusals = (db: Db, keys: ReadonlyArray<string>, now: number): { readonly counts?: Counts } => {
+  const last = Math.floor(now / REFUSAL_BUCKET_MILLIS)
+  let sums: Counts = {}
+  for (let slot = 0; slot < REFUSAL_BUCKETS; slot++) {
+    const found = bucketOf(db.hget(keys[3] ?? "", `${slot}`))
+    if (found !== undefined && found.bucket > last - REFUSAL_BUCKETS && found.bucket <= last) {
+      sums = sumOf(sums, found.counts)
+    }
+  }
+  return namesIn(sums).length === 0 ? {} : { counts: sums }
 }

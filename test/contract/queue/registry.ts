@@ -19,7 +19,7 @@ export const registry = (store: Layer.Layer<Store>): void => {
     it.effect(name, () =>
       Effect.gen(function* () {
         const shared = yield* Store
-        const keys = ["a", "b", "c"].map((key) => `vg:{${name}}:${key}`)
+        const keys = ["a", "b", "c", "d"].map((key) => `vg:{${name}}:${key}`)
         const own = Store.of({ ...shared, run: (rule, ask) => shared.run(rule, { ...ask, keys }) })
         const behind = (millis: number) =>
           makeRegistry(Store.of({ ...own, now: Effect.map(shared.now, (now) => now - millis) }))
@@ -47,6 +47,18 @@ export const registry = (store: Layer.Layer<Store>): void => {
         (yield* registry.activity(0)).instances.map(({ about, id }) => [id, about]),
         [["b", '{"host":"two, later"}']],
       )
+    }))
+
+  test("refusals of all instances are summed by campaign and reason, for an hour", (registry) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* registry.refusals, {})
+      yield* registry.heartbeat("a", "{}", {}, { "vpn sales": 1, "queue_full default": 2 })
+      yield* registry.heartbeat("b", "{}", { queued: 1 }, { "vpn sales": 3 })
+      yield* TestClock.adjust("54 minutes")
+      yield* registry.heartbeat("a", "{}", {}, { "vpn sales": 5, "invalid ": 1 })
+      assert.deepStrictEqual(yield* registry.refusals, { "vpn sales": 9, "queue_full default": 2, "invalid ": 1 })
+      yield* TestClock.adjust("6 minutes")
+      assert.deepStrictEqual(yield* registry.refusals, { "vpn sales": 5, "invalid ": 1 })
     }))
 
   test("counters of all instances are summed per time bucket", (registry, now) =>

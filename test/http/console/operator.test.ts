@@ -143,7 +143,7 @@ describe("an operator", () => {
       gate.setAway(true)
       const away = yield* operator.get("campaigns")
       const unknown = Schema.decodeUnknownSync(Campaigns)(JSON.parse(away.text))
-      assert.deepStrictEqual(unknown.campaigns, [{ name: "default", slots, figures: null }])
+      assert.deepStrictEqual(unknown.campaigns, [{ name: "default", slots, figures: null, refused: null }])
       assert.strictEqual((yield* operator.get("find?hash=abcd")).status, 503)
       assert.strictEqual((yield* operating(gate, "wrong").get("campaigns")).status, 401)
     }),

@@ -35,10 +35,11 @@ describe.concurrent("the console", () => {
     "shows campaigns side by side, moves between them by name and by key, and fits a phone with its sheet of keys",
     visiting(
       2,
-      30,
+      33,
       async ({ signIn }) => {
         const tab = await signIn()
-        const row = (name: string) => tab.getByRole("row", { name: new RegExp(`^${name} `) })
+        const row = (name: string) =>
+          tab.getByRole("group", { name: "Campaigns", exact: true }).getByRole("row", { name: new RegExp(`^${name} `) })
         await row("default").getByText("2 of 2").waitFor()
         await row("default").getByRole("cell", { name: "28", exact: true }).waitFor()
         await row("sales").getByText("Taking calls").waitFor()
@@ -51,6 +52,13 @@ describe.concurrent("the console", () => {
         await shows(tab, "waiting", "28")
         await tab.keyboard.press("]")
         await shows(tab, "waiting", "0")
+        const refusals = tab.getByRole("group", { name: "Refusals by campaign" })
+        await refusals.getByRole("row", { name: "default 3 3" }).waitFor()
+        expect(await refusals.getByRole("row").allInnerTexts()).toEqual([
+          "Campaign\tQueue full\tAll refusals",
+          "default\t3\t3",
+          "sales\t0\t0",
+        ])
         await tab.getByLabel("Find a ticket").fill("zz")
         await tab.keyboard.press("Enter")
         for (const colorScheme of ["light", "dark"] as const) {
@@ -68,7 +76,7 @@ describe.concurrent("the console", () => {
         expect(await violations(tab)).toEqual([])
         if (process.env.SHOTS !== undefined) await tab.screenshot({ path: `${process.env.SHOTS}/console-keys-360.png` })
       },
-      { campaigns: ["sales"] },
+      { campaigns: ["sales"], queueLength: 28 },
     ),
   )
 

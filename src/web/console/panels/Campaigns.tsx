@@ -1,4 +1,4 @@
-/** The campaigns of the gate side by side. */
+/** The campaigns of the gate side by side: their figures, and what they refused. */
 import type { JSX } from "preact"
 import { useState } from "preact/hooks"
 import type { Campaigns as View } from "../../../operator/shapes.ts"
@@ -8,6 +8,7 @@ import { Mark } from "../parts/Mark.tsx"
 import { ListPanel } from "../parts/Panel.tsx"
 import { usePolling } from "../polling.ts"
 import { count, duration, stateOf } from "../words.ts"
+import { Refusals } from "./Refusals.tsx"
 
 const EVERY_MILLIS = 4_000
 
@@ -29,14 +30,17 @@ export const Campaigns = ({
   // the console's own view reports a problem
   usePolling(client.campaigns, EVERY_MILLIS, [client, refresh], setView, () => {})
   return (
-    <ListPanel
-      title="Campaigns"
-      of="panel live wide"
-      empty="Loading…"
-      columns={columnsOf(view?.now ?? 0, current, onChoose)}
-      items={view?.campaigns ?? []}
-      keyOf={({ name }) => name}
-    />
+    <>
+      <ListPanel
+        title="Campaigns"
+        of="panel live wide"
+        empty="Loading…"
+        columns={columnsOf(view?.now ?? 0, current, onChoose)}
+        items={view?.campaigns ?? []}
+        keyOf={({ name }) => name}
+      />
+      <Refusals of={view} />
+    </>
   )
 }
 

@@ -34,6 +34,19 @@ const REFUSALS: ReadonlyArray<Part> = [
   { name: "refused.invalid", label: "Invalid request", color: 1 },
 ]
 
+/** The reason of a refusal as text: `queue_full` is "Queue full". */
+export const reasonText = (reason: string): string =>
+  REFUSALS.find(({ name }) => name === `refused.${reason}`)?.label ?? labelOf(`refused.${reason}`)
+
+/** The reasons of these refusals, in the order of the chart. */
+export const inChartOrder = (reasons: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const place = (reason: string): number => {
+    const at = REFUSALS.findIndex(({ name }) => name === `refused.${reason}`)
+    return at === -1 ? REFUSALS.length : at
+  }
+  return reasons.toSorted((a, b) => place(a) - place(b) || (a < b ? -1 : 1))
+}
+
 const isRefusal = (name: string): name is `refused.${string}` => name.startsWith("refused.")
 
 /** The name of a refusal as text: `refused.queue_full` is "Queue full". */

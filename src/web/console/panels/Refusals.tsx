@@ -1,0 +1,44 @@
+/** What each campaign refused in the last hour, by reason, side by side. */
+import type { JSX } from "preact"
+import type { Campaigns as View } from "../../../operator/shapes.ts"
+import type { Column } from "../../shared/parts/Table.tsx"
+import { ListPanel } from "../parts/Panel.tsx"
+import { count } from "../words.ts"
+import { inChartOrder, reasonText } from "./Charts.tsx"
+
+interface Row {
+  readonly name: string
+  readonly refused: Readonly<Record<string, number>> | null
+}
+
+/** The name of the row for requests that name no campaign. */
+const NO_CAMPAIGN = "No campaign"
+
+const totalOf = ({ refused }: Row): number => Object.values(refused ?? {}).reduce((sum, number) => sum + number, 0)
+
+export const Refusals = ({ of }: { readonly of: View | undefined }): JSX.Element => {
+  const elsewhere: Row = { name: NO_CAMPAIGN, refused: of?.refusedElsewhere ?? null }
+  const rows: ReadonlyArray<Row> = [...(of?.campaigns ?? []), ...(totalOf(elsewhere) === 0 ? [] : [elsewhere])]
+  const reasons = inChartOrder([...new Set(rows.flatMap(({ refused }) => Object.keys(refused ?? {})))])
+  const isKnown = of !== undefined && rows.every(({ refused }) => refused !== null)
+  return (
+    <ListPanel
+      title="Refusals by campaign"
+      of="panel live wide"
+      note={reasons.length === 0 ? "" : "In the last hour, on all instances."}
+      empty={isKnown ? "No refusals in the last hour." : of === undefined ? "Loading…" : "The store is unreachable."}
+      columns={columnsOf(reasons)}
+      items={reasons.length === 0 ? [] : rows}
+      keyOf={({ name }) => name}
+    />
+  )
+}
+
+const columnsOf = (reasons: ReadonlyArray<string>): ReadonlyArray<Column<Row>> => [
+  { title: "Campaign", cell: ({ name }) => name },
+  ...reasons.map((reason) => ({
+    title: reasonText(reason),
+    cell: ({ refused }: Row) => count(refused?.[reason] ?? 0),
+  })),
+  { title: "All refusals", cell: (row) => count(totalOf(row)) },
+]
