@@ -73,7 +73,8 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
     campaigns: send(HttpClientRequest.get(`${url}console/api/campaigns`), Campaigns),
     view: (campaign: string, rows: Readonly<Record<"firstSlot" | "slots" | "firstPlace" | "places", number>>) =>
       send(HttpClientRequest.get(url + pathOf("view", { campaign, ...rows })), View),
-    find: (hash: string) => send(HttpClientRequest.get(url + pathOf("find", { hash })), Found),
+    find: (hash: string, from?: string) =>
+      send(HttpClientRequest.get(url + pathOf("find", { hash, ...(from === undefined ? {} : { from }) })), Found),
     act: (campaign: string, action: Action) =>
       send(
         HttpClientRequest.post(`${url}console/api/actions`).pipe(

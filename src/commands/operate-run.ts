@@ -97,9 +97,26 @@ const HASH = /^[0-9a-f]{4,10}$/i
 /** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */
 const hashOf = (text: string): string => (HASH.test(text) ? text.toLowerCase() : shortHash(text))
 
+/** Delay before a search goes on whose gate has read what it may for now. */
+const SEARCH_DELAY = "1 second"
+
+/** Searches everything: a long search takes several requests. */
+const findAll = Effect.fnUntraced(function* (client: ConsoleClient, hash: string) {
+  const found = new Map<string, FoundTicket>()
+  let next: string | undefined
+  do {
+    const answer = yield* client.find(hash, next)
+    for (const each of answer.found) found.set(`${each.campaign} ${each.ticket}`, each)
+    if (answer.more) return { found: [...found.values()], more: true }
+    if (answer.next !== undefined && answer.next === next) yield* Effect.sleep(SEARCH_DELAY)
+    next = answer.next
+  } while (next !== undefined)
+  return { found: [...found.values()], more: false }
+})
+
 const find = (client: ConsoleClient, id: string) =>
   Effect.filterOrFail(
-    client.find(hashOf(id)),
+    findAll(client, hashOf(id)),
     ({ found }) => found.length > 0,
     () =>
       new ConsoleFailed({

@@ -16,7 +16,7 @@ import { type Campaign, Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Attributes, inSpan } from "../spans.ts"
 import { auditPage, storedChanges } from "./audit.ts"
-import { findIn, MAX_FOUND } from "./find.ts"
+import { makePageBudget, type SearchPosition, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { makeRegistry } from "./registry.ts"
@@ -27,7 +27,6 @@ import type {
   AuditLog,
   Campaigns,
   Found,
-  FoundTicket,
   Health,
   SettingsChanges,
   View,
@@ -57,8 +56,8 @@ export class Operator extends Context.Service<
     ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
     /** The figures of all campaigns. */
     readonly campaigns: Effect.Effect<Campaigns>
-    /** The tickets of all campaigns whose hash begins with this one, in lower case. */
-    readonly find: (hash: string) => Effect.Effect<Found, StoreUnavailable>
+    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search goes on `from` where it ended. */
+    readonly find: (hash: string, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
   }
 >()("voicegate/Operator") {}
 
@@ -105,6 +104,7 @@ export const layer: Layer.Layer<
     const { Security } = yield* Settings
     const registry = makeRegistry(store)
     const health = yield* makeHealth(campaigns)
+    const takePage = makePageBudget()
 
     if (Security.ConsoleToken !== undefined) yield* sendHeartbeats(registry, instance)
 
@@ -196,16 +196,10 @@ export const layer: Layer.Layer<
         )
         return { now: yield* store.now, campaigns: rows, refusedElsewhere: refusedIn("") }
       }),
-      find: Effect.fnUntraced(function* (hash) {
-        const found: Array<FoundTicket> = []
-        for (const campaign of campaigns.all) {
-          found.push(
-            ...(yield* findIn(campaign.name, hash, (pages) => step(campaign, (at) => queue.snapshot(at, pages)))),
-          )
-          if (found.length > MAX_FOUND) break
-        }
-        return { found: found.slice(0, MAX_FOUND), more: found.length > MAX_FOUND }
-      }),
+      find: (hash, from) =>
+        search(campaigns.all, hash, from, takePage, (campaign, pages) =>
+          step(campaign, (at) => queue.snapshot(at, pages)),
+        ),
       auditLog: (name, first, count, only) =>
         withCampaign(name, (campaign) =>
           inSpan(

@@ -1,41 +1,106 @@
 /**
  * Finds tickets by the start of their hash, which the console, the audit log and the operator's log lines show, among the slots and
- * the waiting tickets. The store has no index of hashes, since an id must not be derived from one: pages are read one after the
- * other, so no single step reads more than a page.
+ * the waiting tickets. The store has no index of hashes, since an id must not be derived from one, so campaigns are read page by page.
+ *
+ * What operators can spend of the store is bounded: no step reads more than a page, one search reads at most `PAGES_PER_SEARCH` pages
+ * and says where to go on, and all searches of an instance read at most `PAGES_PER_WINDOW` pages in `WINDOW_MILLIS`. When those are
+ * used up, a search ends where it is.
  */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { type CampaignSnapshot, PAGE_MAX, type Pages } from "../queue/operator.ts"
 import type { StoreUnavailable } from "../Session.ts"
-import type { FoundTicket } from "./shapes.ts"
+import type { Found, FoundTicket } from "./shapes.ts"
 
 /** Limit of tickets that are returned. */
 export const MAX_FOUND = 20
+/** Limit of pages that one search reads. */
+export const PAGES_PER_SEARCH = 25
+/** Limit of pages that all searches of an instance read in a window, and its length (ms). */
+export const PAGES_PER_WINDOW = 100
+export const WINDOW_MILLIS = 5_000
 /** Pages overlap, because rows move forward while they are read. */
 const STRIDE = PAGE_MAX - 20
 
 /** The start of a ticket's hash. */
 export const HASH = /^[0-9a-f]{4,10}$/
 
-/** The tickets of one campaign whose hash begins so; at most one more than `MAX_FOUND`. */
-export const findIn = <R>(
+/** Where a search goes on: the first row of the next page of a campaign. */
+export interface SearchPosition {
+  readonly campaign: string
+  readonly first: number
+}
+
+const POSITION = /^(\d{1,9}) (.{1,256})$/su
+
+/** The position of a text that a search has returned; undefined for another text. */
+export const positionOf = (text: string): SearchPosition | undefined => {
+  const [, first, campaign] = POSITION.exec(text) ?? []
+  return first === undefined || campaign === undefined ? undefined : { campaign, first: Number(first) }
+}
+
+/** Takes one page from the budget of this instance; false when it is used up. */
+export type TakePage = Effect.Effect<boolean>
+
+export const makePageBudget = (): TakePage => {
+  let used = 0
+  let endsAt = 0
+  return Effect.map(Clock.currentTimeMillis, (now) => {
+    if (now >= endsAt) {
+      used = 0
+      endsAt = now + WINDOW_MILLIS
+    }
+    used = Math.min(used + 1, PAGES_PER_WINDOW + 1)
+    return used <= PAGES_PER_WINDOW
+  })
+}
+
+/** The tickets of a page whose hash begins so. A caller whose start is in doubt waits and has a slot, and is found in the slot. */
+const matches = (
   campaign: string,
   hash: string,
-  snapshot: (pages: Pages) => Effect.Effect<CampaignSnapshot, StoreUnavailable, R>,
-): Effect.Effect<ReadonlyArray<FoundTicket>, StoreUnavailable, R> =>
-  Effect.gen(function* () {
-    const found = new Map<string, FoundTicket>()
-    for (let first = 0; ; first += STRIDE) {
-      const pages = { firstSlot: first, slots: PAGE_MAX, firstPlace: first, places: PAGE_MAX }
-      const { held, slotPage, waiting, waitingPage } = yield* snapshot(pages)
-      slotPage.forEach(({ since, state, ticket }, i) => {
-        if (ticket.startsWith(hash)) found.set(ticket, { campaign, ticket, state, row: first + i, since })
-      })
-      waitingPage.forEach(({ acceptedAt, ticket }, i) => {
-        const row = first + i
-        // a caller whose start is in doubt waits and has a slot; the slot was seen first
-        if (ticket.startsWith(hash) && !found.has(ticket))
-          found.set(ticket, { campaign, ticket, state: "waiting", row, since: acceptedAt })
-      })
-      if (found.size > MAX_FOUND || first + PAGE_MAX >= Math.max(held, waiting)) return [...found.values()]
+  first: number,
+  { slotPage, waitingPage }: CampaignSnapshot,
+): ReadonlyArray<FoundTicket> => [
+  ...waitingPage.flatMap(({ acceptedAt, ticket }, i) =>
+    ticket.startsWith(hash) ? [{ campaign, ticket, state: "waiting" as const, row: first + i, since: acceptedAt }] : [],
+  ),
+  ...slotPage.flatMap(({ since, state, ticket }, i) =>
+    ticket.startsWith(hash) ? [{ campaign, ticket, state, row: first + i, since }] : [],
+  ),
+]
+
+/**
+ * Searches the campaigns in order, from a position or from the start.
+ *
+ * @param snapshot reads a page of a campaign
+ */
+export const search = Effect.fnUntraced(function* <C extends { readonly name: string }, R>(
+  campaigns: ReadonlyArray<C>,
+  hash: string,
+  from: SearchPosition | undefined,
+  takePage: TakePage,
+  snapshot: (campaign: C, pages: Pages) => Effect.Effect<CampaignSnapshot, StoreUnavailable, R>,
+): Effect.fn.Return<Found, StoreUnavailable, R> {
+  const found = new Map<string, FoundTicket>()
+  const listed = () => [...found.values()].slice(0, MAX_FOUND)
+  // a campaign that a reload has removed since ends the search
+  let at = from === undefined ? 0 : campaigns.findIndex(({ name }) => name === from.campaign)
+  let first = from?.first ?? 0
+  for (let pages = 0; ; pages++) {
+    const campaign = campaigns[at]
+    if (campaign === undefined) return { found: listed(), more: false }
+    if (pages === PAGES_PER_SEARCH || !(yield* takePage)) {
+      return { found: listed(), more: false, next: `${first} ${campaign.name}` }
     }
-  })
+    const page = yield* snapshot(campaign, { firstSlot: first, slots: PAGE_MAX, firstPlace: first, places: PAGE_MAX })
+    for (const ticket of matches(campaign.name, hash, first, page)) {
+      const key = `${ticket.campaign} ${ticket.ticket}`
+      // the slot was seen first
+      if (ticket.state !== "waiting" || !found.has(key)) found.set(key, ticket)
+    }
+    if (found.size > MAX_FOUND) return { found: listed(), more: true }
+    const isLast = first + PAGE_MAX >= Math.max(page.held, page.waiting)
+    at += isLast ? 1 : 0
+    first = isLast ? 0 : first + STRIDE
+  }
+})

@@ -111,8 +111,8 @@ export const FoundTicket = Struct({
 })
 export type FoundTicket = typeof FoundTicket.Type
 
-/** `more`: there are others, so the hash must be longer. */
-export const Found = Struct({ found: List(FoundTicket), more: Schema.Boolean })
+/** `more`: there are others, so the hash must be longer. `next`: not everything was read; ask again from there. */
+export const Found = Struct({ found: List(FoundTicket), more: Schema.Boolean, next: optionalKey(Text) })
 export type Found = typeof Found.Type
 
 /** What a reload of the settings did: the names of those that changed, and of those that change only with the next start. */

@@ -42,6 +42,6 @@ export const delegateOperator = (current: () => Generation): Operator["Service"]
     auditLog: (campaign, first, count, only) =>
       using(({ operator }) => operator.auditLog(campaign, first, count, only)),
     campaigns: using(({ operator }) => operator.campaigns),
-    find: (hash) => using(({ operator }) => operator.find(hash)),
+    find: (hash, from) => using(({ operator }) => operator.find(hash, from)),
   })
 }

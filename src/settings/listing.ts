@@ -1,15 +1,21 @@
 /** The settings in force, each with its value and where that is from, for `--print-config`. Secrets are masked. */
 import type { Flat, Given } from "./flat.ts"
 import { makeMask } from "./masking.ts"
-import { isKnown, plainText, settingRows } from "./table.ts"
+import { isKnown, plainText, type SettingRow, settingRows } from "./table.ts"
 
 /** One setting, or one item of a list. */
 export interface ListedSetting {
   readonly path: string
-  /** as JSON; `***` for a secret; the text of the default, which may be a description */
+  /** as JSON; `***` for a secret; the default; `not set` when there is none */
   readonly value: string
-  /** `in the settings file`, `in the environment variable …`, `default` */
+  /** `in the settings file`, `in the environment variable …`, `default`; for what is not set, what applies instead, or `required` */
   readonly from: string
+}
+
+const withoutValue = ({ default: fallback, hasDefaultValue, path }: SettingRow): ListedSetting => {
+  const text = plainText(fallback)
+  if (hasDefaultValue) return { path, value: text, from: "default" }
+  return { path, value: "not set", from: text.startsWith("required") ? text : `default: ${text}` }
 }
 
 /** Every setting that is given, and the default of every other one. Names nobody knows are problems and are not listed. */
@@ -26,12 +32,12 @@ export const listSettings = (flat: Flat): ReadonlyArray<ListedSetting> => {
     )
   }
   return settingRows.flatMap((row): ReadonlyArray<ListedSetting> => {
-    const { path, default: fallback } = row
+    const { path } = row
     if (path.includes("{name}")) return below(path.slice(0, path.indexOf(".{name}")))
     const single = flat.get(path.toLowerCase())
     if (single !== undefined) return [given(path, single)]
     const items = row.list ? below(path) : []
-    return items.length > 0 ? items : [{ path, value: plainText(fallback), from: "default" }]
+    return items.length > 0 ? items : [withoutValue(row)]
   })
 }
 

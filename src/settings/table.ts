@@ -8,6 +8,8 @@ export interface SettingRow {
   readonly path: string
   /** the default, or a description when it is not a single value; `required` when there is none */
   readonly default: string
+  /** whether the default is a value, not a description of what applies while the setting is not set */
+  readonly hasDefaultValue: boolean
   /** one line; code in backticks */
   readonly description: string
   /** further sentences for `docs/configuration.md`; code in backticks */
@@ -62,6 +64,7 @@ const rowsOf = (ast: SchemaAST.AST, base: string): ReadonlyArray<SettingRow> =>
       // a record of campaigns
       path: base + (SchemaAST.isObjects(field) ? `${name}.{name}.*` : name),
       default: required ? "required" : (otherwise ?? String(fallback)),
+      hasDefaultValue: required !== true && otherwise === undefined,
       description,
       documentation,
       expected,

@@ -84,6 +84,8 @@ describe("voicegate", () => {
         /^VoiceAiPlatform\.ApiSecretToken +\*\*\* +in the file of VoiceAiPlatform__ApiSecretToken__File$/m,
       )
       assert.match(output, /^Security\.RateLimitDaily +100 +default$/m)
+      assert.match(output, /^VoiceAiPlatform\.BaseUrl +not set +required$/m)
+      assert.match(output, /^VoiceAiPlatform\.MaxConcurrency +not set +default: from the platform$/m)
       assert.include(output, "VoiceAiPlatform.BaseUrl: expected")
       assert.notInclude(output, "the-key-in-a-file")
     } finally {

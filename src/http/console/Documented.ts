@@ -65,10 +65,16 @@ const group = HttpApiGroup.make("Console").add(
     "What operators did and which settings changed, newest first. Values of secrets are `***`.",
   ),
   HttpApiEndpoint.get("find", "/console/api/find", {
-    query: { hash: Schema.String.annotate({ description: "4 to 10 hexadecimal digits." }) },
+    query: {
+      hash: Schema.String.annotate({ description: "4 to 10 hexadecimal digits." }),
+      from: Schema.optionalKey(Schema.String.annotate({ description: "The `next` of the answer before." })),
+    },
     success: succeeds(200, Found),
     error: refused(invalid, ...storeProblems),
-  }).annotate(OpenApi.Description, "The tickets whose hash begins so, at most 20."),
+  }).annotate(
+    OpenApi.Description,
+    "The tickets whose hash begins so, at most 20. An answer with `next` has not read everything: ask again `from` there.",
+  ),
   HttpApiEndpoint.post("act", "/console/api/actions", {
     payload: Command,
     success: succeeds(200, ActionOutcome),

@@ -6,7 +6,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CallerNames } from "../../CallerNames.ts"
 import { limitKey } from "../../ip-intel/address.ts"
 import { trustedProxies } from "../../ip-intel/client-address.ts"
-import { HASH } from "../../operator/find.ts"
+import { HASH, positionOf } from "../../operator/find.ts"
 import { Operator } from "../../operator/Operator.ts"
 import { AuditFilter } from "../../operator/shapes.ts"
 import { Reload } from "../../Reload.ts"
@@ -34,6 +34,7 @@ const Query = Schema.Struct({
   count: Schema.optionalKey(whole),
   hash: Schema.optionalKey(Schema.String),
   only: Schema.optionalKey(AuditFilter),
+  from: Schema.optionalKey(Schema.String),
 })
 const decodeQuery = Schema.decodeUnknownOption(Query)
 const decodeCommand = Schema.decodeUnknownOption(Command)
@@ -54,6 +55,7 @@ const unauthorized = refused(
 const unknownCampaign = refused(consoleProblems.unknownCampaign.make("campaign: Expected a configured campaign."))
 const wrongQuery = refused(consoleProblems.invalid.make("query: Expected whole numbers, and settings or actions."))
 const wrongHash = refused(consoleProblems.invalid.make("hash: Expected 4 to 10 hexadecimal digits."))
+const wrongPosition = refused(consoleProblems.invalid.make("from: Expected the `next` of the answer before."))
 const wrongAction = refused(consoleProblems.invalid.make("action: Expected an action with its fields."))
 const notReloadable = refused(
   consoleProblems.notReloadable.make("The host application of this gate determines its settings."),
@@ -136,9 +138,12 @@ export const handlers = HttpApiBuilder.group(
       .handleRaw("find", () =>
         authorized(() =>
           Effect.gen(function* () {
-            const hash = (yield* query).hash?.toLowerCase() ?? ""
+            const { from, hash: given = "" } = yield* query
+            const hash = given.toLowerCase()
             if (!HASH.test(hash)) return wrongHash
-            return json(200, yield* Effect.mapError(operator.find(hash), toAnswer), "console")
+            const position = from === undefined ? undefined : positionOf(from)
+            if (from !== undefined && position === undefined) return wrongPosition
+            return json(200, yield* Effect.mapError(operator.find(hash, position), toAnswer), "console")
           }),
         ),
       )

@@ -46,7 +46,8 @@ export interface Client {
     only: AuditFilter | undefined,
   ) => Promise<AuditLog>
   readonly campaigns: () => Promise<Campaigns>
-  readonly find: (hash: string) => Promise<Found>
+  /** `from`: the `next` of the answer before */
+  readonly find: (hash: string, from: string | undefined) => Promise<Found>
   readonly act: (campaign: string, action: Action) => Promise<ActionOutcome>
   readonly reload: () => Promise<Reloaded>
 }
@@ -90,7 +91,7 @@ export const createClient = (token: string): Client => {
     auditLog: (campaign, first, count, only) =>
       send(`api/audit-log?${query({ campaign, first, count, ...(only === undefined ? {} : { only }) })}`),
     campaigns: () => send("api/campaigns"),
-    find: (hash) => send(`api/find?${query({ hash })}`),
+    find: (hash, from) => send(`api/find?${query({ hash, ...(from === undefined ? {} : { from }) })}`),
     reload: () => send("api/reload", { method: "POST" }),
     act: (campaign, action) =>
       send("api/actions", {

@@ -124,6 +124,9 @@ describe("an operator", () => {
       const waiting = yield* find(hash(last).slice(0, 8).toUpperCase())
       assert.deepInclude(waiting.found[0], { ticket: hash(last), state: "waiting", row: 240 - slots - 1 })
       assert.deepStrictEqual(yield* find("0123456789"), { found: [], more: false })
+      const further = yield* operator.get("find?hash=0123456789&from=80%20default")
+      assert.deepStrictEqual([further.status, further.text], [200, '{"found":[],"more":false}'])
+      assert.strictEqual((yield* operator.get("find?hash=0123456789&from=nowhere")).status, 400)
       for (const wrong of ["abc", "xyz1", "", "01234567890"]) {
         assert.strictEqual((yield* operator.get(`find?hash=${wrong}`)).status, 400)
       }

@@ -229,6 +229,16 @@ describe.concurrent("the console", () => {
       await tab.getByLabel("Find a ticket").fill("0123456789")
       await tab.keyboard.press("Enter")
       await tab.getByText("No one with this hash is waiting or in a call.").waitFor()
+      // the answer of a gate whose queue is longer than what one search reads
+      const part = { found: [], more: false, next: "0 default" }
+      await tab.route(/api\/find\?hash=\w+$/, (route) => route.fulfill({ json: part }))
+      await tab.getByLabel("Find a ticket").fill(name)
+      await tab.keyboard.press("Enter")
+      await tab.getByText("Not found so far.").waitFor()
+      await tabTo(tab, "Search further")
+      await tab.keyboard.press("Enter")
+      await tab.getByRole("search").getByText("number 70 in the queue").waitFor()
+      await button(tab, "Search further").waitFor({ state: "detached" })
     }),
   )
 })

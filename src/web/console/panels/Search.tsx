@@ -15,6 +15,19 @@ export const focusSearch = (): void => document.querySelector<HTMLInputElement>(
 const whereOf = ({ row, state }: FoundTicket): string =>
   state === "waiting" ? `number ${count(row + 1)} in the queue` : slotState[state].toLowerCase()
 
+/** Those found before and now; pages overlap, so a ticket may be found twice. */
+const joined = (before: Found["found"], now: Found["found"]): Found["found"] => {
+  const keyOf = ({ campaign, ticket }: FoundTicket): string => `${campaign} ${ticket}`
+  return [...new Map([...before, ...now].map((each) => [keyOf(each), each])).values()]
+}
+
+const saying = ({ found, next }: Found): string => {
+  if (found.length > 0) return `${found.length} found.`
+  return next === undefined
+    ? "No one with this hash is waiting or in a call."
+    : "Not found so far. The queue is long, and part of it is still to be searched."
+}
+
 export const Search = ({
   client,
   several,
@@ -29,21 +42,26 @@ export const Search = ({
   const [result, setResult] = useState<Found>()
   const [error, setError] = useState<string>()
   const latest = useRef(0)
-  const search = async (): Promise<void> => {
-    const hash = typed.trim()
-    setResult(undefined)
+  /** the hash of the result */
+  const searched = useRef("")
+  /** Searches from the start, or from where the search before has ended. */
+  const search = async (before?: Found): Promise<void> => {
+    const hash = before === undefined ? typed.trim() : searched.current
+    if (before === undefined) setResult(undefined)
     if (!HASH.test(hash)) {
       setError("Enter at least the first 4 of its 10 characters, digits or a to f.")
       return
     }
     setError(undefined)
+    searched.current = hash
     const mine = ++latest.current
     try {
-      const found = await client.find(hash)
+      const answer = await client.find(hash, before?.next)
       // an answer to an earlier search is late
       if (mine !== latest.current) return
+      const found = { ...answer, found: joined(before?.found ?? [], answer.found) }
       setResult(found)
-      announce(found.found.length === 0 ? "No caller found." : `${found.found.length} found.`)
+      announce(found.found.length === 0 && found.next === undefined ? "No caller found." : saying(found))
     } catch (failure) {
       if (mine === latest.current) setError(messageOf(failure))
     }
@@ -74,9 +92,7 @@ export const Search = ({
           )}
         </Field>
       </form>
-      {result !== undefined && result.found.length === 0 && (
-        <p class="soft">No one with this hash is waiting or in a call.</p>
-      )}
+      {result !== undefined && result.found.length === 0 && <p class="soft">{saying(result)}</p>}
       {result !== undefined && result.found.length > 0 && (
         <ul class="found">
           {result.found.map((found) => (
@@ -92,6 +108,13 @@ export const Search = ({
             </li>
           ))}
         </ul>
+      )}
+      {result?.next !== undefined && (
+        <p>
+          <button type="button" onClick={() => void search(result)}>
+            Search further
+          </button>
+        </p>
       )}
       {result?.more === true && <p class="soft">There are more. Enter more of the hash.</p>}
     </search>

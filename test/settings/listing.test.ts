@@ -1,0 +1,30 @@
+/** The list of settings that `--print-config` prints. */
+import { assert, describe, it } from "@effect/vitest"
+import { flatten } from "../../src/settings/flat.ts"
+import { listingText, listSettings } from "../../src/settings/listing.ts"
+import { variablesOf } from "../../src/settings/variables.ts"
+
+describe("the list of settings", () => {
+  const listed = listSettings(
+    flatten({ VoiceAiPlatform: { BusinessId: "b1" }, Security: { TrustedProxies: ["10.0.0.1"] } }, variablesOf({}), []),
+  )
+  const at = (path: string) => {
+    const { from, value } = listed.find((each) => each.path === path) ?? {}
+    return [value, from]
+  }
+
+  it("says clearly what is not set, and what applies instead", () => {
+    assert.deepStrictEqual(at("VoiceAiPlatform.BaseUrl"), ["not set", "required"])
+    assert.deepStrictEqual(at("VoiceAiPlatform.MaxConcurrency"), ["not set", "default: from the platform"])
+    assert.deepStrictEqual(at("IpIntel.ApiKey"), ["not set", "default: none"])
+    assert.deepStrictEqual(at("Security.ConsoleToken"), ["not set", "default: off"])
+    assert.deepStrictEqual(at("Security.AllowedOrigins"), ["not set", "default: none"])
+  })
+
+  it("shows values that are given or are the default", () => {
+    assert.deepStrictEqual(at("VoiceAiPlatform.BusinessId")[0], '"b1"')
+    assert.deepStrictEqual(at("Security.TrustedProxies.0")[0], '"10.0.0.1"')
+    assert.deepStrictEqual(at("Queue.MaxLength"), ["10000", "default"])
+    assert.include(listingText(listed), "\nQueue.MaxLength ")
+  })
+})
