@@ -10,19 +10,7 @@ import { inSpan, tracing } from "../src/spans.ts"
 import * as memory from "../src/store/memory.ts"
 import { platformIsAway } from "./support/gate.ts"
 import { call, post, type Served, servedTest, textField } from "./support/gate-server.ts"
-
-/** A tracer that keeps every span. */
-const recorder = () => {
-  const spans: Array<Tracer.NativeSpan> = []
-  const tracer = Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options)
-      spans.push(span)
-      return span
-    },
-  })
-  return { spans, tracer }
-}
+import { recorder } from "./support/span-recorder.ts"
 
 type Spans = ReadonlyArray<Tracer.NativeSpan>
 

@@ -2,19 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Tracer } from "effect"
 import { isSampled, sampler } from "../../src/commands/sampling.ts"
-
-/** A tracer that keeps every span. */
-const recorder = () => {
-  const spans: Array<Tracer.NativeSpan> = []
-  const tracer = Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options)
-      spans.push(span)
-      return span
-    },
-  })
-  return { spans, tracer }
-}
+import { recorder } from "../support/span-recorder.ts"
 
 const TRACES = 1_000
 

@@ -4,10 +4,12 @@ import { useState } from "preact/hooks"
 import type { Business } from "../../../platform/http/dashboard/shapes.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { useErrors } from "../../shared/parts/errors.ts"
-import { Field, Form } from "../../shared/parts/form.tsx"
+import { Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
+import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
+import { NameField } from "../parts/TextField.tsx"
 
 export const BusinessForm = ({
   of,
@@ -32,27 +34,14 @@ export const BusinessForm = ({
   return (
     <Dialog title={of === undefined ? "Add business" : "Rename business"} onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
-        <Field label="Name" error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={256}
-              autoComplete="off"
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <NameField error={errors.of("name")} value={name} onChange={setName} />
         <Problem of={failure} />
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Saving…" : of === undefined ? "Add business" : "Rename"}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <DialogActions
+          label={of === undefined ? "Add business" : "Rename"}
+          busyLabel="Saving…"
+          busy={busy}
+          onClose={onClose}
+        />
       </Form>
     </Dialog>
   )

@@ -8,7 +8,9 @@ import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { Copy } from "../parts/Copy.tsx"
+import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
+import { NameField, TextField } from "../parts/TextField.tsx"
 import {
   addToken,
   type Draft,
@@ -56,36 +58,18 @@ export const CampaignForm = ({
   return (
     <Dialog title={of === undefined ? `Add web campaign to ${business.name}` : "Edit web campaign"} onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
-        <Field label="Name" error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={256}
-              autoComplete="off"
-              value={draft.name}
-              onInput={({ currentTarget }) => change({ name: currentTarget.value })}
-            />
-          )}
-        </Field>
+        <NameField error={errors.of("name")} value={draft.name} onChange={(name) => change({ name })} />
 
-        <Field
+        <TextField
           label="Maximum call length (minutes)"
           hint="Calls end automatically at this limit. Set the gate’s Queue.MaxCallMinutes to the same value or higher."
           error={errors.of("minutes")}
-        >
-          {(control) => (
-            <input
-              {...control}
-              required
-              inputMode="numeric"
-              maxLength={4}
-              autoComplete="off"
-              value={draft.minutes}
-              onInput={({ currentTarget }) => change({ minutes: currentTarget.value })}
-            />
-          )}
-        </Field>
+          required
+          inputMode="numeric"
+          maxLength={4}
+          value={draft.minutes}
+          onChange={(minutes) => change({ minutes })}
+        />
 
         <Group label="Session-ended webhook">
           <Choice
@@ -99,23 +83,14 @@ export const CampaignForm = ({
 
         {draft.hooked && (
           <>
-            <Field
+            <TextField
               label="Endpoint URL"
               hint="For example, https://gate.example/api/webhook/session-ended"
               error={errors.of("url")}
-            >
-              {(control) => (
-                <input
-                  {...control}
-                  type="url"
-                  inputMode="url"
-                  autoComplete="off"
-                  spellcheck={false}
-                  value={draft.url}
-                  onInput={({ currentTarget }) => change({ url: currentTarget.value })}
-                />
-              )}
-            </Field>
+              inputMode="url"
+              value={draft.url}
+              onChange={(url) => change({ url })}
+            />
             {!draftIsAuthenticated(draft) && (
               <div class="warning part">
                 <p>
@@ -190,14 +165,12 @@ export const CampaignForm = ({
         )}
 
         <Problem of={failure} />
-        <div class="actions">
-          <button type="submit" class="primary" aria-disabled={busy}>
-            {busy ? "Saving…" : of === undefined ? "Add web campaign" : "Save"}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <DialogActions
+          label={of === undefined ? "Add web campaign" : "Save"}
+          busyLabel="Saving…"
+          busy={busy}
+          onClose={onClose}
+        />
       </Form>
     </Dialog>
   )

@@ -4,11 +4,12 @@ import { useState } from "preact/hooks"
 import type { ApiKey } from "../../../platform/http/dashboard/shapes.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { useErrors } from "../../shared/parts/errors.ts"
-import { Field, Form } from "../../shared/parts/form.tsx"
+import { Form } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
+import { NameField } from "../parts/TextField.tsx"
 import * as words from "../words.ts"
 import { Addresses, addressesOf } from "./Addresses.tsx"
 import { ExpiryFields } from "./ExpiryFields.tsx"
@@ -50,18 +51,7 @@ export const EditKey = ({
     <Dialog title={`Edit “${of.name}”`} onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
         <p>The secret stays the same. Changes take effect within 30 seconds.</p>
-        <Field label="Name" error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={100}
-              autoComplete="off"
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <NameField error={errors.of("name")} maxLength={100} value={name} onChange={setName} />
         <Permissions chosen={permissions} error={errors.of("permissions")} onChange={setPermissions} />
         <ExpiryFields
           expiry={expiry}

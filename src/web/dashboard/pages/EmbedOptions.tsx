@@ -1,6 +1,7 @@
 /** The options of the embed code, as fields of a form: each is an attribute of the widget. */
 import type { JSX } from "preact"
 import { Choice, Field, Group } from "../../shared/parts/form.tsx"
+import { TextField } from "../parts/TextField.tsx"
 import { type EmbedInput, unknownLanguages } from "./embed-code.ts"
 
 type Options = Omit<EmbedInput, "gate">
@@ -51,13 +52,13 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
   const unknown = unknownLanguages(options.languages)
   return (
     <>
-      <TextOption
+      <TextField
         label="Campaign in the gate’s settings (optional)"
         hint="Only for a gate with several campaigns, when it isn’t the default one."
         value={options.campaign}
         onChange={(campaign) => change({ campaign })}
       />
-      <TextOption
+      <TextField
         label="Region (optional)"
         hint="One of the campaign’s regions. Its default region when empty."
         value={options.region}
@@ -68,13 +69,13 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
         <Pick label="Corner" choices={CORNERS} value={options.corner} onChange={(corner) => change({ corner })} />
       )}
       <Pick label="Theme" choices={THEMES} value={options.theme} onChange={(theme) => change({ theme })} />
-      <TextOption
+      <TextField
         label="Language (optional)"
         hint="Such as en or pt-BR. The language of the page when empty."
         value={options.lang}
         onChange={(lang) => change({ lang })}
       />
-      <TextOption
+      <TextField
         label="Languages to choose from (optional)"
         hint="Such as en de fr. Visitors get a list of these."
         error={unknown.length === 0 ? undefined : `The widget has no texts in ${unknown.join(", ")}.`}
@@ -92,32 +93,6 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
     </>
   )
 }
-
-const TextOption = ({
-  label,
-  hint,
-  error,
-  value,
-  onChange,
-}: {
-  readonly label: string
-  readonly hint: string
-  readonly error?: string | undefined
-  readonly value: string
-  readonly onChange: (value: string) => void
-}): JSX.Element => (
-  <Field label={label} hint={hint} error={error}>
-    {(control) => (
-      <input
-        {...control}
-        autoComplete="off"
-        spellcheck={false}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    )}
-  </Field>
-)
 
 const Pick = <Value extends string>({
   label,

@@ -5,11 +5,12 @@ import type { Business, CreatedApiKey, Permission } from "../../../platform/http
 import { announce } from "../../shared/parts/announce.ts"
 import { Dialog } from "../../shared/parts/Dialog.tsx"
 import { useErrors } from "../../shared/parts/errors.ts"
-import { Choice, Field, Form, Group } from "../../shared/parts/form.tsx"
+import { Choice, Form, Group } from "../../shared/parts/form.tsx"
 import { api } from "../client.ts"
 import { useAction } from "../parts/action.ts"
 import { DialogActions } from "../parts/DialogActions.tsx"
 import { Problem } from "../parts/Problem.tsx"
+import { NameField } from "../parts/TextField.tsx"
 import { href } from "../router.ts"
 import { Addresses, addressesOf } from "./Addresses.tsx"
 import { ExpiryFields } from "./ExpiryFields.tsx"
@@ -74,18 +75,13 @@ export const NewKey = ({
   return (
     <Dialog title="Create API key" onClose={onClose}>
       <Form onSubmit={submit} errors={errors.reported}>
-        <Field label="Name" hint="Where you’ll use the key, for example “Gate, production”." error={errors.of("name")}>
-          {(control) => (
-            <input
-              {...control}
-              required
-              maxLength={100}
-              autoComplete="off"
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <NameField
+          hint="Where you’ll use the key, for example “Gate, production”."
+          error={errors.of("name")}
+          maxLength={100}
+          value={name}
+          onChange={setName}
+        />
 
         <Group label="Business scope" error={errors.of("businesses")}>
           <Choice

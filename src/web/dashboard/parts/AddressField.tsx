@@ -1,6 +1,6 @@
 /** A field for the web address of a gate or of a website. */
 import type { JSX } from "preact"
-import { Field } from "../../shared/parts/form.tsx"
+import { TextField } from "./TextField.tsx"
 
 interface AddressFieldProps {
   readonly label: string
@@ -12,18 +12,4 @@ interface AddressFieldProps {
   readonly onChange: (value: string) => void
 }
 
-export const AddressField = ({ error, hint, label, onChange, placeholder, value }: AddressFieldProps): JSX.Element => (
-  <Field label={label} error={error} {...(hint === undefined ? {} : { hint })}>
-    {(control) => (
-      <input
-        {...control}
-        inputMode="url"
-        autoComplete="off"
-        spellcheck={false}
-        placeholder={placeholder}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    )}
-  </Field>
-)
+export const AddressField = (field: AddressFieldProps): JSX.Element => <TextField {...field} inputMode="url" />

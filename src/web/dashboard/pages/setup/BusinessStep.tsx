@@ -7,8 +7,9 @@ import { Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
+import { NameField } from "../../parts/TextField.tsx"
 import { Chooser, NEW } from "./Chooser.tsx"
-import { NameField, StepActions } from "./step-parts.tsx"
+import { StepActions } from "./step-parts.tsx"
 
 export const BusinessStep = ({
   businesses,

@@ -8,10 +8,11 @@ import { api } from "../../client.ts"
 import { AddressField } from "../../parts/AddressField.tsx"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
+import { NameField } from "../../parts/TextField.tsx"
 import { isAuthenticated, newToken, TOKEN_HEADER } from "../campaign-draft.ts"
 import { Chooser, NEW } from "./Chooser.tsx"
 import { originOf, webhookUrl } from "./gate-settings.ts"
-import { NameField, StepActions } from "./step-parts.tsx"
+import { StepActions } from "./step-parts.tsx"
 
 /** The webhook of a gate that is reached at this origin. */
 const gateWebhook = (gate: string, token: string): NonNullable<CampaignInput["webhook"]> => ({

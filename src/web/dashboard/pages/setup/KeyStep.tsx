@@ -7,9 +7,10 @@ import { Form } from "../../../shared/parts/form.tsx"
 import { api } from "../../client.ts"
 import { useAction } from "../../parts/action.ts"
 import { Problem } from "../../parts/Problem.tsx"
+import { NameField } from "../../parts/TextField.tsx"
 import { DEFAULT_EXPIRY, expiresAt } from "../expiry.ts"
 import { Chooser, NEW } from "./Chooser.tsx"
-import { NameField, StepActions } from "./step-parts.tsx"
+import { StepActions } from "./step-parts.tsx"
 
 /** Whether a gate of this business can use the key. */
 export const suits = ({ expiresAt, permissions, revokedAt, scope }: ApiKey, businessId: string, now: number): boolean =>

@@ -1,35 +1,5 @@
-/** What the forms of several steps have: the name of something new, and the buttons below. */
+/** The buttons below the form of a step. */
 import type { ComponentChildren, JSX } from "preact"
-import { Field } from "../../../shared/parts/form.tsx"
-
-export const NameField = ({
-  label,
-  hint,
-  error,
-  maxLength,
-  value,
-  onChange,
-}: {
-  readonly label: string
-  readonly hint: string
-  readonly error: string | undefined
-  readonly maxLength: number
-  readonly value: string
-  readonly onChange: (value: string) => void
-}): JSX.Element => (
-  <Field label={label} hint={hint} error={error}>
-    {(control) => (
-      <input
-        {...control}
-        required
-        maxLength={maxLength}
-        autoComplete="off"
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-    )}
-  </Field>
-)
 
 export const StepActions = ({
   label = "Continue",
