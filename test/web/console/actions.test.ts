@@ -234,7 +234,7 @@ describe.concurrent("the console", () => {
       await tab.route(/api\/find\?hash=\w+$/, (route) => route.fulfill({ json: part }))
       await tab.getByLabel("Find a ticket").fill(name)
       await tab.keyboard.press("Enter")
-      await tab.getByText("Not found so far.").waitFor()
+      await tab.getByRole("search").getByText("Not found so far.").first().waitFor()
       await tabTo(tab, "Search further")
       await tab.keyboard.press("Enter")
       await tab.getByRole("search").getByText("number 70 in the queue").waitFor()
