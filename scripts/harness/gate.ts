@@ -68,8 +68,8 @@ const programToRun = async (): Promise<string> => {
 }
 
 /** Starts the program in an empty directory with nothing but these variables. */
-const launch = async (args: ReadonlyArray<string>, environment: Environment): Promise<Running> => {
-  const main = await programToRun()
+const launch = async (args: ReadonlyArray<string>, environment: Environment, other?: string): Promise<Running> => {
+  const main = other ?? (await programToRun())
   const cwd = mkdtempSync(join(tmpdir(), "voicegate-e2e-"))
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
@@ -140,8 +140,8 @@ export interface Gate extends Running {
 /** Generous, because a machine that starts many processes at once is slow. */
 const LISTENS_WITHIN_MILLIS = 45_000
 
-const start = async (environment: Environment, args: ReadonlyArray<string>): Promise<Gate> => {
-  const running = await launch(["serve", ...args], environment)
+const start = async (environment: Environment, args: ReadonlyArray<string>, other?: string): Promise<Gate> => {
+  const running = await launch(["serve", ...args], environment, other)
   const handedOut: Array<string> = []
   let url = ""
   try {
@@ -155,7 +155,7 @@ const start = async (environment: Environment, args: ReadonlyArray<string>): Pro
       LISTENS_WITHIN_MILLIS,
     )
     // an older one's answers are not all as its document says
-    if (otherCheckout() === undefined) await judgeByItsDocument(url)
+    if ((other ?? otherCheckout()) === undefined) await judgeByItsDocument(url)
   } catch (error) {
     await running.dispose()
     throw error
@@ -197,8 +197,9 @@ export const makeBench = () => {
   }
   return {
     own,
-    gate: async (environment: Environment, args: ReadonlyArray<string> = []): Promise<Gate> =>
-      own(await start(environment, args)),
+    /** @param other the `main` of another version, instead of this checkout's program */
+    gate: async (environment: Environment, args: ReadonlyArray<string> = [], other?: string): Promise<Gate> =>
+      own(await start(environment, args, other)),
     dispose: async (): Promise<void> => {
       const failures: Array<unknown> = []
       for (const thing of owned.reverse()) await thing.dispose().catch((error: unknown) => failures.push(error))

@@ -9,6 +9,7 @@ export const SERVER: SettingsTree["Server"] = {
   Port: 0,
   AllowedHosts: undefined,
   MaxConnectionsPerAddress: 0,
+  DrainSeconds: 0,
   Docs: "public",
   Metrics: "public",
   PrivateHost: "127.0.0.1",

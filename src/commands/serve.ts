@@ -1,4 +1,4 @@
-/** Serves the gate until the process is stopped, and makes sure that it exits within ten seconds. */
+/** Serves the gate until the process is stopped, and makes sure that it exits within ten seconds, or nine and `Server.DrainSeconds`. */
 import { Effect, Layer } from "effect"
 import * as Gate from "../Gate.ts"
 import * as AccessLog from "../http/access-log.ts"
@@ -7,6 +7,7 @@ import { CurrentMetricsSource } from "../http/metrics.ts"
 import * as Server from "../http/server.ts"
 import { formatFor, toStandardOutput } from "../log.ts"
 import { Settings } from "../Settings.ts"
+import { currentSettings } from "../settings/current.ts"
 import type { SettingsInvalid } from "../settings/problems.ts"
 import type { LoadedSettings } from "../settings/resolve.ts"
 import { sumOfProcesses } from "./metrics-of-processes.ts"
@@ -29,17 +30,23 @@ const serverOf = <A, E, R>(gate: Layer.Layer<A, E, R>, options: Listeners.Option
     Layer.provide(AccessLog.layer(toStandardOutput, formatFor(process.stdout))),
   )
 
-/** The process exits this long (ms) after the stop signal even when something is unfinished, such as a hanging store. */
-const FORCE_EXIT_MILLIS = 9_500
+/** How long the rest of a shutdown may take after the server has stopped, such as closing the store (ms). */
+const REST_MILLIS = 1_000
 
-/** Its finalizer runs first, since it is built last. */
-const forceExit = Effect.addFinalizer(() =>
-  Effect.logError("The shutdown did not finish in time; the process exits now.").pipe(
-    Effect.andThen(Effect.sync(() => process.exit(1))),
-    Effect.delay(FORCE_EXIT_MILLIS),
-    Effect.forkDetach,
-  ),
-)
+/**
+ * The process exits some time after the stop signal even when something is unfinished, such as a hanging store. Its finalizer runs
+ * first, since it is built last.
+ */
+const forceExit = Effect.gen(function* () {
+  const settings = yield* currentSettings
+  yield* Effect.addFinalizer(() =>
+    Effect.logError("The shutdown did not finish in time; the process exits now.").pipe(
+      Effect.andThen(Effect.sync(() => process.exit(1))),
+      Effect.delay(Server.STOP_MILLIS + settings().Server.DrainSeconds * 1_000 + REST_MILLIS),
+      Effect.forkDetach,
+    ),
+  )
+})
 
 const announce = Layer.effectDiscard(
   Effect.gen(function* () {

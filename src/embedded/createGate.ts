@@ -84,8 +84,8 @@ export interface Gate {
   /** Reports that a session has ended, by any of its ids, when the host itself receives the platform's webhook. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**
-   * Tells open connections to reconnect to another instance, waits for requests in flight (at most 8 seconds) and shuts the gate
-   * down. A start that the platform has not answered after 5 seconds fails. Idempotent. The host closes its own server.
+   * Tells open connections to reconnect to another instance, waits for requests in flight (at most 7 seconds) and shuts the gate
+   * down. A start that the platform has not answered after 4 seconds fails. Idempotent. The host closes its own server.
    */
   readonly close: () => Promise<void>
 }

@@ -10,7 +10,7 @@ import { shuttingDown } from "../refusals.ts"
 import type { Draining } from "../Session.ts"
 
 /** How long a shutdown may take (ms). */
-export const CLOSE_MILLIS = 7_500
+export const CLOSE_MILLIS = 6_500
 /** The part of `CLOSE_MILLIS` reserved for the store after waiting for the platform stops (ms): a command may take two seconds. */
 export const RESERVED_MILLIS = 2_500
 

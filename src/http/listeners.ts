@@ -40,9 +40,11 @@ export class Listeners extends Context.Service<
     readonly notReady: Effect.Effect<string | undefined>
     /** Turns readiness false and answers with `Connection: close`, while requests are still served. */
     readonly unready: Effect.Effect<void>
+    /** Tells the push connections that are open now to reconnect elsewhere, evenly within `millis`; everything is still served. */
+    readonly sendAway: (millis: number) => Effect.Effect<void>
     /**
      * Shuts the gate down: readiness turns false, new sessions are refused (503 `draining`), and push connections are told to reconnect
-     * elsewhere, each after the start that it requested is answered. Waits at most 7.5 s for starts in progress. The layer's
+     * elsewhere, each after the start that it requested is answered. Waits at most 6.5 s for starts in progress. The layer's
      * finalizer does it too.
      */
     readonly drain: Effect.Effect<void>
@@ -129,6 +131,8 @@ export const layer = ({
         privateRequest: makePrivateListener(arrivals, documents.private),
         logRefusal: arrivals.logRefusal,
         notReady: routed.notReady,
+        // a channel of the host may not have it
+        sendAway: (millis) => (millis > 0 ? (channel.sendAway?.(millis) ?? Effect.void) : Effect.void),
         unready: Effect.andThen(routed.drain, Effect.sync(closeConnections)),
         drain,
       })

@@ -1,6 +1,7 @@
 /**
- * The gate's own node server. On shutdown it turns readiness false, stops accepting connections, tells push connections to reconnect
- * elsewhere, and lets requests in progress finish. A shutdown takes at most ten seconds.
+ * The gate's own node server. On shutdown it turns readiness false, tells push connections to reconnect elsewhere over
+ * `Server.DrainSeconds`, stops accepting connections, and lets requests in progress finish. Without `Server.DrainSeconds` that takes
+ * at most `STOP_MILLIS`.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Context, Effect, Layer, Metric, Schema } from "effect"
@@ -21,6 +22,8 @@ import { refuseUpgrade, write } from "./write-answer.ts"
 export const NOTICE_MILLIS = 1_000
 /** How long requests in progress may take to finish (ms). */
 export const DRAIN_MILLIS = CLOSE_MILLIS
+/** How long a shutdown may take in addition to `Server.DrainSeconds` (ms). */
+export const STOP_MILLIS = NOTICE_MILLIS + DRAIN_MILLIS
 /** A client must have sent its whole request within this time (ms). */
 const REQUEST_TIMEOUT_MILLIS = 20_000
 const HEADERS_TIMEOUT_MILLIS = 10_000
@@ -144,11 +147,17 @@ export const listen = (
     })
   })
 
-const close = (server: Server, { drain, unready }: Listeners["Service"]): Effect.Effect<void> =>
+const close = (
+  server: Server,
+  { drain, sendAway, unready }: Listeners["Service"],
+  drainSeconds: number,
+): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Effect.logInfo("Stopping: finishing requests in progress; open connections are told to reconnect elsewhere.")
     yield* unready
     yield* Effect.sleep(NOTICE_MILLIS)
+    // still accepting: not every load balancer has noticed, and a called caller may start meanwhile
+    yield* sendAway(drainSeconds * 1_000)
     let open = true
     server.close(() => {
       open = false
@@ -214,7 +223,8 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     const trusted = derived(yield* currentSettings, ({ Security }) => trustedProxies(Security.TrustedProxies))
     const server = makeServer(listeners)
     yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
-    yield* Effect.addFinalizer(() => close(server, listeners))
+    const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)
+    yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds()))
     const privateUrl = yield* servePrivate(listeners, Server)
     const port = yield* listen(server, Server.Host, Server.Port)
     return GateServer.of({ url: urlOf(Server.Host, port), port, privateUrl })

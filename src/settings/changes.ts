@@ -114,7 +114,11 @@ const keepFixed = (before: SettingsTree, after: SettingsTree): SettingsTree => {
       WebhookSigningSecret,
       ConsoleToken: consoleToken,
     },
-    Server: { ...before.Server, AllowedHosts: (hostChanges ? before : after).Server.AllowedHosts },
+    Server: {
+      ...before.Server,
+      AllowedHosts: (hostChanges ? before : after).Server.AllowedHosts,
+      DrainSeconds: after.Server.DrainSeconds,
+    },
   }
 }
 

@@ -182,8 +182,9 @@ describe("compose.yaml and kubernetes.yaml", () => {
     )
     const { spec } = Schema.decodeUnknownSync(Deployment)(objects[1]?.spec).template
     const [{ lifecycle }] = spec.containers
-    // the process exits within ten seconds of SIGTERM
-    assert.isAtLeast(spec.terminationGracePeriodSeconds, lifecycle.preStop.sleep.seconds + 10)
+    // the process exits within ten seconds of SIGTERM and the time over which callers are sent away
+    const drain = Number(/Server__DrainSeconds: "(\d+)"/.exec(text("kubernetes.yaml"))?.[1])
+    assert.isAtLeast(spec.terminationGracePeriodSeconds, lifecycle.preStop.sleep.seconds + drain + 10)
   })
 
   it("name settings that exist", () => {

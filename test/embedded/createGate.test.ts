@@ -154,6 +154,7 @@ describe("creating a gate", () => {
         Port: "",
         AllowedHosts: "",
         MaxConnectionsPerAddress: "",
+        DrainSeconds: "",
         Docs: "",
         Metrics: "",
         PrivateHost: "",

@@ -68,6 +68,7 @@ describe("the smallest settings", () => {
           Port: 8080,
           AllowedHosts: undefined,
           MaxConnectionsPerAddress: 256,
+          DrainSeconds: 1,
           Docs: "public",
           Metrics: "public",
           PrivateHost: "127.0.0.1",

@@ -25,6 +25,14 @@ export const ServerSettings = Schema.Struct({
     documentation:
       "A browser opens up to 7, so an office behind one address with more than 40 callers at once needs a higher limit",
   }),
+  DrainSeconds: withDefault(wholeNumber(0, 3_600), 1, {
+    description:
+      "at a shutdown, the time over which the waiting callers' connections are told to reconnect elsewhere; 0 is at once",
+    documentation:
+      "They reconnect evenly over this time, so that other instances are not asked by all in the same moment. " +
+      "A shutdown takes that much longer: `TimeoutStopSec` of systemd, `stop_grace_period` of compose and `terminationGracePeriodSeconds` of Kubernetes must be at least 10 s longer. " +
+      "In a host application `gate.close()` does not use it",
+  }),
   Docs: withDefault(exposure, "public", {
     description:
       "where `/docs`, the pages below it and `/openapi.json` are served: `public`, `private` (on the private port alone) or `off`",

@@ -43,6 +43,7 @@ export interface Socket extends Listener {
   readonly send: (message: unknown) => void
   /** the code of RFC 6455 §7.4 with which it was closed */
   readonly closeCode: () => number | undefined
+  readonly whenClosed: Promise<void>
 }
 
 /** Opens the ticket's WebSocket; rejects when the gate refuses. */
@@ -55,8 +56,11 @@ export const openSocket = async (
   const events: Array<PushedEvent> = []
   let closeCode: number | undefined
   socket.on("message", (data) => events.push(JSON.parse(String(data))))
-  socket.on("close", (code) => {
-    closeCode = code
+  const whenClosed = new Promise<void>((resolve) => {
+    socket.on("close", (code) => {
+      closeCode = code
+      resolve()
+    })
   })
   await once(socket, "open")
   socket.on("error", () => {})
@@ -65,6 +69,7 @@ export const openSocket = async (
     send: (message) => socket.send(JSON.stringify(message)),
     closed: () => socket.readyState === WebSocket.CLOSED,
     closeCode: () => closeCode,
+    whenClosed,
     dispose: async () => {
       socket.terminate()
       judged(gate, events)
