@@ -1,6 +1,7 @@
 /**
  * Prepares a release in `--out` (default: a new directory below the system's temporary one): the packed tarball, an SBOM in CycloneDX,
- * and SHA-256 checksums. Prints what to publish, and publishes nothing itself. The tree must be clean and `npm test` must pass.
+ * and SHA-256 checksums. Prints what to publish, and publishes nothing itself. The tree must be clean and `npm test` must pass, with the
+ * upgrade from the last release, whose commit `scripts/harness/last-release.json` names.
  * `--dry-run` skips both conditions and says so: for trying out, not for publishing.
  */
 import { execFileSync, spawnSync } from "node:child_process"
@@ -25,10 +26,15 @@ const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "u
 if (!readFileSync(join(root, ".github/CHANGELOG.md"), "utf8").includes(version)) {
   fail(`.github/CHANGELOG.md does not name version ${version}.`)
 }
+const last = JSON.parse(readFileSync(join(root, "scripts/harness/last-release.json"), "utf8"))
+if (last.version === version) fail(`scripts/harness/last-release.json names ${version}, which is not released yet.`)
 if (dryRun) {
   console.log("Dry run: the tree may have changes, and no test was run.")
 } else {
   if (output("git", "status", "--porcelain") !== "") fail("The tree has changes that are not committed.")
+  if (spawnSync("git", ["cat-file", "-e", `${last.commit}^{commit}`], { cwd: root }).status !== 0) {
+    fail(`This clone does not have ${last.version}, so its upgrade cannot be tested: run git fetch --unshallow.`)
+  }
   if (spawnSync("npm", ["test"], { cwd: root, stdio: "inherit" }).status !== 0) fail("npm test failed.")
 }
 
@@ -72,4 +78,5 @@ To publish:
   npm publish ${join(out, filename)} --provenance   # provenance: from a CI that the registry trusts
   git tag v${version} && git push origin v${version}
   docker build -f scripts/deploy/Dockerfile -t ${name}:${version} .
-Attach the tarball, ${sbom} and SHA256SUMS to the release.`)
+Attach the tarball, ${sbom} and SHA256SUMS to the release. Then name the released commit in
+scripts/harness/last-release.json: {"version":"${version}","commit":"${output("git", "rev-parse", "HEAD").trim()}"}`)
