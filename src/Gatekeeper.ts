@@ -197,7 +197,9 @@ export const layer: Layer.Layer<
       leave: traced("Gatekeeper.leave", tickets.leave),
       withdraw: traced("Gatekeeper.withdraw", (ticket: string, { address }: Caller) => {
         const campaign = campaigns.ofTicket(ticket)
-        return campaign === undefined ? Effect.void : giveBack.all({ ticket, campaign, ...admission.keysOf(address) })
+        return campaign === undefined
+          ? tickets.withdrawRemoved(ticket)
+          : giveBack.all({ ticket, campaign, ...admission.keysOf(address) })
       }),
       status: traced("Gatekeeper.status", tickets.status),
       attach: traced("Gatekeeper.attach", tickets.attach),

@@ -19,7 +19,10 @@ export type ReloadOutcome =
 export class Reload extends Context.Service<
   Reload,
   {
-    /** Reads the settings again and applies them, for the operator `who`. One reload runs at a time. */
+    /**
+     * Reads the settings again and applies them, for the operator `who`. One reload runs at a time. Requests that come meanwhile share the
+     * next one, since the one that runs may have read the settings already.
+     */
     readonly reload: (who: string) => Effect.Effect<ReloadOutcome>
   }
 >()("voicegate/Reload") {}

@@ -1,5 +1,5 @@
 /**
- * Runs the checks of the command `check` on platform and IP provider when a gate starts, and logs the results, so that a wrong
+ * Runs the checks of the command `check` on platform and IP provider when a gate starts or gets other settings of theirs, and logs the results, so that a wrong
  * campaign, region or key is reported before a caller is affected. The gate starts anyway: an unavailable platform may recover.
  */
 import { Effect, Layer } from "effect"
@@ -22,11 +22,10 @@ const report = (campaign: Campaign, { detail, state, subject }: Finding): Effect
 /** Delay after the start (ms): the first request loads the HTTP client, which must not delay readiness. */
 export const CHECK_DELAY_MILLIS = 1_000
 
-/** Runs the checks once, in the background. */
-export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> = Layer.effectDiscard(
+/** Checks the platform once, in the background. */
+export const layerPlatform: Layer.Layer<never, never, PlatformApi | Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
     const platform = yield* PlatformApi
-    const intel = yield* IpIntel
     const { Campaigns } = yield* Settings
     yield* Effect.forkScoped(
       Effect.forEach(
@@ -38,10 +37,19 @@ export const layer: Layer.Layer<never, never, IpIntel | PlatformApi | Settings> 
         { discard: true },
       ).pipe(Effect.delay(CHECK_DELAY_MILLIS)),
     )
-    yield* intel.probe.pipe(
+  }),
+)
+
+/** Checks the provider of facts about addresses once, in the background. */
+export const layerAddresses: Layer.Layer<never, never, IpIntel> = Layer.effectDiscard(
+  Effect.flatMap(IpIntel, ({ probe }) =>
+    probe.pipe(
       Effect.catch(({ message }) => Effect.logError(`addresses: ${message}`)),
       Effect.delay(CHECK_DELAY_MILLIS),
       Effect.forkScoped,
-    )
-  }),
+    ),
+  ),
 )
+
+/** Runs all checks once, in the background. */
+export const layer = Layer.merge(layerPlatform, layerAddresses)

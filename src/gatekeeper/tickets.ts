@@ -1,5 +1,5 @@
 /** A ticket after its admission: what its holder can do with it, and what the end of its session does. */
-import { Effect, Metric, Result } from "effect"
+import { Effect, Metric, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import { endedEvent, startCallEvent } from "../PushChannel.ts"
@@ -18,6 +18,7 @@ import type {
 import { Store } from "../Store.ts"
 import type { Campaigns } from "./campaigns.ts"
 import type { EndLeft } from "./end-left.ts"
+import { HEARTBEAT_MILLIS } from "./gates.ts"
 import * as metrics from "./metrics.ts"
 import * as outcomes from "./outcomes.ts"
 import type { RemovedCampaigns } from "./removed-campaigns.ts"
@@ -34,6 +35,11 @@ export interface Tickets {
   readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
   readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
   readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+  /**
+   * Withdraws the ticket of a campaign that a reload has removed, whose caller does not know of it. Tries until this gate knows that the
+   * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
+   */
+  readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
 }
 
@@ -102,6 +108,9 @@ const startCallTimes = (
     ? recordStart
     : Effect.andThen(Metric.update(metrics.waited, Math.max(0, calledAt - acceptedAt) / 1000), recordStart)
 }
+
+/** A gate learns by its next heartbeat that a campaign was removed. */
+const WITHDRAW_TRIES = 5
 
 /** Backoff of a campaign whose called ticket was started at a gate that does not serve it (ms). Minimal: it is called again at once. */
 const BACKOFF_MILLIS = 1
@@ -216,6 +225,12 @@ export const makeTickets = (
           Effect.catchTag("TicketUnknown", () => Effect.void),
           // a page that goes does not wait for the answer
           Effect.uninterruptible,
+        ),
+      withdrawRemoved: (ticket) =>
+        removed.queueOf(ticket).pipe(
+          Effect.flatMap((where) => step(where, queue.withdraw(where, [ticket]))),
+          Effect.retry({ schedule: Schedule.spaced(HEARTBEAT_MILLIS), times: WITHDRAW_TRIES - 1 }),
+          Effect.ignore,
         ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),

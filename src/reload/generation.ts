@@ -63,7 +63,12 @@ const partsOf = (settings: SettingsTree, before: Parts | undefined) =>
 const releaseParts = ({ addresses, platform, queue }: Parts): Effect.Effect<void> =>
   Effect.forEach([addresses, platform, queue], ({ release }) => release, { discard: true })
 
-const layer = Layer.merge(Gate.layerOverQueue, StartupChecks.layer)
+/** Only what a reload has built anew is checked again: each check is some requests to the platform or the provider. */
+const checksOf = ({ addresses, platform }: Parts, before: Parts | undefined) =>
+  Layer.merge(
+    platform === before?.platform ? Layer.empty : StartupChecks.layerPlatform,
+    addresses === before?.addresses ? Layer.empty : StartupChecks.layerAddresses,
+  )
 
 /** A closure that is made here must not see the generation before, which it would keep in memory. */
 const generationOf = (
@@ -118,7 +123,7 @@ export const makeGeneration = (settings: SettingsTree, activity: ProcessActivity
     const { addresses, platform, queue } = parts
     const moved = before?.gatekeeper.internals.handover.movedTickets() ?? []
     const context = yield* Layer.buildWithMemoMap(
-      Layer.provide(layer, [
+      Layer.provide(Layer.merge(Gate.layerOverQueue, checksOf(parts, before?.parts)), [
         Layer.succeed(Settings, settings),
         Layer.succeed(MovedBefore, moved),
         Layer.succeed(SharedActivity, activity),

@@ -3,7 +3,7 @@
  * store and the same connections, and puts it in the place of the first, which then finishes what it has begun. To the store, and to
  * other gates, it remains the same instance.
  */
-import { Context, Effect, Layer, Scope, Semaphore } from "effect"
+import { Context, Deferred, Effect, Layer, Scope, Semaphore } from "effect"
 import type { HttpClient } from "effect/http"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { CapacityUnknown } from "../gatekeeper/capacity.ts"
@@ -95,7 +95,7 @@ export const layer = (
         return { _tag: "applied", changed: changes.map(({ setting }) => setting), kept } satisfies ReloadOutcome
       })
 
-      const reload = (who: string): Effect.Effect<ReloadOutcome> =>
+      const reloadNow = (who: string): Effect.Effect<ReloadOutcome> =>
         apply(who).pipe(
           Effect.catchTag("StoreUnavailable", () =>
             Effect.succeed(refused("The store cannot be reached. Reload the settings again when it is back.")),
@@ -108,8 +108,27 @@ export const layer = (
           Effect.provide(shared),
           Effect.provideService(Scope.Scope, scope),
           Effect.uninterruptible,
-          oneAtATime.withPermits(1),
         )
+
+      /** the reload that has not begun, which further requests join */
+      let next: { readonly who: Set<string>; readonly outcome: Deferred.Deferred<ReloadOutcome> } | undefined
+      const reload = (who: string): Effect.Effect<ReloadOutcome> =>
+        Effect.suspend(() => {
+          if (next !== undefined) {
+            next.who.add(who)
+            return Deferred.await(next.outcome)
+          }
+          const own = { who: new Set([who]), outcome: Deferred.makeUnsafe<ReloadOutcome>() }
+          next = own
+          const run = Effect.suspend(() => {
+            next = undefined
+            return Effect.flatMap(reloadNow([...own.who].join(", ")), (outcome) =>
+              Deferred.succeed(own.outcome, outcome),
+            )
+          }).pipe(oneAtATime.withPermits(1))
+          // in the gate's scope, because others may wait for it when the first who asked has gone
+          return Effect.andThen(Effect.forkIn(run, scope, { startImmediately: true }), Deferred.await(own.outcome))
+        })
 
       return Context.make(
         Gatekeeper,

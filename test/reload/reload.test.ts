@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Effect, Fiber, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { Gatekeeper } from "../../src/Gatekeeper.ts"
 import * as metrics from "../../src/gatekeeper/metrics.ts"
+import { Reload } from "../../src/Reload.ts"
 import { load, reload, request, SALES, withGate } from "./support.ts"
 
 describe("a reload", () => {
@@ -132,6 +133,65 @@ describe("a reload", () => {
         }),
       ).pipe(Effect.ensuring(Effect.sync(() => rmSync(directory, { recursive: true }))))
     }),
+  )
+
+  it.effect("is shared by all who ask while another one runs, and reads the settings after they asked", () =>
+    withGate(load(), ({ next, reading }) =>
+      Effect.gen(function* () {
+        const { reload: ask } = yield* Reload
+        const asks = (who: string) => Effect.forkChild(ask(who), { startImmediately: true })
+        reading.millis = 1_000
+        const first = yield* asks("one")
+        yield* next(load({}, 2))
+        const later = [yield* asks("two"), yield* asks("three"), yield* asks("two")]
+        // the one who asked first may go
+        yield* Fiber.interrupt(later[0] ?? first)
+        yield* TestClock.adjust("1 second")
+        assert.isDefined(first.pollUnsafe())
+        yield* next(load({}, 3))
+        const fourth = yield* asks("four")
+        yield* TestClock.adjust("3 seconds")
+        assert.strictEqual(reading.count, 3)
+        for (const fiber of [...later.slice(1), fourth]) {
+          assert.strictEqual((yield* Fiber.join(fiber))._tag, "applied")
+        }
+      }),
+    ),
+  )
+
+  it.effect("checks the platform again only when its settings have changed", () =>
+    withGate(load(), ({ checks, next }) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("2 seconds")
+        assert.isAbove(checks.count, 0)
+        checks.count = 0
+        yield* next(load({}, 1, { RateLimitHourly: 7 }))
+        yield* reload
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(checks.count, 0)
+        yield* next(load({ WebCampaignId: "campaign-2" }, 1, { RateLimitHourly: 7 }))
+        yield* reload
+        yield* TestClock.adjust("2 seconds")
+        assert.isAbove(checks.count, 0)
+      }),
+    ),
+  )
+
+  it.effect("withdraws a ticket of a campaign that it has removed when the answer cannot be delivered", () =>
+    withGate(load(SALES), ({ next }) =>
+      Effect.gen(function* () {
+        const gatekeeper = yield* Gatekeeper
+        const ask = (n: number) => gatekeeper.request({ campaignId: "sales" }, { address: `192.0.2.${n}` })
+        yield* ask(1)
+        const queued = yield* Effect.flip(ask(2))
+        assert(queued._tag === "Queued")
+        yield* next(load())
+        yield* reload
+        yield* Effect.forkChild(gatekeeper.withdraw(queued.uniqueRequestId, { address: "192.0.2.2" }))
+        yield* TestClock.adjust("5 seconds")
+        assert.strictEqual((yield* gatekeeper.status(queued.uniqueRequestId)).state, "left")
+      }),
+    ),
   )
 
   it.effect("is refused once the gate shuts down", () =>

@@ -36,8 +36,12 @@ const startedIn = (call: unknown): number => {
   return Number(Reflect.get(Object(counts), "started") ?? 0)
 }
 
-/** Every session starts and every address is a VPN's, after as much time as the test says. */
-const http = (starts: Starts, lookups: { readonly millis: number }): Layer.Layer<HttpClient.HttpClient> => {
+/** Every session starts and every address is a VPN's, after as much time as the test says. Counts the platform's other requests. */
+const http = (
+  starts: Starts,
+  lookups: { readonly millis: number },
+  checks: { count: number },
+): Layer.Layer<HttpClient.HttpClient> => {
   let sessions = 0
   return Layer.succeed(
     HttpClient.HttpClient,
@@ -48,6 +52,7 @@ const http = (starts: Starts, lookups: { readonly millis: number }): Layer.Layer
           return Effect.delay(Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(facts))), lookups.millis)
         }
         if (!request.url.endsWith("/initiate")) {
+          checks.count++
           return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("{}", { status: 404 })))
         }
         const id = `session-${++sessions}`
@@ -73,6 +78,10 @@ export const withGate = (
     readonly state: { away: boolean }
     readonly starts: Starts
     readonly lookups: { millis: number }
+    /** how many requests the platform got that start no session */
+    readonly checks: { count: number }
+    /** how long reading the settings takes, and how often they were read */
+    readonly reading: { millis: number; count: number }
     /** heartbeats of the console: how long each takes, and how many starts they have reported */
     readonly heartbeats: { millis: number; started: number }
     readonly next: (settings: LoadedSettings) => Effect.Effect<void>
@@ -84,6 +93,8 @@ export const withGate = (
     const state = { away: false }
     const starts: Starts = { millis: 0 }
     const lookups = { millis: 0 }
+    const checks = { count: 0 }
+    const reading = { millis: 0, count: 0 }
     const heartbeats = { millis: 0, started: 0 }
     const file = yield* Ref.make(first)
     const away = Effect.fail(new StoreUnavailable({ message: "away" }))
@@ -100,14 +111,17 @@ export const withGate = (
         },
       })),
     ).pipe(Layer.provide(Layer.fresh(memory.layer)))
-    const layer = ReloadLayer.layer(Ref.get(file)).pipe(
+    const read = Effect.suspend(() => {
+      reading.count++
+      return Effect.delay(Ref.get(file), reading.millis)
+    })
+    const layer = ReloadLayer.layer(read).pipe(
       Layer.provide(PushChannel.layerShared),
       Layer.provide(store),
-      Layer.provide([Layer.succeed(Settings, first.tree), http(starts, lookups)]),
+      Layer.provide([Layer.succeed(Settings, first.tree), http(starts, lookups, checks)]),
     )
-    yield* test({ rules, state, starts, lookups, heartbeats, next: (settings) => Ref.set(file, settings) }).pipe(
-      Effect.provide(layer),
-    )
+    const next = (settings: LoadedSettings) => Ref.set(file, settings)
+    yield* test({ rules, state, starts, lookups, checks, reading, heartbeats, next }).pipe(Effect.provide(layer))
   })
 
 export const reload = Effect.flatMap(Reload, ({ reload }) => reload("SIGHUP"))
