@@ -16,8 +16,6 @@ export default defineConfig({
   test: {
     pool: "threads",
     maxWorkers: 4,
-    // tests start TypeScript's compiler, a Go program that takes half of its time for a small heap
-    env: { GOGC: "400" },
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/summary-reporter.ts"],

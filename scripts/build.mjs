@@ -48,8 +48,7 @@ const run = (command, ...args) => {
   const { status } = spawnSync(command, args, {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
-    // TypeScript's compiler takes half of its time for a small heap
-    env: { ...process.env, PATH: path, GOGC: "400" },
+    env: { ...process.env, PATH: path },
     shell: process.platform === "win32",
   })
   if (status !== 0) {
@@ -63,8 +62,7 @@ if (process.argv.includes("--if-needed") && existsSync(stamp) && readFileSync(st
 
 console.log("Building …")
 rmSync(output, { recursive: true, force: true })
-// one checker: each checks the types of `effect` again
-run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json", "--checkers", "1")
+run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
 
 deepenImports(output, join(root, "node_modules/effect"), ["web"])
 

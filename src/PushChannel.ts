@@ -6,12 +6,12 @@
  * except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
-import { Context, DateTime, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
+import { Context, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
 import { makeConnectionCounter } from "./connection-counter.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import * as messages from "./messages.ts"
 import { readSignal } from "./queue/signals.ts"
-import type { PushEvent, TicketState } from "./Session.ts"
+import { isoTime, type PushEvent, type TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
 
 /** One open connection, implemented by its transport. No method may block or throw. */
@@ -98,7 +98,7 @@ export const lostEvent: PushEvent = {
 /** The event for a ticket whose slot is reserved until `startBefore` (ms since 1970). */
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
   type: "start_call",
-  startBefore: DateTime.formatIso(DateTime.makeUnsafe(startBefore)),
+  startBefore: isoTime(startBefore),
 })
 
 /** The event for a signal of the queue. */

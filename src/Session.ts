@@ -2,7 +2,7 @@
  * The schemas of requests and outcomes, and the gate's typed errors; those of a request are in `refusals.ts`. Independent of HTTP:
  * statuses are chosen in `http/`.
  */
-import { Schema } from "effect"
+import { DateTime, Schema } from "effect"
 
 export {
   Blocked,
@@ -136,6 +136,9 @@ export const TicketState = Schema.Literals([
 ])
 export type TicketState = typeof TicketState.Type
 
+/** A time (ms since 1970) as answers and events say it. */
+export const isoTime = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
 /** Whether a ticket in this state is over. */
 export const isTerminal = (state: TicketState): boolean =>
   state !== "waiting" && state !== "called" && state !== "starting" && state !== "live"
@@ -153,6 +156,9 @@ const Place = {
   paused: Schema.Literal(true).annotate({
     description: "An operator has paused the queue: nobody is called, and callers keep their places.",
   }),
+  pausedUntil: Schema.String.annotate({
+    description: "When the pause ends by itself, ISO 8601; absent when only an operator ends it.",
+  }),
 }
 
 /** A ticket as its holder sees it. The place is present only while it waits, the session only while it is live. */
@@ -164,6 +170,7 @@ export const TicketStatus = Schema.Struct({
   estimatedWaitSeconds: Schema.optionalKey(Place.estimatedWaitSeconds),
   disrupted: Schema.optionalKey(Place.disrupted),
   paused: Schema.optionalKey(Place.paused),
+  pausedUntil: Schema.optionalKey(Place.pausedUntil),
   startBefore: Schema.optionalKey(
     Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601; only while called." }),
   ),
@@ -186,6 +193,7 @@ export const PushEvent = Schema.Union([
     estimatedWaitSeconds: Place.estimatedWaitSeconds,
     disrupted: Schema.optionalKey(Place.disrupted),
     paused: Schema.optionalKey(Place.paused),
+    pausedUntil: Schema.optionalKey(Place.pausedUntil),
   }),
   Schema.Struct({ type: eventType("start_call", "It is the caller's turn."), startBefore }),
   Schema.Struct({
@@ -227,6 +235,8 @@ export class Queued extends Schema.TaggedClass<Queued>()("Queued", {
   disrupted: Schema.Boolean,
   /** an operator has paused the queue: nobody is called, and callers keep their places */
   paused: Schema.Boolean,
+  /** when the pause ends by itself, ISO 8601; null when only an operator ends it */
+  pausedUntil: Schema.NullOr(Schema.String),
   /** the ticket is already called and may start at once (a repeated request) */
   called: Schema.Boolean,
 }) {}

@@ -22,7 +22,6 @@ import {
   type QueueState,
   readState,
 } from "../../test/model/queue-state.ts"
-import { isSameState } from "../../test/model/same-state.ts"
 import { type Carried, left, trespasses } from "./causes.ts"
 import { type AnyAsk, type Did, json, messageText, said, sessionsOf, ticketOf } from "./did.ts"
 import type { Gate } from "./gate.ts"
@@ -65,8 +64,7 @@ export class Watch {
   private readonly sessions = new Set<string>()
   /** sessions whose end was reported to the store */
   private readonly ended = new Set<string>()
-  /** the state as it was probed last */
-  private probed: Probed | undefined
+  private raw = ""
   private messages: Array<string> = []
   private lastSwept = 0
   /** until then nobody counts as absent */
@@ -116,25 +114,22 @@ export class Watch {
     if (step.name === "bind" || step.name === "alias" || step.name === "resolve")
       for (const session of sessionsOf(step)) this.sessions.add(session)
     if (step.name === "attach" || step.name === "fail") this.ledger.sign(step.call.id)
-    this.look((after, changed) => {
-      this.judge(gate, step, ask.now, context, left(stepped), after, changed)
+    this.look((after, raw) => {
+      this.judge(gate, step, ask.now, context, left(stepped), after, raw)
       if (step.name === "end") for (const session of step.call.sessions) this.ended.add(session)
       done()
     })
   }
 
-  private look(then: (state: QueueState, changed: boolean) => void): void {
+  private look(then: (state: QueueState, raw: string) => void): void {
     const { world } = this
     const tickets = [...this.ledger.ids, ...doubtIds((this.state.meta.get("lease") ?? 0) + MOST_LEASES)]
     const call = { tickets, sessions: [...this.sessions] }
     world.base.run(probe, { keys: KEYS, now: world.kernel.now, context: {}, call }, (probed) => {
-      const changed = this.probed === undefined || !isSameState(probed, this.probed)
-      const state = changed ? this.read(probed) : { ...this.state, gates: new Map(probed.gates) }
-      if (state === undefined) then(this.state, false)
-      else {
-        this.probed = probed
-        then(state, changed)
-      }
+      const raw = textOf(probed)
+      const state = raw === this.raw ? { ...this.state, gates: new Map(probed.gates) } : this.read(probed)
+      if (state === undefined) then(this.state, this.raw)
+      else then(state, raw)
     })
   }
 
@@ -156,7 +151,7 @@ export class Watch {
     { instance: self, slots }: QueueContext,
     { settlements, signals }: ReturnType<typeof left>,
     after: QueueState,
-    changed: boolean,
+    raw: string,
   ): void {
     const { world } = this
     const { plan } = world
@@ -176,6 +171,8 @@ export class Watch {
     }
     const heard = this.messages
     this.messages = []
+    const changed = raw !== this.raw
+    this.raw = raw
     this.state = after
     const swept = step.name === "sweep" && !step.result.more
     for (const startBefore of told(step)) {
@@ -358,6 +355,10 @@ const withdrawnBy = (step: Did): ReadonlyArray<string> => {
 /** Since when a session has held its slot (ms). */
 const since = ({ sessions, tickets }: QueueState, session: string): number =>
   tickets.get(sessions.get(session) ?? "")?.since ?? Number.POSITIVE_INFINITY
+
+/** A state as text, without the times of sweeps. */
+const textOf = ({ gates: _gates, meta, ...rest }: Probed): string =>
+  JSON.stringify([{ ...meta, found: meta.found.filter(([field]) => field !== "sweptAt") }, rest])
 
 /** A short summary of a state. */
 const summary = (state: QueueState): string => {

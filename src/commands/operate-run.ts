@@ -1,5 +1,5 @@
 /** What an operator sees and does from the command line, over the console's API of a running gate. */
-import { DateTime, Effect } from "effect"
+import { Clock, DateTime, Effect } from "effect"
 import type { ActionOutcome, Campaigns, FoundTicket } from "../operator/shapes.ts"
 import { shortHash } from "../rules/ticket.ts"
 import { type ConsoleClient, ConsoleFailed, printable } from "./console-client.ts"
@@ -17,8 +17,10 @@ type Row = Campaigns["campaigns"][number]
 
 const stateOf = ({ figures }: Pick<Row, "figures">): string => {
   if (figures === null) return "store unavailable"
+  const until = figures.pausedUntil
+  const paused = until === undefined ? "paused" : `paused until ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
   return (
-    [figures.paused ? "paused" : "", figures.draining ? "draining" : ""].filter((word) => word !== "").join(", ") ||
+    [figures.paused ? paused : "", figures.draining ? "draining" : ""].filter((word) => word !== "").join(", ") ||
     "open"
   )
 }
@@ -89,8 +91,21 @@ const printOutcome = (document: ActionOutcome): Printed => ({
 })
 
 /** Changes a campaign's state on all instances, or calls its next caller. */
-export const actOn = (client: ConsoleClient, name: string, type: "pause" | "resume" | "drain" | "reopen" | "call") =>
+export const actOn = (client: ConsoleClient, name: string, type: "resume" | "drain" | "reopen" | "call") =>
   Effect.map(client.act(name, { type }), printOutcome)
+
+/** Pauses a campaign; `until` is when the pause ends by itself (ms since 1970). */
+export const pauseCampaign = Effect.fnUntraced(function* (
+  client: ConsoleClient,
+  name: string,
+  until: number | undefined,
+) {
+  if (until === undefined) return printOutcome(yield* client.act(name, { type: "pause" }))
+  if (until <= (yield* Clock.currentTimeMillis)) {
+    return yield* new ConsoleFailed({ message: "--until: expected a time in the future" })
+  }
+  return printOutcome(yield* client.act(name, { type: "pause", until }))
+})
 
 const HASH = /^[0-9a-f]{4,10}$/i
 

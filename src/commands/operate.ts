@@ -1,5 +1,5 @@
 /** The commands `campaign` and `ticket`, for operators without a browser. They ask the console's API of a running gate. */
-import { Console, Effect, type FileSystem, Option, Schema } from "effect"
+import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { SettingsSource } from "../settings/load.ts"
 import { baseUrl } from "../settings/network-values.ts"
@@ -58,10 +58,23 @@ const TOKEN =
   "The operator's token is Security.ConsoleToken of the settings, or the environment variable Security__ConsoleToken. " +
   "It is never an argument, which other users of the machine could read."
 
+const decodeTime = Schema.decodeUnknownOption(Schema.DateTimeUtcFromString)
+
+const until = Flag.String("until").pipe(
+  Flag.withDescription(
+    "when the pause ends by itself, such as 2026-11-24T14:00+01:00; callers who wait read the time. Without it, the pause ends with resume",
+  ),
+  Flag.filterMap(
+    (text) => (/(Z|[+-]\d\d:?\d\d)$/.test(text) ? Option.map(decodeTime(text), DateTime.toEpochMillis) : Option.none()),
+    () => "Expected a time with its zone, such as 2026-11-24T14:00+01:00",
+  ),
+  Flag.optional,
+)
+
 /** `campaign` with `list`, `show`, `pause`, `resume`, `drain`, `reopen` and `next`. */
 export const campaign = <R>(source: Source<R>) => {
   const name = Argument.String("name").pipe(Argument.withDescription("the campaign's name in the settings"))
-  const action = (command: string, type: "pause" | "resume" | "drain" | "reopen" | "call", description: string) =>
+  const action = (command: string, type: "resume" | "drain" | "reopen" | "call", description: string) =>
     Command.make(command, { name, ...flags }, (given) =>
       running(source, given, ({ actOn }, client) => actOn(client, given.name, type)),
     ).pipe(Command.withDescription(description))
@@ -75,7 +88,11 @@ export const campaign = <R>(source: Source<R>) => {
       Command.make("show", { name, ...flags }, (given) =>
         running(source, given, ({ showCampaign }, client) => showCampaign(client, given.name)),
       ).pipe(Command.withDescription("Show a campaign's figures and the gate's health")),
-      action("pause", "pause", "Pause: callers wait and nobody is called; calls continue"),
+      Command.make("pause", { name, until, ...flags }, (given) =>
+        running(source, given, ({ pauseCampaign }, client) =>
+          pauseCampaign(client, given.name, Option.getOrUndefined(given.until)),
+        ),
+      ).pipe(Command.withDescription("Pause: callers wait and nobody is called; calls continue")),
       action("resume", "resume", "End a pause"),
       action("drain", "drain", "Drain: newcomers are turned away, and those who wait are still served"),
       action("reopen", "reopen", "End draining"),

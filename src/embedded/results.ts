@@ -41,6 +41,8 @@ export interface QueuedResult {
   readonly disrupted: boolean
   /** an operator has paused the queue: nobody is called, and callers keep their places */
   readonly paused: boolean
+  /** when the pause ends by itself, ISO 8601; null when only an operator ends it */
+  readonly pausedUntil: string | null
   /** the ticket has already been called and may start at once (when the request contained its ticket) */
   readonly called: boolean
   /** the path of the ticket's events, with the gate's mount path */
@@ -128,6 +130,7 @@ const queued = (ticket: Queued, basePath: string): QueuedResult => ({
   estimatedWaitSeconds: ticket.estimatedWaitSeconds,
   disrupted: ticket.disrupted,
   paused: ticket.paused,
+  pausedUntil: ticket.pausedUntil,
   called: ticket.called,
   eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
 })

@@ -4,12 +4,14 @@ import * as messages from "../messages.ts"
 import type { WebSession } from "../PlatformApi.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
+  isoTime,
   NotYourTurn,
   Queued,
   type Started,
   stackless,
   TicketOver,
   type TicketState,
+  type TicketStatus,
   TicketUnknown,
 } from "../Session.ts"
 
@@ -27,9 +29,14 @@ export const estimateSeconds = (
 export const hindrances = ({
   disrupted,
   paused,
-}: Pick<Place, "disrupted" | "paused">): { readonly disrupted?: true; readonly paused?: true } => ({
+  pausedUntil,
+}: Pick<Place, "disrupted" | "paused" | "pausedUntil">): Pick<
+  TicketStatus,
+  "disrupted" | "paused" | "pausedUntil"
+> => ({
   ...(disrupted ? { disrupted } : {}),
   ...(paused === true ? { paused } : {}),
+  ...(pausedUntil === undefined ? {} : { pausedUntil: isoTime(pausedUntil) }),
 })
 
 export const queued = (ticket: string, place: Place, slots: number, called = false): Queued =>
@@ -40,6 +47,7 @@ export const queued = (ticket: string, place: Place, slots: number, called = fal
     estimatedWaitSeconds: estimateSeconds(place, slots),
     disrupted: place.disrupted,
     paused: place.paused === true,
+    pausedUntil: place.pausedUntil === undefined ? null : isoTime(place.pausedUntil),
     called,
   })
 

@@ -101,6 +101,7 @@ const queued = (ticket: Queued, basePath: string): Answer => ({
       estimatedWaitSeconds: ticket.estimatedWaitSeconds,
       ...(ticket.disrupted ? { disrupted: true } : {}),
       ...(ticket.paused ? { paused: true } : {}),
+      ...(ticket.pausedUntil === null ? {} : { pausedUntil: ticket.pausedUntil }),
       eventsUrl: eventsUrl(basePath, ticket.uniqueRequestId),
     },
     "queued",

@@ -20,10 +20,11 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The attributes of the widget that the query may set. Not those that load a script or replace its texts. */
+/** The attributes of the widget that the query may set. Not those that load a script, replace its texts or ask for consent: a link could show any text as the gate's. */
 const ATTRIBUTES = [
   ...["campaign", "region", "mode", "corner", "theme", "lang", "dir", "languages", "audio"],
   ...["push-to-talk", "captions", "text-input", "check", "ring", "notify", "auto-start"],
+  ...["rating", "handoff", "picture-in-picture"],
 ]
 
 /** Tells the outermost page that the widget is shown. That page checks who sent the message; the message reveals nothing. */

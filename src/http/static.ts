@@ -23,6 +23,7 @@ const SCRIPTS = {
   "/widget.classic.js": "widget.classic.js",
   "/widget/visit.js": "visit.js",
   "/widget/screens.js": "screens.js",
+  "/widget/extras.js": "extras.js",
   "/widget/audio.js": "audio.js",
 }
 

@@ -18,6 +18,7 @@ export const QueuedAnswer = Schema.Struct({
   estimatedWaitSeconds: Queued.fields.estimatedWaitSeconds,
   disrupted: TicketStatus.fields.disrupted,
   paused: TicketStatus.fields.paused,
+  pausedUntil: TicketStatus.fields.pausedUntil,
   eventsUrl: Schema.String.annotate({
     description: "Where the ticket's events are pushed, by WebSocket or Server-Sent Events.",
   }),

@@ -45,6 +45,7 @@ const waiting = Struct({
   averageMillis: Finite,
   disrupted: Flag,
   paused: optionalKey(Literal(true)),
+  pausedUntil: optionalKey(Finite),
 })
 const live = Struct({ _tag: Literal("live"), data: Text })
 const ended = Struct({ _tag: Literal("ended"), state: endState })
@@ -86,6 +87,7 @@ export const heartbeat: Schema.Codec<Heartbeat> = Struct({
   averageMillis: Finite,
   disrupted: Flag,
   paused: optionalKey(Literal(true)),
+  pausedUntil: optionalKey(Finite),
   tickets: optionalKey(
     List(
       Struct({
@@ -165,7 +167,8 @@ export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmi
     isNumber(admitted.length) &&
     isNumber(admitted.averageMillis) &&
     typeof admitted.disrupted === "boolean" &&
-    (admitted.paused === undefined || admitted.paused === true)
+    (admitted.paused === undefined || admitted.paused === true) &&
+    (admitted.pausedUntil === undefined || isNumber(admitted.pausedUntil))
   )
 }
 

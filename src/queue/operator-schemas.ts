@@ -4,13 +4,20 @@
  */
 import { Schema } from "effect"
 
-const { Boolean: Flag, Finite, Int, Literal, Literals, String: Text, Struct, Union } = Schema
+const { Boolean: Flag, Finite, Int, Literal, Literals, optionalKey, String: Text, Struct, Union } = Schema
 
 const whole = Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 
+/** Ms since 1970, in years of four digits. */
+const time = Int.check(Schema.isBetween({ minimum: 1, maximum: Date.UTC(9999, 11, 31) }))
+
 /** An action of an operator; `seq`, `lease` and `deadline` are those that the operator saw. */
 export const Action = Union([
-  Struct({ type: Literals(["pause", "resume", "drain", "reopen"]) }),
+  Struct({
+    type: Literal("pause"),
+    until: optionalKey(time.annotate({ description: "When the pause ends by itself (ms since 1970)." })),
+  }),
+  Struct({ type: Literals(["resume", "drain", "reopen"]) }),
   Struct({ type: Literal("call") }),
   Struct({ type: Literal("remove"), seq: whole }),
   Struct({ type: Literal("end"), lease: Text.check(Schema.isPattern(/^\d{1,15}$/)), deadline: whole }),
@@ -49,6 +56,8 @@ export const figures = {
   probeUntil: Finite,
   doubts: Finite,
   paused: Flag,
+  /** when the pause ends by itself; absent without such a time */
+  pausedUntil: optionalKey(Finite),
   draining: Flag,
   accepted: Finite,
   firstAcceptedAt: Finite,

@@ -4,7 +4,7 @@ import type { Action, ActionOutcome } from "../rules/operator/actions.ts"
 import type { AuditLine } from "../rules/operator/audit-log.ts"
 import type { HeldSlot, Pages, CampaignSnapshot as RuleSnapshot, WaitingTicket } from "../rules/operator/snapshot.ts"
 import type { QueueContext, StepAnswer } from "../rules/step.ts"
-import type { StoreUnavailable } from "../Session.ts"
+import { isoTime, type StoreUnavailable } from "../Session.ts"
 import type { Rule } from "../Store.ts"
 import { rules } from "./rules.ts"
 import type { CampaignContext, StepResult } from "./step.ts"
@@ -44,6 +44,12 @@ export type RunStep = <Call extends object, R, A>(
   read: (result: R) => A,
 ) => Step<A>
 
+/** Adds what the audit log says of it, because rules do not format times. */
+const readable = (action: Action): Action =>
+  action.type === "pause" && action.until !== undefined
+    ? { ...action, untilText: `until ${isoTime(action.until)}` }
+    : action
+
 const rowsOf = (count: number): number => Math.max(0, Math.min(PAGE_MAX, count))
 
 export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
@@ -55,7 +61,12 @@ export const makeOperatorQueue = (step: RunStep): OperatorQueue => ({
       ({ slotPage = [], waitingPage = [], ...figures }) => ({ ...figures, slotPage, waitingPage }),
     ),
   act: (at, who, action) =>
-    step(rules.act, at, { who: who.slice(0, WHO_MAX) || "-", action }, (outcome: ActionOutcome) => outcome),
+    step(
+      rules.act,
+      at,
+      { who: who.slice(0, WHO_MAX) || "-", action: readable(action) },
+      (outcome: ActionOutcome) => outcome,
+    ),
   auditLog: (at, first, count) =>
     step(rules.auditLog, at, { first, count: rowsOf(count) }, ({ lines = [], total }) => ({ total, lines })),
 })

@@ -19,7 +19,7 @@
  */
 
 import { isHeld, noteStall } from "./hold.ts"
-import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, passedEntry, takeSlot } from "./line.ts"
+import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, passedEntry, takeSlot } from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
@@ -128,12 +128,22 @@ export const callUpTo = (s: Step, max: number, evenIfHeld: boolean): boolean => 
   return false
 }
 
-const CALL_FIELDS: ReadonlyArray<string> = ["backoffUntil", "paused", "disrupted", "probeUntil", "heldFrom"]
+const CALL_FIELDS: ReadonlyArray<string> = [
+  "backoffUntil",
+  "paused",
+  "pausedUntil",
+  "disrupted",
+  "probeUntil",
+  "heldFrom",
+]
 
 /** Calls the next tickets to free slots. True when there is more to do. */
 export const callNext = (s: Step): boolean => {
-  const [backoffUntil = 0, paused = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = metaMany(s, CALL_FIELDS)
-  if (backoffUntil > s.now || paused === 1 || isHeld(s, heldFrom)) return false
+  const [backoffUntil = 0, paused = 0, pausedUntil = 0, disrupted = 0, probeUntil = 0, heldFrom = 0] = metaMany(
+    s,
+    CALL_FIELDS,
+  )
+  if (backoffUntil > s.now || isPauseOn(s, paused, pausedUntil) || isHeld(s, heldFrom)) return false
   if (disrupted !== 1) return callUpTo(s, s.context.slots, false)
   // a ticket was called a moment ago to probe the platform; wait for its result
   if (probeUntil > s.now) return false

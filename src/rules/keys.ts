@@ -9,6 +9,7 @@
  *                          outage; `heldFrom`, since when calls are held; `stalledAt` and `stallsSince`, when steps arrived late
  *                          (`stall.ts`); `auditUntil` and `askedUntil`, until when a gate has
  *                          claimed the check of old sessions and of doubts; `paused` and `draining`, 1 while set by an operator;
+ *                          `pausedUntil`, when the pause ends by itself;
  *                          `passedSeq`, the place up to which waiting tickets have been examined; `withdrawnUntil`, until when
  *                          `forget` holds ids withdrawn before their admission; `auditLog`, a counter; `quarantined`, `junk` and
  *                          `recount` (`load.ts`)

@@ -18,7 +18,12 @@ export interface Place {
   readonly disrupted: boolean
   /** an operator has paused the campaign: nobody is called */
   readonly paused?: true
+  /** when the pause ends by itself (ms); absent without such a time */
+  readonly pausedUntil?: number
 }
+
+/** The fields of an answer that say whether the campaign is paused. */
+export type Pause = Pick<Place, "paused" | "pausedUntil">
 
 export type Waiting = { readonly _tag: "waiting" } & Place
 
@@ -92,8 +97,16 @@ export const isBelowShare = (s: Step, network: string | undefined): boolean => {
 /** The platform cannot be reached. */
 export const isDisrupted = (s: Step): boolean => meta(s, "disrupted") === 1
 
+/** Whether an operator's pause holds: nobody is called. `paused` and `pausedUntil` are the campaign's fields of these names. */
+export const isPauseOn = (s: Step, paused: number, pausedUntil: number): boolean =>
+  paused === 1 && (pausedUntil === 0 || pausedUntil > s.now)
+
 /** An operator has paused the campaign: nobody is called. */
-export const isPaused = (s: Step): boolean => meta(s, "paused") === 1
+export const isPaused = (s: Step): boolean => isPauseOn(s, meta(s, "paused"), meta(s, "pausedUntil"))
+
+/** Adds to an answer that the campaign is paused, and until when. */
+export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
+  pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }
 
 /** The position of a caller before whom so many tickets wait. */
 export const positionAt = (rank: number): number => rank + 1
@@ -106,7 +119,7 @@ export const place = (s: Step, id: string): Waiting => {
     averageMillis: meta(s, "averageMillis"),
     disrupted: isDisrupted(s),
   }
-  return isPaused(s) ? { ...found, paused: true } : found
+  return isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
 }
 
 /**

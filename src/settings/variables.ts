@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path"
 import { parseEnv } from "node:util"
-import { Effect, FileSystem, type PlatformError, Stream } from "effect"
+import { Effect, FileSystem, type PlatformError } from "effect"
 import { type SettingProblem, SettingsInvalid } from "./problems.ts"
 import { isGateVariable, isKnown } from "./table.ts"
 
@@ -35,9 +35,6 @@ export const withEnvFile = Effect.fnUntraced(function* ({ origins, values }: Var
 
 const FILE = /__File$/i
 
-/** Far more than any secret or list of the settings needs. */
-const MAX_SECRET_FILE_BYTES = 65_536
-
 /** The name of the variable whose value the file contains; undefined when this variable names no file of a setting. */
 const nameWithoutFile = (name: string): string | undefined => {
   if (!FILE.test(name)) return undefined
@@ -64,14 +61,9 @@ export const withSecretFiles = Effect.fnUntraced(function* ({ origins, values }:
       problem(`either ${variable} or ${name}, and both are set`)
       continue
     }
-    // a byte more than allowed tells that the file is too long; a device such as /dev/zero never ends
-    const start = fs.stream(resolve(cwd, file.trim()), { bytesToRead: MAX_SECRET_FILE_BYTES + 1 })
-    const text = yield* Effect.match(Stream.mkUint8Array(start), {
+    const text = yield* Effect.match(fs.readFileString(resolve(cwd, file.trim())), {
       onFailure: ({ reason }) => void problem(`a file that can be read (${reason._tag})`),
-      onSuccess: (bytes) =>
-        bytes.length > MAX_SECRET_FILE_BYTES
-          ? void problem(`a file of at most ${MAX_SECRET_FILE_BYTES} bytes`)
-          : new TextDecoder().decode(bytes).trim(),
+      onSuccess: (text) => text.trim(),
     })
     if (text === "") problem("a file with a value; it is empty")
     if (text === undefined || text === "") continue

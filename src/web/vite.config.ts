@@ -1,8 +1,8 @@
 /**
  * Builds what runs in a browser, each target into its directory of `dist/web`:
  *
- * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `index.js` (for bundlers), `visit.js` and `screens.js` (the parts that
- *   these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages
+ * - `widget`: `widget.js` (ES module), `widget.classic.js` (script), `index.js` (for bundlers), `visit.js`, `screens.js` and
+ *   `extras.js` (the parts that these load when a visit begins), `audio.js` (the audio worklet and the worker), the texts in other languages
  *   (`languages`) and the types;
  * - `demo`: the pages of the demo, hashed files with relative addresses, and nothing inline, so that the pages' strict
  *   content security policy holds.
@@ -55,7 +55,7 @@ const script = (
 })
 
 /** The parts that the widget loads when they are needed; each is bundled with all that it uses. */
-const PARTS = ["visit", "screens"]
+const PARTS = ["visit", "screens", "extras"]
 
 /** Leaves the imports of the parts to the browser; `address` is where it finds a part, from the script that imports it. */
 const partsAt = (address: (part: string) => string): Plugin => ({
@@ -114,7 +114,7 @@ const copyLanguages = (outDir: string): void => {
 
 /** What a TypeScript project sees of `voicegate/widget`. */
 const declareWidget = (outDir: string): void => {
-  const tsc = path("../../node_modules/@typescript/native/bin/tsc")
+  const tsc = path("../../node_modules/typescript/bin/tsc")
   const options = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--rootDir", path("./widget")]
   execFileSync(process.execPath, [tsc, "-p", path("./tsconfig.widget.json"), ...options, "--outDir", outDir], {
     stdio: "inherit",

@@ -125,8 +125,8 @@ describe("batched calls", () => {
         const ids: Array<string> = []
         for (let round = 0; round < 4; round++) {
           const now = NOW + round
-          const field = random.pick(["paused", "draining", "backoffUntil", "averageMillis"])
-          const value = field === "backoffUntil" ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
+          const field = random.pick(["paused", "pausedUntil", "draining", "backoffUntil", "averageMillis"])
+          const value = field.endsWith("Until") ? NOW + random.pick([-1, 1]) : random.pick([0, 0, 1])
           // some were withdrawn before their admission
           const withdrawn = Array.from({ length: random.below(4) }, () => `t${ids.length + random.below(20)}`)
           const nobody = contextOf(random, 0, 0)

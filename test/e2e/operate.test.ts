@@ -45,6 +45,11 @@ describe("an operator without a browser", () => {
     const { document: listed } = await json("campaign list")
     assert.deepInclude(listed.campaigns[0].figures, { waiting: 3, held: 1, paused: false })
 
+    const past = await run("campaign pause default --until 2020-01-01T00:00Z")
+    assert.deepStrictEqual([past.code, past.output.trim()], [1, "--until: expected a time in the future"])
+    assert.strictEqual((await run("campaign pause default --until 14:00")).code, 2)
+    assert.strictEqual((await run("campaign pause default --until 9000-01-01T01:00+01:00")).code, 0)
+    assert.match((await run("campaign show default")).output, /^state +paused until 9000-01-01T00:00:00\.000Z$/m)
     assert.strictEqual((await run("campaign pause default")).code, 0)
     assert.deepInclude((await json("campaign show default")).document.queue, { waiting: 3, paused: true })
     assert.match((await run("campaign show default")).output, /^state +paused$/m)

@@ -33,6 +33,7 @@ describe("requests", () => {
       estimatedWaitSeconds: null,
       disrupted: false,
       paused: false,
+      pausedUntil: null,
       called: false,
       eventsUrl: `/voice/api/session/${second.uniqueRequestId}/events`,
     })

@@ -357,12 +357,16 @@ const moved = (change: Change): ReadonlyArray<string> => {
     }
     const probing = after.meta.get("disrupted") === 1 && (after.meta.get("probeUntil") ?? 0) > now
     const held = isHeldAt(after, now) || isHeldAt(after, time)
-    const resting = (after.meta.get("backoffUntil") ?? 0) > now || after.meta.get("paused") === 1 || probing || held
+    const resting = (after.meta.get("backoffUntil") ?? 0) > now || isPausedAt(after, now) || probing || held
     if (!resting && after.leases.size < slots && after.waiting.size > after.parked.size)
       wrong.push("I7: a slot is free and a ticket waits")
   }
   return wrong
 }
+
+/** Whether an operator's pause holds. */
+const isPausedAt = ({ meta }: QueueState, now: number): boolean =>
+  meta.get("paused") === 1 && (meta.get("pausedUntil") ?? Number.POSITIVE_INFINITY) > now
 
 /** Violations within a state, however it was reached. */
 export const contradictions = standing

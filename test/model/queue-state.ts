@@ -21,6 +21,7 @@ const META = [
   "graceUntil",
   "forgivenAt",
   "paused",
+  "pausedUntil",
   "draining",
   "auditLog",
   "passedSeq",
@@ -94,13 +95,13 @@ export interface ProbeCall {
 }
 
 /** The requested fields that exist, and the number of all fields. */
-export interface Hash<A> {
+interface Hash<A> {
   readonly found: ReadonlyArray<readonly [field: string, value: A]>
   readonly size: number
 }
 
 /** A sorted set, in order. */
-export type Scores = ReadonlyArray<readonly [member: string, score: number]>
+type Scores = ReadonlyArray<readonly [member: string, score: number]>
 
 /** The answer of a probe; the tickets' records as they are stored. */
 interface Answered<Stored> {
@@ -144,19 +145,8 @@ export const recordOf = (ticket: Ticket): Record => ({
 /** The same text for the same answer, whichever store gave it. */
 const probedOf = ({ tickets, ...answer }: Answered<Ticket>): Probed => ({
   ...answer,
-  tickets: { ...tickets, found: tickets.found.map(([id, ticket]) => [id, knownRecordOf(ticket)]) },
+  tickets: { ...tickets, found: tickets.found.map(([id, ticket]) => [id, recordOf(ticket)]) },
 })
-
-const records = new WeakMap<Ticket, Record>()
-
-/** The same object for the same ticket, so that two answers are compared fast. */
-const knownRecordOf = (ticket: Ticket): Record => {
-  const known = records.get(ticket)
-  if (known !== undefined) return known
-  const record = recordOf(ticket)
-  records.set(ticket, record)
-  return record
-}
 
 /** Records that were read lately: most are the same at the next look. */
 const lately = new Map<string, Ticket>()

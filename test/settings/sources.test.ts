@@ -207,17 +207,6 @@ describe("secrets in files", () => {
     }),
   )
 
-  it.effect("are read up to 64 KiB: a file without an end is a problem", () =>
-    Effect.gen(function* () {
-      const env = { ...environment, Security__WebhookApiToken__File: "/dev/zero" }
-      const error = yield* Effect.flip(loadSettings({ env, cwd: "/" }).pipe(Effect.provide(NodeFileSystem.layer)))
-      assert.strictEqual(
-        error.message.split("\n")[1],
-        "  Security__WebhookApiToken__File: expected a file of at most 65536 bytes",
-      )
-    }),
-  )
-
   it.effect("have no place for a name that is no setting", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(

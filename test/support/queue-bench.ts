@@ -271,6 +271,7 @@ export const makeBench = Effect.fnUntraced(function* (initialSlots: number, camp
       snapshot: (pages: Partial<Pages> = {}) =>
         step(queue().operator.snapshot(at(), { firstSlot: 0, slots: 100, firstPlace: 0, places: 100, ...pages })),
       turn: (type: "pause" | "resume" | "drain" | "reopen") => step(queue().operator.act(at(), OPERATOR, { type })),
+      pauseUntil: (until: number) => step(queue().operator.act(at(), OPERATOR, { type: "pause", until })),
       callOne: Effect.suspend(() => step(queue().operator.act(at(), OPERATOR, { type: "call" }), { anyway: true })),
       remove: (seq: number) => step(queue().operator.act(at(), OPERATOR, { type: "remove", seq })),
       endLease: (lease: string, deadline: number) =>

@@ -73,14 +73,23 @@ describe("the embed code", () => {
       await tab.getByLabel(/^Languages to choose from/).fill("en, de xx-none fr")
       await tab.getByText("The widget has no texts in xx-none.").waitFor()
       await tab.getByLabel("Text field").selectOption("Never")
-      for (const name of [/^Push to talk/, /^Start the call without a tap/])
+      expect(await tab.getByLabel("Privacy policy").count()).toBe(0)
+      await tab.getByLabel(/^Ask for consent/).fill("The call is recorded.")
+      await tab.getByLabel(/^Privacy policy/).fill("/privacy")
+      const added = [/^Remember consent/, /^Offer a small window/, /^Offer a link to continue/, /^Ask for a rating/]
+      for (const name of [/^Push to talk/, /^Start the call without a tap/, ...added])
         await tab.getByRole("checkbox", { name }).check()
       for (const name of [/captions/, /microphone check/, /^Ring/]) await tab.getByRole("checkbox", { name }).uncheck()
       const valued = ['region="eu"', 'mode="floating"', 'corner="top-left"', 'theme="dark"', 'languages="en de fr"']
       const rest = ['text-input="off"', 'captions="off"', 'check="off"', 'ring="off"']
       const flags = ["push-to-talk", "notify", "auto-start"]
-      await code.getByText(`campaign="a&quot;b" ${[...valued, ...rest, ...flags].join(" ")}>`).waitFor()
-      await shown([...valued, ...rest, ...flags].map((each) => `[${each}]`).join("")).waitFor({ state: "attached" })
+      const asked = ['consent="The call is recorded."', 'consent-link="/privacy"']
+      const extras = ["picture-in-picture", "handoff", "rating"]
+      const all = [...valued, ...rest, ...asked, ...flags, "consent-remember", ...extras]
+      await code.getByText(`campaign="a&quot;b" ${all.join(" ")}>`).waitFor()
+      await shown([...valued, ...rest, ...flags, ...extras, "gate"].map((each) => `[${each}]`).join("")).waitFor({
+        state: "attached",
+      })
       await tab.getByTitle("Preview of the widget").scrollIntoViewIfNeeded()
       await shown("").locator(".launcher").click()
       await shown("[open]").getByRole("combobox").selectOption("Deutsch")

@@ -201,7 +201,14 @@ describe("a page that embeds the widget", () => {
 })
 
 describe("the widget's scripts", () => {
-  const FILES = ["widget.js", "widget.classic.js", "widget/visit.js", "widget/screens.js?v=1", "widget/audio.js"]
+  const FILES = [
+    "widget.js",
+    "widget.classic.js",
+    "widget/visit.js",
+    "widget/screens.js?v=1",
+    "widget/extras.js",
+    "widget/audio.js",
+  ]
 
   it("load 12 kB gzipped first and 16 kB when a visit begins, at most, and depend on nothing else", async () => {
     const size = async (name: string): Promise<number> => {
@@ -211,11 +218,13 @@ describe("the widget's scripts", () => {
       const imported = [...script.toString().matchAll(/(?:^|;)import\b|require\(|import\(["`'](.*?)["`']\)/g)]
       const parts = imported.map(([all, part]) => (part ?? all).replace(/\?v=[0-9a-f]{8}$/, ""))
       const first = name.startsWith("widget")
-      expect(parts.toSorted()).toEqual(first ? ["./widget/screens.js", "./widget/visit.js"] : [])
+      expect(parts.toSorted()).toEqual(first ? ["./widget/extras.js", "./widget/screens.js", "./widget/visit.js"] : [])
       return bytes
     }
     for (const name of ["widget.js", "widget.classic.js"]) expect(await size(name)).toBeLessThanOrEqual(12_200)
     expect((await size("visit.js")) + (await size("screens.js"))).toBeLessThanOrEqual(16_000)
+    // only where the page switches on what is in it
+    expect(await size("extras.js")).toBeLessThanOrEqual(5_000)
   })
 
   it("are all there before a place is taken: nothing is loaded at the turn", async () => {

@@ -121,8 +121,8 @@ export interface Rig {
   readonly hold: () => Promise<() => void>
   /** as `hold`, but past the gate, as a telephone call on the same account */
   readonly holdPastGate: () => Promise<() => void>
-  /** pauses the queue or resumes it, as an operator does at the console */
-  readonly operate: (type: "pause" | "resume") => Promise<void>
+  /** pauses the queue, until a time (ms since 1970) or not, or resumes it, as an operator does */
+  readonly operate: (type: "pause" | "resume", until?: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -252,9 +252,13 @@ export const startRig = async (built: Built, { settings = {}, slots = 1 }: Optio
       if (typeof data !== "object" || data === null || !("sessionWebSocketURL" in data)) throw new Error("no session")
       return talk(data.sessionWebSocketURL)
     },
-    operate: async (type) => {
+    operate: async (type, until) => {
       const headers = { authorization: `Bearer ${CONSOLE_TOKEN}` }
-      await postJson(`http://127.0.0.1:${portOf(server)}/console/api/actions`, { action: { type } }, headers)
+      await postJson(
+        `http://127.0.0.1:${portOf(server)}/console/api/actions`,
+        { action: until === undefined ? { type } : { type, until } },
+        headers,
+      )
     },
     stop: async () => {
       await Promise.all([gateLine.stop(), callLine.stop(), platformLine.stop()])

@@ -252,6 +252,29 @@ describe("the queue", () => {
     await see(third, /^Estimated wait: /)
   })
 
+  it("says until when it is closed, in the visitor's language, and opens by itself then", async () => {
+    await widget.begin({}, { locale: "de", timezoneId: "Europe/Berlin" })
+    const hangUp = await widget.rig.hold()
+    const tab = await widget.open()
+    await tab.evaluate('document.documentElement.lang = "de"')
+    await click(tab, "Gespräch starten")
+    await screen(tab, "Ihr Platz in der Warteschlange")
+    const tomorrow = Date.now() + 86_400_000
+    await widget.rig.operate("pause", tomorrow)
+    const time = new Intl.DateTimeFormat("de", { dateStyle: "short", timeStyle: "short", timeZone: "Europe/Berlin" })
+    const closed = `Geschlossen bis ${time.format(tomorrow)}. Sie behalten Ihren Platz.`
+    await see(tab, closed)
+    await announced(tab, new RegExp(`${closed.replaceAll(".", "\\.")}$`))
+    // another time is pushed too, and a newcomer reads it at once
+    const soon = Date.now() + 4_000
+    await widget.rig.operate("pause", soon)
+    const today = new Intl.DateTimeFormat("de", { timeStyle: "short", timeZone: "Europe/Berlin" }).format(soon)
+    await see(tab, new RegExp(`^Geschlossen bis (.*, )?${today}\\.`))
+    hangUp()
+    await screen(tab, "Sie sind an der Reihe")
+    expect(Date.now()).toBeGreaterThanOrEqual(soon)
+  })
+
   it("counts the estimate down by itself, and says when it takes longer", async () => {
     await widget.begin()
     await widget.rig.hold()

@@ -6,7 +6,7 @@
  */
 import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
-import { dequeue, endSession, endTicket, freeSlot } from "../line.ts"
+import { dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
@@ -15,11 +15,19 @@ import { addAuditLine, hashOfHolder } from "./audit-log.ts"
 
 /** `seq`, `lease` and `deadline` (ms since 1970) are those that the operator saw. */
 export type Action =
-  | { readonly type: "pause" | "resume" | "drain" | "reopen" }
+  | { readonly type: "resume" | "drain" | "reopen" }
+  | PauseAction
   | { readonly type: "call" }
   | { readonly type: "remove"; readonly seq: number }
   | { readonly type: "end"; readonly lease: string; readonly deadline: number }
   | SettingsChange
+
+/** `until` is when the pause ends by itself (ms), and `untilText` the same for the audit log; absent when only an operator ends it. */
+export interface PauseAction {
+  readonly type: "pause"
+  readonly until?: number
+  readonly untilText?: string
+}
 
 /** The settings of an instance have changed. Changes nothing in the campaign; the audit log keeps their names and `changes`, JSON. */
 export interface SettingsChange {
@@ -47,17 +55,34 @@ interface LoggedOutcome extends ActionOutcome {
   readonly loggedResult?: string
 }
 
+/** Begins or ends draining. While the campaign drains, newcomers are refused and waiting tickets are served. */
+const setDraining = (s: Step, type: "drain" | "reopen"): LoggedOutcome => {
+  const on = type === "drain"
+  const result = (meta(s, "draining") === 1) === on ? "already" : "done"
+  if (on) s.db.hset(s.keys.meta, "draining", "1")
+  else s.db.hdel(s.keys.meta, "draining")
+  return { result, ticket: "-" }
+}
+
 /**
- * Sets or clears a switch of the campaign. While it is paused, nobody is called and newcomers queue; a called ticket may still start.
- * While it drains, newcomers are refused and waiting tickets are served.
+ * Pauses the campaign, or changes when its pause ends. While it is paused, nobody is called and newcomers queue; a called ticket may still
+ * start. A pause until a time that has passed is none.
  */
-const setSwitch = (s: Step, type: "pause" | "resume" | "drain" | "reopen"): LoggedOutcome => {
-  const field = type === "pause" || type === "resume" ? "paused" : "draining"
-  const on = type === "pause" || type === "drain"
-  const result = (meta(s, field) === 1) === on ? "already" : "done"
-  if (on) s.db.hset(s.keys.meta, field, "1")
-  else s.db.hdel(s.keys.meta, field)
-  if (type === "resume") callNext(s)
+const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome => {
+  const same = isPaused(s) && meta(s, "pausedUntil") === until
+  s.db.hset(s.keys.meta, "paused", "1")
+  if (until === 0) s.db.hdel(s.keys.meta, "pausedUntil")
+  else s.db.hset(s.keys.meta, "pausedUntil", textOf(until))
+  const result = same ? "already" : "done"
+  return untilText === undefined ? { result, ticket: "-" } : { result, ticket: "-", loggedTarget: untilText }
+}
+
+/** Ends a pause. */
+const resume = (s: Step): LoggedOutcome => {
+  const result = isPaused(s) ? "done" : "already"
+  s.db.hdel(s.keys.meta, "paused")
+  s.db.hdel(s.keys.meta, "pausedUntil")
+  callNext(s)
   return { result, ticket: "-" }
 }
 
@@ -111,7 +136,8 @@ const perform = (s: Step, action: Action): LoggedOutcome => {
   if (action.type === "remove") return removeWaiting(s, action.seq)
   if (action.type === "end") return endLease(s, action.lease, action.deadline)
   if (action.type === "settings") return { result: "done", ticket: "-", loggedTarget: action.changed }
-  return setSwitch(s, action.type)
+  if (action.type === "pause") return pause(s, action)
+  return action.type === "resume" ? resume(s) : setDraining(s, action.type)
 }
 
 /** Performs an action for the operator `who` and adds its line to the audit log. */

@@ -53,6 +53,8 @@ export interface CampaignSnapshot {
   /** slots held for starts in doubt */
   readonly doubts: number
   readonly paused: boolean
+  /** when the pause ends by itself (ms); absent without such a time */
+  readonly pausedUntil?: number
   readonly draining: boolean
   /** tickets accepted since the campaign was created in the store */
   readonly accepted: number
@@ -96,6 +98,8 @@ const waitingPage = (s: Step, first: number, count: number): ReadonlyArray<Waiti
 
 export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots }: Pages): CampaignSnapshot => {
   const { db, keys } = s
+  const paused = isPaused(s)
+  const pausedUntil = meta(s, "pausedUntil")
   const held = slotPage(s, firstSlot, slots)
   const waiting = waitingPage(s, firstPlace, places)
   const firstId = db.zrange(keys.waiting, 0, 1)[0]
@@ -110,10 +114,11 @@ export const campaignSnapshot = (s: Step, { firstPlace, firstSlot, places, slots
     disrupted: isDisrupted(s),
     probeUntil: meta(s, "probeUntil"),
     doubts: meta(s, "doubts"),
-    paused: isPaused(s),
+    paused,
     draining: meta(s, "draining") === 1,
     accepted: meta(s, "seq"),
     firstAcceptedAt: first === undefined ? 0 : first.accepted,
+    ...(paused && pausedUntil > 0 ? { pausedUntil } : {}),
     ...(held.length === 0 ? {} : { slotPage: held }),
     ...(waiting.length === 0 ? {} : { waitingPage: waiting }),
   }

@@ -10,7 +10,7 @@
  * longer to arrive than its caller waited.
  */
 import { callNext, PROBE_MILLIS } from "../call-next.ts"
-import { positionAt, takeSlot, type Waiting } from "../line.ts"
+import { isPauseOn, pausedAnswer, positionAt, takeSlot, type Waiting } from "../line.ts"
 import { encode, numberOf, textOf } from "../native.ts"
 import { clockLagMillis } from "../outage.ts"
 import { metaMany, type Step, settle } from "../step.ts"
@@ -61,6 +61,7 @@ const ADMIT_FIELDS: ReadonlyArray<string> = [
   "probeUntil",
   "backoffUntil",
   "paused",
+  "pausedUntil",
   "seq",
 ]
 
@@ -97,7 +98,8 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     isDisrupted,
     probeUntil = 0,
     backoffUntil = 0,
-    paused,
+    paused = 0,
+    pausedUntil = 0,
     seq = 0,
   ] = metaMany(s, ADMIT_FIELDS)
   const hasWithdrawals = withdrawnUntil > 0
@@ -109,11 +111,12 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
     return answers
   }
   const disrupted = isDisrupted === 1
+  const isPaused = isPauseOn(s, paused, pausedUntil)
   const lengthBefore = db.zcard(keys.waiting)
   let length = lengthBefore
   let free = 0
   let deadline = 0
-  if (length === 0 && paused !== 1 && backoffUntil <= now && !(disrupted && probeUntil > now)) {
+  if (length === 0 && !isPaused && backoffUntil <= now && !(disrupted && probeUntil > now)) {
     free = Math.max(0, slots - db.zcard(keys.leases))
     if (disrupted) free = Math.min(free, 1)
     if (free > 0) deadline = now + START_LEASE_MILLIS + clockLagMillis(s)
@@ -160,7 +163,7 @@ export const admit = (s: Step, newcomers: ReadonlyArray<Newcomer>): ReadonlyArra
         waitingCounts[field] = (waitingCounts[field] ?? 0) + 1
       }
       const place: Waiting = { _tag: "waiting", position, length, averageMillis, disrupted }
-      answers.push(paused === 1 ? { ...place, paused: true } : place)
+      answers.push(isPaused ? pausedAnswer(place, pausedUntil) : place)
     }
   }
   if (accepted > 0) db.hincrby(keys.meta, "seq", accepted)

@@ -3,7 +3,7 @@
  * returned start window never ends in the past: one that has ended is renewed, or the turn is missed (`../outage.ts`).
  */
 import { callNext } from "../call-next.ts"
-import { isDisrupted, isPaused, positionAt } from "../line.ts"
+import { isDisrupted, isPaused, type Pause, pausedAnswer, positionAt } from "../line.ts"
 import { load } from "../load.ts"
 import { turnDeadline } from "../outage.ts"
 import { meta, type Step } from "../step.ts"
@@ -19,12 +19,10 @@ export interface TicketHeartbeat {
   readonly lease?: string
 }
 
-export interface Heartbeat {
+export interface Heartbeat extends Pause {
   readonly length: number
   readonly averageMillis: number
   readonly disrupted: boolean
-  /** an operator has paused the campaign: nobody is called */
-  readonly paused?: true
   /** in the order of the ids */
   readonly tickets?: ReadonlyArray<TicketHeartbeat>
 }
@@ -56,7 +54,7 @@ export const heartbeat = (s: Step, { ids }: { readonly ids: ReadonlyArray<string
   for (const id of ids) tickets.push(heartbeatOf(s, id))
   if (s.db.zcard(s.keys.leases) < leasesBefore) callNext(s)
   const averageMillis = meta(s, "averageMillis")
-  const found = { length: s.db.zcard(s.keys.waiting), averageMillis, disrupted: isDisrupted(s) }
-  const queue = isPaused(s) ? { ...found, paused: true as const } : found
+  const found: Heartbeat = { length: s.db.zcard(s.keys.waiting), averageMillis, disrupted: isDisrupted(s) }
+  const queue = isPaused(s) ? pausedAnswer(found, meta(s, "pausedUntil")) : found
   return tickets.length === 0 ? queue : { ...queue, tickets }
 }

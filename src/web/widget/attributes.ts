@@ -41,6 +41,9 @@ export const optionsOf = (element: Described): VoiceAgentOptions => {
       const agents: ReadonlyArray<Element> = [...document.querySelectorAll("voice-agent")]
       return element.id || `${agents.indexOf(element) || ""}`
     },
+    get consent() {
+      return element.hasAttribute("consent")
+    },
     get worklet() {
       return attribute("worklet")
     },

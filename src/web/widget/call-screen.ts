@@ -66,12 +66,12 @@ export const callScreen = (tools: Tools, transcript: Transcript, settings: CallS
   return {
     nodes: [
       h("div", { class: "row" }, title(say("in-call.title")), timer),
-      h("div", { class: "stage" }, orb.element, mood, captions),
+      h("div", { class: "stage" }, orb.element, mood),
       h("div", { class: "meters" }, label("in-call.you"), said, label("in-call.agent"), heard),
       notice,
       transcript.element,
       field,
-      actions(button("in-call.hang-up", "leave", "strong"), muting),
+      actions(button("in-call.hang-up", "leave", "strong"), muting, captions),
     ],
     update: (state) => {
       if (state.name !== "in-call") return

@@ -160,7 +160,9 @@ export const createClient = (
     },
     prepare: () => void load(options).catch(() => {}),
     // The state is shown at once, so that a page can do in the user's gesture what needs one.
-    begin: () => void newVisit({ name: "checking-microphone" }).then((opened) => opened?.begin()),
+    // Where the visitor is asked to agree first, only the visit knows what comes next.
+    begin: () =>
+      void newVisit(options.consent ? state : { name: "checking-microphone" }).then((opened) => opened?.begin()),
     start: () => void visit?.start(),
     leave,
     setMuted: (muted) => visit?.setMuted(muted),

@@ -9,9 +9,10 @@ import { createClient, type VoiceAgent } from "./client.ts"
 import { areValid } from "./fields.ts"
 import { parse } from "./json.ts"
 import { createLanguages } from "./languages.ts"
-import { loadScreens, loadVisit, type VisitPart } from "./load.ts"
+import { loadExtras, loadScreens, loadVisit, type VisitPart } from "./load.ts"
 import type { VoiceAgentOptions } from "./options.ts"
 import type { Action } from "./parts.ts"
+import type { Rating } from "./rating.ts"
 import type { VoiceAgentState } from "./state.ts"
 import { createSay, type Strings } from "./strings.ts"
 import { createSwitcher } from "./switcher.ts"
@@ -25,6 +26,8 @@ export interface VoiceAgentElementEventMap extends HTMLElementEventMap {
   message: CustomEvent<string>
   /** a text of the agent or of the caller, which may grow until it is final */
   turn: CustomEvent<Turn>
+  /** what the visitor thinks of the call, with the attribute `rating` */
+  rating: CustomEvent<Rating>
 }
 
 type ListenerOf<Type extends keyof VoiceAgentElementEventMap> = (
@@ -67,6 +70,11 @@ declare global {
     "voice-agent": VoiceAgentElement
   }
 }
+
+/** What the fragment begins with that the link of another device has. */
+const HANDOFF = "#voicegate"
+/** What needs `extras.js`: attributes, or that link. */
+const EXTRAS = /consent|rating|handoff|picture|#voicegate/
 
 /** How long the first texts may take before they are shown in English, in milliseconds. */
 const LANGUAGE_PATIENCE = 1_000
@@ -113,14 +121,25 @@ export const defineVoiceAgent = (): void => {
     }
 
     private async load(options: VoiceAgentOptions): Promise<VisitPart> {
-      const [visit, screens] = await Promise.all([loadVisit(options), loadScreens(options)])
-      this.view?.use(screens)
-      return visit
+      const extended = EXTRAS.test(this.getAttributeNames() + location.hash)
+      const [visit, screens, extras] = await Promise.all([
+        loadVisit(options),
+        loadScreens(options),
+        extended ? loadExtras(options) : undefined,
+      ])
+      const parts = extras?.extend(this, options, { visit, screens }) ?? { visit, screens }
+      this.view?.use(parts.screens)
+      return parts.visit
+    }
+
+    /** Loads what a visit needs, if that is possible now. */
+    private ready(): Promise<unknown> {
+      return this.load(this.options).catch(() => {})
     }
 
     private async check(on: boolean): Promise<void> {
       // A tap that loads nothing may be repeated.
-      if (on) await this.load(this.options).catch(() => {})
+      if (on) await this.ready()
       this.view?.check(on)
     }
 
@@ -199,9 +218,12 @@ export const defineVoiceAgent = (): void => {
         send: (text) => this.agent.send(text),
       })
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
-      void Promise.race([this.languages.update(), patience]).then(() => {
+      void Promise.race([this.languages.update(), patience]).then(async () => {
+        // its first screen is another one
+        if (location.hash.includes(HANDOFF)) await this.ready()
         if (this.view === undefined) return
         this.place()
+        this.view.redraw()
         this.show(this.agent.state)
         void this.agent.resume()
       })

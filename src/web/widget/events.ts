@@ -2,7 +2,7 @@
  * Follows the push events of one ticket. Reconnects with growing delays, and polls the ticket's state while disconnected, so that no
  * change is missed.
  */
-import { type Gate, placeOf, Refusal, type Session } from "./gate-client.ts"
+import { type Gate, Refusal, type Session } from "./gate-client.ts"
 import { parse, text } from "./json.ts"
 import type { Place } from "./state.ts"
 
@@ -75,7 +75,7 @@ export const follow = (
     // a reconnect event does not count as success: the gate cannot serve the ticket
     if (event.type !== "reconnect") failures = 0
     const message = text(event.message) ?? ""
-    if (event.type === "position") place(placeOf(event))
+    if (event.type === "position") place(gate.placeOf(event))
     else if (event.type === "start_call") listener.called(gate.localTime(event.startBefore))
     else if (event.type === "ended") finish(text(event.reason) ?? "", message)
     else if (event.type === "error") listener.failed(text(event.code) ?? "", message)

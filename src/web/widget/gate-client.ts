@@ -75,16 +75,6 @@ const sessionOf = (fields: Fields): Session => {
   return { webSocketUrl, sessionId: text(fields.sessionId) ?? "", ticket: text(fields.uniqueRequestId) }
 }
 
-/** The place in an event (`position`) or an answer (`queuePosition`). */
-export const placeOf = (fields: Fields): Place => ({
-  position: Math.max(1, number(fields.position) ?? number(fields.queuePosition) ?? 1),
-  queueLength: number(fields.queueLength),
-  estimatedWait: number(fields.estimatedWaitSeconds),
-  disrupted: fields.disrupted === true,
-  paused: fields.paused === true,
-  asOf: Date.now(),
-})
-
 /** One gate, for one campaign. */
 export class Gate {
   private readonly options: VoiceAgentOptions
@@ -109,7 +99,7 @@ export class Gate {
     })
     const id = text(fields.uniqueRequestId)
     if (fields.status !== "queued" || id === undefined) return { status: "started", session: sessionOf(fields) }
-    return { status: "queued", ticket: id, place: placeOf(fields) }
+    return { status: "queued", ticket: id, place: this.placeOf(fields) }
   }
 
   /** Starts the session of a called ticket. Refused with 409 if it is not called, and 404 or 410 if it is over. */
@@ -121,7 +111,7 @@ export class Gate {
   async status(ticket: string, signal: AbortSignal): Promise<TicketStatus> {
     const fields = await this.exchange("GET", path(ticket), signal)
     const state = text(fields.state) ?? ""
-    if (state === "waiting") return { state, place: placeOf(fields) }
+    if (state === "waiting") return { state, place: this.placeOf(fields) }
     if (state === "called") return { state, startBefore: this.localTime(fields.startBefore) }
     if (state === "live") return { state, session: sessionOf(fields) }
     return state === "starting" ? { state } : { state: "over", reason: state }
@@ -152,6 +142,20 @@ export class Gate {
   /** Where a ticket's events are pushed. */
   eventsUrl(ticket: string): string {
     return gateUrl(this.options, `${path(ticket)}/events`).href.replace(/^http/, "ws")
+  }
+
+  /** The place in an event (`position`) or an answer (`queuePosition`). */
+  placeOf(fields: Fields): Place {
+    const pausedUntil = this.localTime(fields.pausedUntil)
+    return {
+      position: Math.max(1, number(fields.position) ?? number(fields.queuePosition) ?? 1),
+      queueLength: number(fields.queueLength),
+      estimatedWait: number(fields.estimatedWaitSeconds),
+      disrupted: fields.disrupted === true,
+      paused: fields.paused === true,
+      pausedUntil: Number.isNaN(pausedUntil) ? undefined : pausedUntil,
+      asOf: Date.now(),
+    }
   }
 
   /** Converts a time of the gate (ISO 8601) to milliseconds of this machine's clock; NaN if invalid. */

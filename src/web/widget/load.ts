@@ -7,6 +7,7 @@
  * nothing of it may change its meaning.
  */
 import { withBlobOf } from "./audio-script.ts"
+import type { extend } from "./extras.ts"
 import { gateUrl, type VoiceAgentOptions } from "./options.ts"
 import type { createScreens } from "./screens.ts"
 import type { openVisit } from "./visit.ts"
@@ -21,11 +22,16 @@ export interface ScreensPart {
   readonly createScreens: typeof createScreens
 }
 
+/** `extras.js`: what only some pages switch on. */
+export interface ExtrasPart {
+  readonly extend: typeof extend
+}
+
 /** The page's content security policy blocks the scripts of the gate (`script-src`). */
 export class Forbidden extends Error {}
 
-const isVisitPart = (part: object): part is VisitPart => "openVisit" in part
-const isScreensPart = (part: object): part is ScreensPart => "createScreens" in part
+/** Whether a script is the part that exports this. */
+const isPart = <Part extends object>(loaded: object, exported: keyof Part): loaded is Part => exported in loaded
 
 const importFrom = async (address: string): Promise<object> => {
   const loaded: object = await import(/* @vite-ignore */ address)
@@ -38,16 +44,16 @@ const importFrom = async (address: string): Promise<object> => {
  * @param beside loads the script beside the widget's own
  */
 const part = <Part extends object>(
-  file: string,
+  name: string,
+  exported: keyof Part,
   beside: () => Promise<object>,
-  isPart: (loaded: object) => loaded is Part,
 ): ((options: VoiceAgentOptions) => Promise<Part>) => {
   let loading: Promise<Part> | undefined
   let attempts = 0
 
   const load = async (options: VoiceAgentOptions): Promise<Part> => {
     // some browsers do not request an address again that they could not load once
-    const script = gateUrl(options, `widget/${file}?${attempts++}`)
+    const script = gateUrl(options, `widget/${name}.js?${attempts++}`)
     const loaded = await beside()
       .catch(() => importFrom(script.href))
       .catch(async () => {
@@ -61,7 +67,7 @@ const part = <Part extends object>(
         if (forbidden !== undefined) throw new Forbidden(script.origin, { cause: forbidden })
         return blob
       })
-    if (!isPart(loaded)) throw new Error(`${script} is no part of the widget`)
+    if (!isPart<Part>(loaded, exported)) throw new Error(name)
     return loaded
   }
 
@@ -74,5 +80,6 @@ const part = <Part extends object>(
   }
 }
 
-export const loadVisit = part("visit.js", () => import("./visit.ts"), isVisitPart)
-export const loadScreens = part("screens.js", () => import("./screens.ts"), isScreensPart)
+export const loadVisit = part<VisitPart>("visit", "openVisit", () => import("./visit.ts"))
+export const loadScreens = part<ScreensPart>("screens", "createScreens", () => import("./screens.ts"))
+export const loadExtras = part<ExtrasPart>("extras", "extend", () => import("./extras.ts"))

@@ -28,6 +28,8 @@ export interface VoiceAgentOptions {
   readonly source?: (() => Promise<MediaStream>) | undefined
   /** distinguishes several widgets of one gate and campaign on a page, so that each keeps its own place over a reload */
   readonly key?: string | undefined
+  /** whether `begin` asks for consent before the microphone; of the element only */
+  readonly consent?: boolean | undefined
   /** URL of the audio worklet; `widget/audio.js` of the gate when absent */
   readonly worklet?: string | undefined
 }

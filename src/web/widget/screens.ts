@@ -21,7 +21,7 @@ export interface Screens {
   readonly css: string
   /** A new call begins: forgets the messages of the last one. */
   readonly reset: () => void
-  /** Undefined for a state that needs no visit. */
+  /** Undefined for a state whose screen is there from the beginning. */
   readonly create: (name: VoiceAgentState["name"]) => Screen | undefined
   /** The announcement of a state that followed `before`; undefined if there is nothing to announce. */
   readonly announcement: (state: VoiceAgentState, before: VoiceAgentState) => string | undefined
@@ -43,7 +43,7 @@ export const createScreens = (tools: Tools): Screens => {
       transcript.translate()
       return createScreen(name, tools, transcript, settings)
     },
-    announcement: (state, before) => words.announcement(state, before, tools.say, tools.pushToTalk()),
+    announcement: (state, before) => words.announcement(state, before, tools.say, tools.language(), tools.pushToTalk()),
     turn: (turn) => transcript.add(turn),
     check: () => checkScreen(tools),
   }

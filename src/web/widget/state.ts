@@ -12,6 +12,8 @@ export interface Place {
   readonly disrupted: boolean
   /** an operator has paused the queue: nobody is called, and callers keep their places */
   readonly paused: boolean
+  /** when the pause ends by itself; undefined when the operator has not said */
+  readonly pausedUntil: number | undefined
   /** when the gate first reported this position and estimate (ms since 1970 of this machine's clock) */
   readonly asOf: number
 }
@@ -23,6 +25,7 @@ export const FIRST_PLACE: Place = {
   estimatedWait: undefined,
   disrupted: false,
   paused: false,
+  pausedUntil: undefined,
   asOf: 0,
 }
 
@@ -41,6 +44,8 @@ export interface Notice {
 
 export type VoiceAgentState =
   | { readonly name: "idle"; readonly notice: Notice | undefined }
+  /** the visitor reads what the page asks them to agree to; of the element with `consent` */
+  | { readonly name: "consent" }
   | { readonly name: "checking-microphone" }
   | { readonly name: "no-microphone"; readonly problem: MicrophoneProblem }
   | { readonly name: "connecting"; readonly to: "gate" | "agent" }

@@ -3,9 +3,11 @@
  * the like are filled in. A text that depends on a number may have one form for each plural category (`one`, `few`, … and `other`) of
  * the widget's language.
  */
+import type { extraStrings } from "./extra-strings.ts"
+import { fill, isText, type Text } from "./fill.ts"
 import type { Language } from "./language-tags.ts"
 
-export type Text = string | (Partial<Record<Intl.LDMLPluralRule, string>> & { readonly other: string })
+export type { Text } from "./fill.ts"
 
 export const defaultStrings = {
   label: "Voice agent",
@@ -36,6 +38,7 @@ export const defaultStrings = {
   "waiting.soon": "Estimated wait: less than a minute.",
   "waiting.overdue": "This is taking longer than usual. You’ll keep your place.",
   "waiting.paused": "The queue is paused. You’ll keep your place.",
+  "waiting.closed": "Closed until {time}. You’ll keep your place.",
   "waiting.no-estimate": "We don’t have an estimated wait yet.",
   "waiting.disrupted": "The voice agent is temporarily unavailable. You’ll keep your place.",
   "waiting.live": "Live",
@@ -80,8 +83,8 @@ export const defaultStrings = {
   "ended.abandoned": "This page was offline for too long.",
   "ended.unknown.title": "Your place has expired",
   "ended.unknown": "Please join the queue again.",
-  "ended.elsewhere.title": "Open in another window",
-  "ended.elsewhere": "You’re continuing in another window.",
+  "ended.elsewhere.title": "Open elsewhere",
+  "ended.elsewhere": "You’re continuing in another window or device.",
   "ended.other.title": "The call is over",
   "ended.other": "{message}",
   "refused.blocked.title": "Calls aren’t available on this network",
@@ -140,14 +143,14 @@ export const defaultStrings = {
   language: "Language",
 } as const satisfies Readonly<Record<string, Text>>
 
-export type StringKey = keyof typeof defaultStrings
+export type StringKey = keyof typeof defaultStrings | keyof typeof extraStrings
 
 /** Replacements; also of texts of the gate, by code: `refused.{code}`, `refused.{code}.title`, `notice.{code}`. */
 export type Strings = { readonly [Key in StringKey]?: Text } & {
   readonly [key: `refused.${string}` | `notice.${string}` | `ended.${string}`]: Text | undefined
 }
 
-const isKnown = (key: string): key is StringKey => Object.hasOwn(defaultStrings, key)
+const isKnown = (key: string): key is keyof typeof defaultStrings => Object.hasOwn(defaultStrings, key)
 
 /** Returns the first of these texts that exists, filled in. A page's texts come first, then those of the language, then English. */
 export type Say = (keys: string | ReadonlyArray<string>, values?: Readonly<Record<string, string | number>>) => string
@@ -162,15 +165,6 @@ export const createSay = (strings: () => Strings, language: () => Language): Say
   return (keys, values = {}) => {
     const { locale } = language()
     const [text = ""] = [keys].flat().flatMap((key) => find(key) ?? [])
-    const plural = new Intl.PluralRules(locale).select(Number(values.n ?? 0))
-    const chosen = typeof text === "string" ? text : (text[plural] ?? text.other)
-    return chosen.replace(/\{(\w+)\}/g, (all, name: string) => {
-      const value = values[name] ?? all
-      return typeof value === "number" ? value.toLocaleString(locale) : value
-    })
+    return fill(text, locale, values)
   }
 }
-
-const isText = (value: unknown): value is Text =>
-  typeof value === "string" ||
-  (typeof value === "object" && value !== null && "other" in value && typeof value.other === "string")

@@ -88,7 +88,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
 
   const draw = (): void => {
     if (shown !== state.name || screen === undefined) {
-      const next = createFirstScreen(state.name, tools) ?? screens?.create(state.name)
+      const next = screens?.create(state.name) ?? createFirstScreen(state.name, tools)
       // Every other state follows `use`.
       if (next === undefined) return
       shown = state.name
@@ -100,7 +100,7 @@ export const createView = (root: ShadowRoot, tools: Tools & DockTools): View => 
     screen.update(state)
     dock.show(state)
     tick()
-    const announcement = announceFirst(state, tools) ?? screens?.announcement(state, announced)
+    const announcement = screens?.announcement(state, announced) ?? announceFirst(state, tools)
     announced = state
     if (announcement === undefined) return
     const urgent = state.name === "your-turn"

@@ -28,13 +28,29 @@ export const minutes = (seconds: number, language: string): string => {
   return format.formatRange(Math.max(1, from), Math.max(1, to))
 }
 
+/** A time of day in words of a language, with the date unless it is today. */
+const timeOfDay = (at: number, language: string, now: number): string => {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString()
+  const style = isToday ? undefined : "short"
+  return new Intl.DateTimeFormat(language, { dateStyle: style, timeStyle: "short" }).format(at)
+}
+
 /** Why nobody is called at the moment; empty if callers are called. */
-export const hindrance = ({ disrupted, paused }: Place, say: Say): string =>
-  paused ? say("waiting.paused") : disrupted ? say("waiting.disrupted") : ""
+export const hindrance = (
+  { disrupted, paused, pausedUntil = 0 }: Place,
+  say: Say,
+  language: string,
+  now: number,
+): string => {
+  if (!paused) return disrupted ? say("waiting.disrupted") : ""
+  return pausedUntil > now
+    ? say("waiting.closed", { time: timeOfDay(pausedUntil, language, now) })
+    : say("waiting.paused")
+}
 
 /** The estimated wait at a time (ms), counting down from when it was reported. */
 export const estimate = (place: Place, say: Say, language: string, now: number): string => {
-  const hindered = hindrance(place, say)
+  const hindered = hindrance(place, say, language, now)
   if (hindered !== "") return hindered
   if (place.estimatedWait === undefined) return say("waiting.no-estimate")
   const left = place.estimatedWait - (now - place.asOf) / 1_000
@@ -69,12 +85,14 @@ const changeInCall = (
  * The announcement of a visit's state that followed `before`; undefined if there is nothing new. It contains no running times, so that it is
  * announced only once.
  *
+ * @param language in which times are said
  * @param quiet whether muting is not announced, because the caller does it all the time
  */
 export const announcement = (
   state: VoiceAgentState,
   before: VoiceAgentState,
   say: Say,
+  language: string,
   quiet: boolean,
 ): string | undefined => {
   switch (state.name) {
@@ -83,7 +101,7 @@ export const announcement = (
     case "waiting": {
       const place = `${say("announce.place", { n: state.place.position })} ${ahead(state.place, say)}`
       const trouble = [
-        hindrance(state.place, say),
+        hindrance(state.place, say, language, Date.now()),
         state.link ? "" : say("waiting.link-lost"),
         notice(state.notice, say),
       ]

@@ -15,7 +15,20 @@ import { FIRST_PLACE, type Notice, type Place, type VoiceAgentState } from "./st
 import * as tickets from "./ticket-store.ts"
 import type { Turn } from "./transcript.ts"
 
+/** What a page has switched on for its visits (`extras.ts`). */
+export interface VisitExtras {
+  /** Resolves when the visitor has agreed to a call. */
+  readonly agreed: () => Promise<void>
+  /** the ticket of another device that the visit takes over */
+  readonly takes: () => string | undefined
+  /** Tells which ticket the visit has. */
+  readonly holds: (ticket: string) => void
+  /** whether another device may take this visit's ticket */
+  readonly offered: () => boolean
+}
+
 export interface Visitor {
+  readonly extras?: VisitExtras
   readonly show: (state: VoiceAgentState) => void
   readonly turn: (turn: Turn) => void
   readonly said: (loudness: number) => void
@@ -27,6 +40,8 @@ const FIRST_RETRY = 2_000
 const MAX_RETRY = 30_000
 /** How long after its start window a ticket's state is polled, unless it has changed. In milliseconds. */
 const WINDOW_GRACE = 2_000
+/** How often a turn is polled that another device may take, in milliseconds. */
+const WATCH_INTERVAL = 2_000
 /** Two announcements of the same deadline may differ by this much. In milliseconds. */
 const CLOCK_TOLERANCE = 2_500
 /** A microphone that takes longer to open is one that the browser asks about. In milliseconds. */
@@ -51,6 +66,10 @@ class Visit {
   private connecting = false
   private retryNow: (() => void) | undefined
   private refresh: (() => void) | undefined
+  /** the ticket of another device, until this one waits with it too: it is not given up here */
+  private foreign: string | undefined
+  private hasTaken = false
+  private hasStarted = false
 
   constructor(options: VoiceAgentOptions, visitor: Visitor) {
     this.options = options
@@ -71,13 +90,38 @@ class Visit {
     this.visitor.show(state)
   }
 
-  /** Begins a new visit. Without a microphone it stops before a place is taken. */
+  /** Begins a new visit. Without the visitor's consent, or a microphone, it stops before a place is taken. */
   begin(): Promise<void> {
     return this.retrying(async () => {
+      await this.visitor.extras?.agreed()
+      if (this.isOver) return
       this.show({ name: "checking-microphone" })
       await this.equipment.open()
-      if (!this.isOver) await this.request(undefined)
+      const taken = this.visitor.extras?.takes()
+      if (this.isOver) return
+      await (taken === undefined ? this.request(undefined) : this.takeOver(taken))
     })
+  }
+
+  /** Waits with the ticket of another device too, unless its call has started there. */
+  private async takeOver(ticket: string): Promise<void> {
+    this.hasTaken = true
+    this.foreign = ticket
+    this.show({ name: "connecting", to: "gate" })
+    let state = "over"
+    try {
+      state = (await this.gate.status(ticket, this.visit.signal)).state
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error
+    }
+    if (this.isOver) return
+    if (state === "starting" || state === "live") this.end("elsewhere", "")
+    else await this.request(ticket)
+  }
+
+  /** Whether another device may have this visit's ticket too. Then both wait, and the one that starts first has the call. */
+  private isContested(): boolean {
+    return this.hasTaken || this.visitor.extras?.offered() === true
   }
 
   /** Resumes a ticket after a reload; false if another tab has it. */
@@ -116,7 +160,7 @@ class Visit {
     this.show({ name: "connecting", to: "gate" })
     const answer = await this.gate.request(resumed, neverAborted)
     if (this.isOver) this.discard(answer.status === "queued" ? answer.ticket : answer.session.ticket)
-    else if (answer.status === "started") await this.connect(answer.session)
+    else if (answer.status === "started") await this.connectOwn(answer.session)
     else await this.wait(answer.ticket, answer.place, resumed)
   }
 
@@ -136,8 +180,14 @@ class Visit {
     this.place = place
     this.equipment.rest()
     // before it is stored: a tab that is duplicated now must find it locked
-    if (resumed !== ticket) await tickets.claim(ticket, this.visit.signal, tickets.FIRST_LOCK)
+    if (this.foreign === ticket || resumed !== ticket) {
+      const locked = tickets.claim(ticket, this.visit.signal, tickets.FIRST_LOCK)
+      // another window of this browser may keep it locked
+      if (this.foreign !== ticket) await locked
+    }
     if (this.isOver) return
+    this.foreign = undefined
+    this.visitor.extras?.holds(ticket)
     tickets.remember(this.storageKey, ticket)
     const lost = resumed !== undefined && resumed !== ticket
     this.showWaiting(lost ? { code: "place-expired", message: "" } : undefined)
@@ -154,7 +204,7 @@ class Visit {
           this.showWaiting(this.state.name === "waiting" ? this.state.notice : undefined)
         },
         called: (startBefore) => this.showYourTurn(startBefore),
-        session: (session) => void this.connect(session),
+        session: (session) => void this.connectOwn(session),
         ended: (reason, message) => this.end(reason, message),
         failed: (code, message) => this.showWaiting({ code, message }),
       },
@@ -178,7 +228,16 @@ class Visit {
     if (!Number.isNaN(startBefore)) {
       window.setTimeout(() => this.refresh?.(), startBefore - Date.now() + WINDOW_GRACE)
     }
+    if (this.isContested()) this.watchTurn()
     if (this.options.autoStart === true) void this.start()
+  }
+
+  /** Learns within moments that the other device has started the call. */
+  private watchTurn(): void {
+    const watching = window.setInterval(() => {
+      if (this.isOver || this.state.name !== "your-turn") window.clearInterval(watching)
+      else this.refresh?.()
+    }, WATCH_INTERVAL)
   }
 
   /** Takes the call. */
@@ -186,6 +245,7 @@ class Visit {
     const called = this.state
     const { ticket } = this
     if (called.name !== "your-turn" || called.starting || ticket === undefined) return
+    this.hasStarted = true
     this.show({ ...called, starting: true, notice: undefined })
     const backTo = (code: string): void => {
       if (this.state.name === "your-turn") this.show({ ...called, starting: false, notice: { code, message: "" } })
@@ -221,6 +281,13 @@ class Visit {
     if (this.isOver || this.state.name !== "your-turn") return
     this.show({ ...this.state, starting: false })
     await this.start()
+  }
+
+  /** Opens a call that the gate reports, unless another device has started it. */
+  private async connectOwn(session: Session): Promise<void> {
+    const isOthers = this.isContested() && !this.hasStarted && [this.ticket, this.foreign].includes(session.ticket)
+    if (isOthers) this.end("elsewhere", "")
+    else await this.connect(session)
   }
 
   /** Opens the call. A second announcement of the same session is ignored, because its URL can be used once. */
@@ -268,9 +335,14 @@ class Visit {
       link: (link) => {
         if (this.state.name === "in-call") this.show({ ...this.state, link })
       },
-      ended: (how) => this.end(how, "", since === undefined ? undefined : Date.now() - since),
+      ended: (how) => {
+        // A session can be opened once: the other device was faster.
+        const isOthers = since === undefined && how === "unreached" && this.isContested()
+        this.end(isOthers ? "elsewhere" : how, "", since === undefined ? undefined : Date.now() - since)
+      },
       closed: (clean) => {
-        if (!clean) this.discard(ticket)
+        // what could not be opened may be open on the other device
+        if (!clean && !(since === undefined && this.isContested())) this.discard(ticket)
       },
     })
     if (ticket === undefined) return
@@ -351,7 +423,7 @@ class Visit {
 
   /** Releases the place or session of a ticket that is no longer needed. */
   private discard(ticket: string | undefined): void {
-    if (ticket !== undefined) void this.gate.leave(ticket)
+    if (ticket !== undefined && ticket !== this.foreign) void this.gate.leave(ticket)
   }
 }
 

@@ -322,6 +322,10 @@ export const queueHistory = (seed: number, asked: Rules = rules): History => {
         const turn = (type: "pause" | "drain" | "resume" | "reopen") => does(asked.act, { who: WHO, action: { type } })
         if (isOn("paused") && random.percent(70)) return turn("resume")
         if (isOn("draining") && random.percent(70)) return turn("reopen")
+        if (random.percent(20)) {
+          const until = now + random.pick([1, 2_000, 60_000])
+          return does(asked.act, { who: WHO, action: { type: "pause", until, untilText: `until ${until}` } })
+        }
         return turn(random.pick(["pause", "drain", "resume", "reopen"]))
       }
       case "call":

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { isoTime } from "../../../src/Session.ts"
 import { Store } from "../../../src/Store.ts"
 import { type Bench, OPERATOR } from "../../support/queue-bench.ts"
 import { GRACE, ids, type QueueTest, WINDOW } from "./harness.ts"
@@ -136,6 +137,44 @@ export const operator = (test: QueueTest): void => {
       yield* q.sweep
       assert.deepStrictEqual([q.called(), q.line()], [[], ["t2"]])
       assert.deepInclude(yield* q.operator.snapshot(), { paused: true, draining: false, waiting: 1, held: 0 })
+    }),
+  )
+
+  test("a pause until a time ends by itself, and the next sweep calls", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const until = (yield* q.now) + 10_000
+      yield* q.operator.pauseUntil(until)
+      yield* q.wait("t0")
+      assert.deepInclude(yield* q.operator.snapshot(), { paused: true, pausedUntil: until })
+      assert.deepInclude(yield* q.admit("t1"), { paused: true, pausedUntil: until })
+      assert.deepInclude(yield* q.attach("t1"), { paused: true, pausedUntil: until })
+      assert.deepInclude(yield* q.heartbeat("t1"), { paused: true, pausedUntil: until })
+      yield* TestClock.adjust(9_999)
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), [])
+      yield* TestClock.adjust(1)
+      assert.notProperty(yield* q.operator.snapshot(), "pausedUntil")
+      yield* q.sweep
+      assert.deepStrictEqual(q.called(), ["t0"])
+      assert.strictEqual((yield* q.operator.turn("resume")).result, "already")
+      const [, line] = (yield* q.operator.auditLog()).lines
+      assert.deepInclude(line, { action: "pause", target: `until ${isoTime(until)}`, result: "done" })
+    }),
+  )
+
+  test("a pause may get another end, or none, and a newcomer is admitted once it is over", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      const until = (yield* q.now) + 10_000
+      const results: Array<string> = []
+      for (const end of [until, until, until + 5_000]) {
+        results.push((yield* q.operator.pauseUntil(end)).result)
+      }
+      results.push((yield* q.operator.turn("pause")).result, (yield* q.operator.turn("pause")).result)
+      assert.deepStrictEqual(results, ["done", "already", "done", "done", "already"])
+      assert.notProperty(yield* q.operator.snapshot(), "pausedUntil")
+      yield* q.operator.pauseUntil(until)
+      yield* TestClock.adjust(10_000)
+      assert.strictEqual((yield* q.admit("t1"))._tag, "starting")
     }),
   )
 

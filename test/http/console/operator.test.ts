@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { AuditLog, Campaigns, Found } from "../../../src/operator/shapes.ts"
 import { VIEW_VERSION } from "../../../src/operator/view-version.ts"
 import { endedEvent } from "../../../src/PushChannel.ts"
-import { gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
+import { ask, gateTest, operating, problemOf, request, stateOf, ticketOf, viewOf } from "./asking.ts"
 import { TOKEN } from "./support.ts"
 
 describe("an operator", () => {
@@ -86,6 +86,19 @@ describe("an operator", () => {
       assert.strictEqual(yield* stateOf(gate, ticketOf(newcomer)), "waiting")
       yield* operating(gate).act({ type: "resume" })
       assert.strictEqual(yield* stateOf(gate, ticketOf(newcomer)), "called")
+    }),
+  )
+
+  gateTest("pauses until a time, which callers who wait are told", {}, (gate) =>
+    Effect.gen(function* () {
+      const until = Date.UTC(9000, 0, 1)
+      assert.strictEqual((yield* operating(gate).act({ type: "pause", until })).result, "done")
+      const newcomer = yield* request(gate)
+      const told = { paused: true, pausedUntil: "9000-01-01T00:00:00.000Z" }
+      assert.deepInclude(JSON.parse(newcomer.text), told)
+      const status = yield* ask(`${gate.url}/api/session/${ticketOf(newcomer)}`)
+      assert.deepInclude(JSON.parse(status.text), told)
+      assert.deepInclude((yield* operating(gate).view()).queue, { paused: true, pausedUntil: until })
     }),
   )
 
@@ -214,6 +227,8 @@ describe("an operator", () => {
         { type: "remove", seq: "1" },
         { type: "remove", seq: -1 },
         { type: "end", lease: "1", deadline: "(0" },
+        { type: "pause", until: "14:00" },
+        { type: "pause", until: 1e15 },
         { type: "end", lease: "x", deadline: 1 },
         "pause",
         null,

@@ -40,12 +40,19 @@ const SWITCHES = [
   { name: "pushToTalk", label: "Push to talk", hint: "The microphone is on only while a button or Space is held." },
   { name: "captions", label: "Show captions during the call" },
   { name: "check", label: "Offer a microphone check" },
+  { name: "rating", label: "Ask for a rating after the call", hint: "Your page gets it as the event rating." },
 ] as const
 
 const WAITING = [
   { name: "ring", label: "Ring when it is the visitor’s turn" },
   { name: "notify", label: "Offer a notification while visitors wait" },
   { name: "autoStart", label: "Start the call without a tap", hint: "When it is the visitor’s turn." },
+  { name: "pictureInPicture", label: "Offer a small window above all others", hint: "In browsers that have it." },
+  { name: "handoff", label: "Offer a link to continue on another device" },
+] as const
+
+const CONSENT = [
+  { name: "consentRemember", label: "Remember consent", hint: "In the visitor’s browser, until the text changes." },
 ] as const
 
 export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
@@ -88,6 +95,23 @@ export const EmbedOptions = ({ options, change }: Changed): JSX.Element => {
         value={options.textInput}
         onChange={(textInput) => change({ textInput })}
       />
+      <TextField
+        label="Ask for consent (optional)"
+        hint="What visitors agree to before the call, in your words. The preview doesn’t show it."
+        value={options.consent}
+        onChange={(consent) => change({ consent })}
+      />
+      {options.consent.trim() !== "" && (
+        <>
+          <TextField
+            label="Privacy policy (optional)"
+            hint="Its address. A link to it is below your text."
+            value={options.consentLink}
+            onChange={(consentLink) => change({ consentLink })}
+          />
+          <Switches label="Consent" of={CONSENT} options={options} change={change} />
+        </>
+      )}
       <Switches label="Call" of={SWITCHES} options={options} change={change} />
       <Switches label="Waiting" of={WAITING} options={options} change={change} />
     </>

@@ -25,6 +25,14 @@ export interface EmbedInput {
   readonly ring: boolean
   readonly notify: boolean
   readonly autoStart: boolean
+  /** what visitors agree to before a call; empty for nothing */
+  readonly consent: string
+  /** the address of the privacy policy; empty for none */
+  readonly consentLink: string
+  readonly consentRemember: boolean
+  readonly pictureInPicture: boolean
+  readonly handoff: boolean
+  readonly rating: boolean
 }
 
 /** The widget without any option. */
@@ -43,6 +51,12 @@ export const DEFAULTS: Omit<EmbedInput, "gate"> = {
   ring: true,
   notify: false,
   autoStart: false,
+  consent: "",
+  consentLink: "",
+  consentRemember: false,
+  pictureInPicture: false,
+  handoff: false,
+  rating: false,
 }
 
 const tagsOf = (languages: string): ReadonlyArray<string> => languages.split(/[\s,]+/).filter((tag) => tag !== "")
@@ -60,6 +74,7 @@ const off = (on: boolean): string => (on ? "" : "off")
 
 /** The attributes that differ from the widget's defaults; `true` is an attribute without a value. */
 const attributesOf = (input: EmbedInput): ReadonlyArray<readonly [name: string, value: string | true]> => {
+  const asks = input.consent.trim() !== ""
   const values: ReadonlyArray<readonly [string, string]> = [
     ["campaign", input.campaign.trim()],
     ["region", input.region.trim()],
@@ -72,11 +87,17 @@ const attributesOf = (input: EmbedInput): ReadonlyArray<readonly [name: string, 
     ["captions", off(input.captions)],
     ["check", off(input.check)],
     ["ring", off(input.ring)],
+    ["consent", asks ? input.consent.trim() : ""],
+    ["consent-link", asks ? input.consentLink.trim() : ""],
   ]
   const flags: ReadonlyArray<readonly [string, boolean]> = [
     ["push-to-talk", input.pushToTalk],
     ["notify", input.notify],
     ["auto-start", input.autoStart],
+    ["consent-remember", asks && input.consentRemember],
+    ["picture-in-picture", input.pictureInPicture],
+    ["handoff", input.handoff],
+    ["rating", input.rating],
   ]
   return [
     ...values.filter(([, value]) => value !== ""),
@@ -98,7 +119,10 @@ export const embedCode = (input: EmbedInput): string => {
   ].join("\n")
 }
 
+/** The preview shows no consent: its page takes no texts from its address. */
 export const previewUrl = (input: EmbedInput): string => {
-  const query = new URLSearchParams(attributesOf(input).map(([name, value]) => [name, value === true ? "" : value]))
+  const query = new URLSearchParams(
+    attributesOf({ ...input, consent: "" }).map(([name, value]) => [name, value === true ? "" : value]),
+  )
   return `${input.gate}/widget/preview${query.size === 0 ? "" : `?${query}`}`
 }

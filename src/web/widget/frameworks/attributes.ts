@@ -21,6 +21,12 @@ export interface VoiceAgentAttributes {
   "text-input"?: "on" | "off" | undefined
   captions?: "off" | undefined
   check?: "off" | undefined
+  consent?: string | undefined
+  "consent-link"?: string | undefined
+  "consent-remember"?: boolean | undefined
+  rating?: boolean | undefined
+  handoff?: boolean | undefined
+  "picture-in-picture"?: boolean | undefined
 }
 
 /** The properties, which are set on the element. */
@@ -32,9 +38,9 @@ export interface VoiceAgentProperties {
   open?: boolean | undefined
 }
 
-/** Listeners as JSX and Svelte name them: `onstatechange`, `onmessage` and `onturn`. */
+/** Listeners as JSX and Svelte name them: `onstatechange`, `onmessage`, `onturn` and `onrating`. */
 export type VoiceAgentListeners = {
-  [Type in "statechange" | "message" | "turn" as `on${Type}`]?:
+  [Type in "statechange" | "message" | "turn" | "rating" as `on${Type}`]?:
     | ((event: VoiceAgentElementEventMap[Type]) => void)
     | undefined
 }

@@ -11,6 +11,7 @@ type Emit = EmitFn<{
   statechange: (event: VoiceAgentElementEventMap["statechange"]) => void
   message: (event: VoiceAgentElementEventMap["message"]) => void
   turn: (event: VoiceAgentElementEventMap["turn"]) => void
+  rating: (event: VoiceAgentElementEventMap["rating"]) => void
 }>
 
 /** `<voice-agent>` as Vue's compiler sees a component. */

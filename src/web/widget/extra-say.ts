@@ -1,0 +1,16 @@
+/** Says the texts of `extras.js`. */
+import { extraStrings } from "./extra-strings.ts"
+import { fill } from "./fill.ts"
+import type { Say } from "./strings.ts"
+
+const isKnown = (key: string): key is keyof typeof extraStrings => Object.hasOwn(extraStrings, key)
+
+/** These tools say the texts of `extras.js` too. */
+export const withExtraStrings = <T extends { readonly say: Say }>(tools: T): T => {
+  const say: Say = (keys, values = {}) => {
+    const said = tools.say(keys, values)
+    const [key] = [keys].flat().filter(isKnown)
+    return said === "" && key !== undefined ? fill(extraStrings[key], "en", values) : said
+  }
+  return { ...tools, say }
+}

@@ -1,0 +1,154 @@
+/**
+ * `extras.js`: what a page switches on by an attribute. Loaded with the other parts of a visit where there is one of these attributes:
+ * consent before a call, a rating after it, picture-in-picture, and continuing on another device. It extends the other parts.
+ */
+import { createConsent } from "./consent.ts"
+import { withExtraStrings } from "./extra-say.ts"
+import css from "./extras.css?inline"
+import { canFloat, type Float, openFloat } from "./float.ts"
+import { createOffer, handoffScreen, linkOf, takeFromAddress } from "./handoff.ts"
+import type { VoiceAgentOptions } from "./options.ts"
+import { partsOf, type Screen, type Tools } from "./parts.ts"
+import { createRating } from "./rating.ts"
+import type { createScreens as Screens } from "./screens.ts"
+import type { VoiceAgentState } from "./state.ts"
+import type { openVisit as OpenVisit } from "./visit.ts"
+
+export interface Parts {
+  readonly visit: { readonly openVisit: typeof OpenVisit }
+  readonly screens: { readonly createScreens: typeof Screens }
+}
+
+/** The element that is extended. */
+interface Host extends HTMLElement {
+  readonly agent: { readonly state: VoiceAgentState }
+}
+
+const extended = new WeakMap<HTMLElement, Parts>()
+
+/** The parts of an element's visits with what its attributes switch on; the same each time. */
+export const extend = (element: Host, { key = "" }: VoiceAgentOptions, parts: Parts): Parts => {
+  const known = extended.get(element) ?? createExtras(element, key, parts)
+  extended.set(element, known)
+  return known
+}
+
+const createExtras = (element: Host, key: string, { screens, visit }: Parts): Parts => {
+  const consent = createConsent(element)
+  const has = (name: string): boolean => element.hasAttribute(name)
+  /** the ticket of another device, with which the next visit waits */
+  let foreign = takeFromAddress(key)
+  let ticket: string | undefined
+  let offered = false
+  let rating: number | undefined
+  let agree = (): void => {}
+  let float: Float | undefined
+  let state: VoiceAgentState = { name: "idle", notice: undefined }
+
+  const noteState = (next: VoiceAgentState): void => {
+    state = next
+    if (next.name === "connecting") rating = undefined
+    if (next.name === "waiting" || next.name === "ended") foreign = undefined
+  }
+
+  element.addEventListener("statechange", () => float?.show(element.agent.state))
+
+  const openVisit = (options: VoiceAgentOptions, visitor: Parameters<typeof OpenVisit>[1]) => {
+    let hasAgreed = false
+    ticket = undefined
+    offered = false
+    const show = (next: VoiceAgentState): void => {
+      noteState(next)
+      visitor.show(next)
+    }
+    const agreed = async (): Promise<void> => {
+      if (hasAgreed || !consent.isNeeded()) return
+      await new Promise<void>((resolve) => {
+        agree = resolve
+        show({ name: "consent" })
+      })
+      hasAgreed = true
+      consent.keep()
+    }
+    return visit.openVisit(options, {
+      ...visitor,
+      show,
+      extras: {
+        agreed,
+        takes: () => foreign,
+        holds: (held) => {
+          ticket = held
+        },
+        offered: () => offered,
+      },
+    })
+  }
+
+  const createScreens = (given: Tools): ReturnType<typeof Screens> => {
+    const tools = withExtraStrings(given)
+    const base = screens.createScreens(tools)
+    return {
+      ...base,
+      css: base.css + css,
+      create: (name) => {
+        if (name === "consent") return consent.screen(tools, () => agree())
+        if (name === "idle" && foreign !== undefined) return handoffScreen(tools)
+        const screen = base.create(name)
+        if (screen === undefined) return undefined
+        if (name === "waiting") return { ...screen, nodes: [...screen.nodes, ...whileWaiting(tools)] }
+        return name === "ended" ? afterCall(screen, tools) : screen
+      },
+      announcement: (next, before) =>
+        next.name === "consent" ? `${tools.say("consent.title")}. ${consent.text()}` : base.announcement(next, before),
+    }
+  }
+
+  const whileWaiting = (tools: Tools): ReadonlyArray<Node> => {
+    const { button } = partsOf(tools)
+    const nodes: Array<Node> = []
+    if (has("picture-in-picture") && canFloat()) {
+      const open = button(
+        "float.open",
+        () => {
+          const dock = element.shadowRoot?.querySelector(".dock")
+          if (dock === null || dock === undefined || float !== undefined) return
+          open.hidden = true
+          const closed = (): void => {
+            float = undefined
+            open.hidden = false
+          }
+          void openFloat(tools, dock, closed).then((opened) => {
+            float = opened
+            float?.show(element.agent.state)
+          })
+        },
+        "plain",
+      )
+      open.hidden = float !== undefined
+      nodes.push(open)
+    }
+    if (has("handoff")) {
+      const link = (): string => {
+        offered = true
+        return linkOf(ticket ?? "", key)
+      }
+      nodes.push(createOffer(tools, link))
+    }
+    return nodes
+  }
+
+  const afterCall = (screen: Screen, tools: Tools): Screen => {
+    const [heading, body, ...rest] = screen.nodes
+    const lasted = state.name === "ended" ? state.lasted : undefined
+    const top = [heading, body].filter((node) => node !== undefined)
+    if (!has("rating") || lasted === undefined) return screen
+    const rate = createRating(tools, rating, (stars) => {
+      rating = stars
+      element.dispatchEvent(new CustomEvent("rating", { detail: { rating: stars, lasted } }))
+    })
+    const [length, ...others] = rest
+    return { ...screen, nodes: [...top, ...(length === undefined ? [] : [length]), rate, ...others] }
+  }
+
+  return { visit: { openVisit }, screens: { createScreens } }
+}
