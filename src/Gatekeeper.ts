@@ -8,14 +8,15 @@
  * A request succeeds with a started session and fails with every other outcome, `Queued` included. If a later step fails,
  * quota, slot and place are given back. If the process dies first, their deadlines free them.
  */
-import { Context, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import type { Admission } from "./Admission.ts"
 import { CallerNames } from "./CallerNames.ts"
 import type { FifoQueue } from "./FifoQueue.ts"
 import { makeAdmissionSteps } from "./gatekeeper/admit.ts"
 import { background } from "./gatekeeper/background.ts"
 import { makeCampaigns } from "./gatekeeper/campaigns.ts"
-import { type CapacityUnknown, makeCapacity } from "./gatekeeper/capacity.ts"
+import { makeCapacity } from "./gatekeeper/capacity.ts"
+import type { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 import { makeCheckAddress } from "./gatekeeper/check-address.ts"
 import { makeDoubts } from "./gatekeeper/doubts.ts"
 import { makeEndLeft } from "./gatekeeper/end-left.ts"
@@ -24,8 +25,9 @@ import { makeGiveBack } from "./gatekeeper/give-back.ts"
 import { guarded } from "./gatekeeper/guard.ts"
 import { makeHandover } from "./gatekeeper/handover.ts"
 import { makeInstance } from "./gatekeeper/instance.ts"
-import { type Internals, internalsOf } from "./gatekeeper/internals.ts"
+import { internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
+import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
 import { traceChecks } from "./gatekeeper/spans.ts"
@@ -33,86 +35,19 @@ import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
-import { requestOf, type WebSessionConfig } from "./gatekeeper/web-session.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
 import type { PushChannel } from "./PushChannel.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
-import { type RequestRefusal, refusalOutcomes } from "./refusals.ts"
-import type {
-  Draining,
-  NotYourTurn,
-  PlatformUnavailable,
-  PushEvent,
-  Queued,
-  Started,
-  StoreUnavailable,
-  TicketOver,
-  TicketStatus,
-  TicketUnknown,
-} from "./Session.ts"
+import { refusalOutcomes } from "./refusals.ts"
+import type { Started } from "./Session.ts"
 import { Settings } from "./Settings.ts"
 import type { Store } from "./Store.ts"
 import { tracing } from "./spans.ts"
 
+export { type Caller, Gatekeeper, initiateWebSession, type RequestError } from "./gatekeeper/service.ts"
 export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
-
-/** The client's address in canonical form. */
-export interface Caller {
-  readonly address: string
-}
-
-/** Every outcome of a request other than a started session. */
-export type RequestError = RequestRefusal | Queued
-
-export class Gatekeeper extends Context.Service<
-  Gatekeeper,
-  {
-    /** Runs an undecoded request body through the pipeline. */
-    readonly request: (body: unknown, caller: Caller) => Effect.Effect<Started, RequestError>
-    /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
-    readonly start: (
-      ticket: string,
-    ) => Effect.Effect<
-      Started,
-      TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
-    >
-    /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
-    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
-    /**
-     * Withdraws a ticket that `request` has just returned, because its answer could not be delivered. Runs in the background.
-     * Does not end a session that is already live.
-     */
-    readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
-    /** The ticket's state and position. Each call counts as presence. */
-    readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
-    /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
-    readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
-    /** The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. */
-    readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
-    /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
-    readonly capacityProblem: Effect.Effect<string | undefined>
-    /** The campaign whose last sweep failed, as a public message; undefined if none. */
-    readonly queueProblem: Effect.Effect<string | undefined>
-    /** What an operator sees and acts through (`operator/`). */
-    readonly internals: Internals
-    /**
-     * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
-     * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.
-     */
-    readonly close: Effect.Effect<void>
-  }
->()("voicegate/Gatekeeper") {}
-
-/** The platform's embedded operation, through the gate. Succeeds with the session's WebSocket URL. */
-export const initiateWebSession = (
-  config: WebSessionConfig,
-  caller: Caller,
-): Effect.Effect<string, RequestError, Gatekeeper> =>
-  Effect.flatMap(Effect.fromResult(requestOf(config)), (body) =>
-    Gatekeeper.use((gatekeeper) => Effect.map(gatekeeper.request(body, caller), ({ webSocketUrl }) => webSocketUrl)),
-  )
 
 /** Reads `Security.Block*`, `IpIntel.OnError` and the campaigns. */
 export const layer: Layer.Layer<

@@ -6,7 +6,7 @@ import { Context, type Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
 import { CallerNames } from "./CallerNames.ts"
 import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./ip-intel/facts.ts"
-import { make } from "./ip-intel/make.ts"
+import { lazyLayer } from "./lazy-layer.ts"
 import type { Settings } from "./Settings.ts"
 import type { Store } from "./Store.ts"
 
@@ -31,6 +31,7 @@ export class IpIntel extends Context.Service<
   }
 >()("voicegate/IpIntel") {
   /** The provider from the settings, behind caches, time-out, circuit breaker and lookup budget. */
-  static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> =
-    Layer.effect(IpIntel, make).pipe(Layer.provide(CallerNames.layer))
+  static readonly layer: Layer.Layer<IpIntel, IpIntelSetupError, Settings | Store | HttpClient.HttpClient> = lazyLayer(
+    async () => Layer.effect(IpIntel, (await import("./ip-intel/make.ts")).make),
+  ).pipe(Layer.provide(CallerNames.layer))
 }

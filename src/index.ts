@@ -12,8 +12,9 @@ import "./node-version.ts"
 
 // Without Effect
 
-export { type Client, createGate, type Gate, type GateOptions, type LogEntry } from "./embedded/createGate.ts"
+export { createGate } from "./embedded/createGate.ts"
 export type { Fetch, FetchInfo } from "./embedded/fetch.ts"
+export type { Client, Gate, GateOptions, LogEntry } from "./embedded/gate.ts"
 export type { Handler, PrivateHandler, UpgradeHandler } from "./embedded/mount.ts"
 export type { CallEvent, GateEvents, On, OutcomeEvent } from "./embedded/observers.ts"
 export type {
@@ -35,30 +36,16 @@ export type { CampaignSettings, GateSettings } from "./embedded/settings.ts"
 
 // The gate
 
-export {
-  /** The gatekeeper with all its concerns, built from `Settings`. It provides the concerns too. */
-  layer as layerGate,
-  /**
-   * The gatekeeper over concerns that the host provides: `Settings`, `Store`, `IpIntel`, `PlatformApi`, `PushChannel`. Limits
-   * and queue use the `Store`.
-   */
-  layerNoDeps as layerGatekeeper,
-} from "./Gate.ts"
+export { CapacityUnknown } from "./gatekeeper/capacity-unknown.ts"
 export {
   type Caller,
   Gatekeeper,
   initiateWebSession,
-  /** The gatekeeper over concerns that the host provides, including `RateLimiter`, `FifoQueue` and `Admission`. */
-  layer as layerGatekeeperNoDeps,
   type RequestError,
-  type WebSessionConfig,
-} from "./Gatekeeper.ts"
-export { CapacityUnknown } from "./gatekeeper/capacity.ts"
-export {
-  /** What an operator sees and does, over a `Gatekeeper` and its concerns; `layerListeners` needs it. */
-  layer as layerOperator,
-  Operator,
-} from "./operator/Operator.ts"
+} from "./gatekeeper/service.ts"
+export type { WebSessionConfig } from "./gatekeeper/web-session.ts"
+export { layerGate, layerGatekeeper, layerGatekeeperNoDeps, layerOperator } from "./layers.ts"
+export { Operator } from "./operator/service.ts"
 
 // Requests and outcomes
 
@@ -89,16 +76,14 @@ export {
 
 // Settings
 
+export { layerSettings, loadSettings } from "./layers.ts"
 export { type Campaign, IP_PROVIDERS, type IpProvider, Settings, type SettingsTree } from "./Settings.ts"
 export {
-  /** Reads settings from a file and the environment, which wins; needs a `FileSystem`. Logs warnings. */
-  layer as layerSettings,
   /** Reads settings from an object in the shape of the settings file. Logs warnings. */
   layerFrom as layerSettingsFrom,
-  loadSettings,
-  type SettingsSource,
   settingsFrom,
-} from "./settings/load.ts"
+} from "./settings/given.ts"
+export type { SettingsSource } from "./settings/load.ts"
 export { SettingProblem, SettingsInvalid } from "./settings/problems.ts"
 export type { LoadedSettings } from "./settings/resolve.ts"
 
@@ -197,20 +182,6 @@ export {
 // HTTP
 
 export { AccessLog, type AccessLogService, type Entry as AccessLogEntry } from "./http/access-log.ts"
-export {
-  /** The gate's HTTP on your own `HttpRouter`, below `basePath`; needs `Listeners`. */
-  layer as layerHttpRouter,
-} from "./http/http-router.ts"
-export {
-  Listeners,
-  /** The gate's HTTP as listeners for a node server, at the root or below `basePath`. */
-  layer as layerListeners,
-  type Options as ListenersOptions,
-} from "./http/listeners.ts"
-export {
-  GateServer,
-  ListenFailed,
-  /** The gate's own node server, at `Server.Host` and `Server.Port`. */
-  layer as layerServer,
-} from "./http/server.ts"
+export { layerHttpRouter, layerListeners, layerServer } from "./http/layers.ts"
+export { GateServer, Listeners, ListenFailed, type Options as ListenersOptions } from "./http/services.ts"
 export { refuseUpgrade } from "./http/write-answer.ts"

@@ -11,7 +11,7 @@ import { HttpRouter, HttpServerResponse, HttpStaticServer } from "effect/http"
 import * as Server from "../http/server.ts"
 import * as Platform from "../platform/Platform.ts"
 import { makeStarterAccount } from "../platform/starter.ts"
-import { layerFrom } from "../settings/load.ts"
+import { layerFrom } from "../settings/given.ts"
 import { server } from "./serve.ts"
 
 const SLOTS = 2

@@ -2,23 +2,18 @@
  * How many slots a campaign has: `MaxConcurrency` if set, else the platform's limit less the account's calls that were not
  * started here. One instance asks the platform for all and shares the result through the store.
  */
-import { Clock, Effect, Result, Schema } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { PlatformApi, type PlatformError } from "../PlatformApi.ts"
 import type { Campaign } from "../Settings.ts"
 import { Store } from "../Store.ts"
 import { type Campaigns, settingOf } from "./campaigns.ts"
 import { makeCapacityShared } from "./capacity-shared.ts"
+import { CapacityUnknown } from "./capacity-unknown.ts"
 
 /** How often the platform's figures are read, by one instance for all (ms). */
 export const CAPACITY_MILLIS = 10_000
 /** How often an instance reads the shared figures (ms). */
 export const POLL_MILLIS = 5_000
-
-/** The slots of a campaign are unknown, because its key may not read them. */
-export class CapacityUnknown extends Schema.TaggedError<CapacityUnknown>()("CapacityUnknown", {
-  campaign: Schema.String,
-  message: Schema.String,
-}) {}
 
 export interface Capacity {
   readonly slots: (campaign: Campaign) => number

@@ -6,7 +6,7 @@ import { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Listeners } from "./listeners.ts"
+import { Listeners } from "./services.ts"
 import { refuseUpgrade } from "./write-answer.ts"
 
 const NO_BYTES = Buffer.alloc(0)

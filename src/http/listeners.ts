@@ -1,7 +1,7 @@
 /** The gate as listeners of a node server: for its own server, or for a host's server under a path. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import { STATUS_CODES } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Context, Effect, Layer } from "effect"
+import { Cause, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
@@ -13,7 +13,7 @@ import { type HostCheck, makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 import { AccessLog, withNames } from "./access-log.ts"
 import { internalError } from "./answer.ts"
-import { makeArrivals, type Refused } from "./arrivals.ts"
+import { makeArrivals } from "./arrivals.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import { makeDispatch } from "./dispatch.ts"
 import { makeDocuments } from "./documents.ts"
@@ -23,40 +23,12 @@ import { makePrivateListener } from "./private-listener.ts"
 import { makePush } from "./push.ts"
 import { routes } from "./router.ts"
 import * as Routes from "./routes.ts"
+import { Listeners, type Options } from "./services.ts"
 import { makeTicketLimits } from "./ticket-limits.ts"
-import { makeUpgrade, type Upgrade } from "./upgrade.ts"
+import { makeUpgrade } from "./upgrade.ts"
 import { write } from "./write-answer.ts"
 
-export class Listeners extends Context.Service<
-  Listeners,
-  {
-    readonly request: (request: IncomingMessage, response: ServerResponse) => void
-    readonly upgrade: Upgrade
-    /** Serves only the documents that `Server.Docs` and `Server.Metrics` make private. */
-    readonly privateRequest: (request: IncomingMessage, response: ServerResponse) => void
-    /** Logs a request or connection that was refused before it reached the listeners. */
-    readonly logRefusal: (refusal: Refused) => void
-    /** Why the gate is not ready, as `/health/ready` tells it; undefined if it is. */
-    readonly notReady: Effect.Effect<string | undefined>
-    /** Turns readiness false and answers with `Connection: close`, while requests are still served. */
-    readonly unready: Effect.Effect<void>
-    /** Tells the push connections that are open now to reconnect elsewhere, evenly within `millis`; everything is still served. */
-    readonly sendAway: (millis: number) => Effect.Effect<void>
-    /**
-     * Shuts the gate down: readiness turns false, new sessions are refused (503 `draining`), and push connections are told to reconnect
-     * elsewhere, each after the start that it requested is answered. Waits at most 6.5 s for starts in progress. The layer's
-     * finalizer does it too.
-     */
-    readonly drain: Effect.Effect<void>
-  }
->()("voicegate/http/Listeners") {}
-
-export interface Options {
-  /** where a host has mounted the gate, such as `/voice`; empty for the gate's own server */
-  readonly basePath?: string
-  /** additional routes, such as the demo's page */
-  readonly routes?: Layer.Layer<never, never, HttpRouter.HttpRouter>
-}
+export { Listeners, type Options } from "./services.ts"
 
 /** Serves the gate's routes and further ones on a router of its own, independent of any router in the host application. */
 const makeRouter = Effect.fnUntraced(function* <R>(more: Layer.Layer<never, never, R>) {

@@ -4,7 +4,7 @@
  * at most `STOP_MILLIS`.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { Context, Effect, Layer, Metric, Schema } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { connectionsRefused } from "../gatekeeper/metrics.ts"
 import { CLOSE_MILLIS } from "../gatekeeper/shutdown.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
@@ -15,7 +15,7 @@ import { makeHostCheck } from "../serving/hosts.ts"
 import { currentSettings, derived } from "../settings/current.ts"
 import { refusals } from "./answer.ts"
 import { limitConnections } from "./connection-limit.ts"
-import { Listeners } from "./listeners.ts"
+import { GateServer, Listeners, ListenFailed } from "./services.ts"
 import { refuseUpgrade, write } from "./write-answer.ts"
 
 /** How long readiness is false before the server stops accepting: load balancers probe about once a second (ms). */
@@ -43,20 +43,7 @@ const KEEP_ALIVE_MILLIS = 65_000
  */
 const BACKLOG = 65_535
 
-/** The server cannot listen on its address. */
-export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { message: Schema.String }) {}
-
-/** The running server. */
-export class GateServer extends Context.Service<
-  GateServer,
-  {
-    /** `http://host:port`; a wildcard host is shown as loopback */
-    readonly url: string
-    readonly port: number
-    /** the URL of the private port; undefined if nothing is private */
-    readonly privateUrl: string | undefined
-  }
->()("voicegate/http/GateServer") {}
+export { GateServer, ListenFailed } from "./services.ts"
 
 /** What node answers to bytes that are not a valid request. Any other error is a lost connection. */
 const parserErrorAnswer = (

@@ -4,7 +4,7 @@
  *
  * While the store is unavailable, a view contains what is known without it.
  */
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { FifoQueue } from "../FifoQueue.ts"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import type { IpIntel } from "../IpIntel.ts"
@@ -20,46 +20,11 @@ import { makePageBudget, type SearchPosition, search } from "./find.ts"
 import { healthOfGates, makeHealth } from "./health.ts"
 import { instancesOf, sendHeartbeats } from "./heartbeat.ts"
 import { makeRegistry } from "./registry.ts"
-import type {
-  Action,
-  ActionOutcome,
-  AuditFilter,
-  AuditLog,
-  Campaigns,
-  Found,
-  Health,
-  SettingsChanges,
-  View,
-} from "./shapes.ts"
+import { Operator } from "./service.ts"
+import type { Action, ActionOutcome, Health, SettingsChanges, View } from "./shapes.ts"
 import { VIEW_VERSION } from "./view-version.ts"
 
-/** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
-export class Operator extends Context.Service<
-  Operator,
-  {
-    /** One page of the view, with the buckets since a time (ms since 1970). */
-    readonly view: (campaign: string | undefined, pages: Pages, since: number) => Effect.Effect<View | undefined>
-    /** Performs an action for the operator `who` and adds its line to the audit log. */
-    readonly act: (
-      campaign: string | undefined,
-      who: string,
-      action: Action,
-    ) => Effect.Effect<ActionOutcome | undefined, StoreUnavailable>
-    /** Adds a line to the audit log of every campaign: these settings of this instance were changed by `who`. */
-    readonly noteSettings: (who: string, changes: SettingsChanges["settings"]) => Effect.Effect<void>
-    /** At most `count` lines of the audit log, newest first, from line `first`; of one kind, or all. */
-    readonly auditLog: (
-      campaign: string | undefined,
-      first: number,
-      count: number,
-      only?: AuditFilter,
-    ) => Effect.Effect<AuditLog | undefined, StoreUnavailable>
-    /** The figures of all campaigns. */
-    readonly campaigns: Effect.Effect<Campaigns>
-    /** The tickets of all campaigns whose hash begins with this one, in lower case. A long search goes on `from` where it ended. */
-    readonly find: (hash: string, from?: SearchPosition) => Effect.Effect<Found, StoreUnavailable>
-  }
->()("voicegate/Operator") {}
+export { Operator } from "./service.ts"
 
 /** How often an action is repeated that has not finished. Each time it clears absent tickets. */
 const ACTION_ATTEMPTS = 50

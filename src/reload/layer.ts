@@ -6,7 +6,7 @@
 import { Context, Deferred, Effect, Layer, Scope, Semaphore } from "effect"
 import type { HttpClient } from "effect/http"
 import { Gatekeeper } from "../Gatekeeper.ts"
-import type { CapacityUnknown } from "../gatekeeper/capacity.ts"
+import type { CapacityUnknown } from "../gatekeeper/capacity-unknown.ts"
 import type { IpIntelSetupError } from "../IpIntel.ts"
 import { makeProcessActivity } from "../operator/heartbeat.ts"
 import { Operator } from "../operator/Operator.ts"

@@ -1,16 +1,14 @@
-/**
- * Loads settings: from a JSON file and the environment for the command line, from an object for hosts and tests. Both are checked
- * in the same way, and all problems are reported at once.
- */
+/** Loads the settings of a process from a JSON file and the environment. All problems are reported at once. */
 import { resolve } from "node:path"
 import { Effect, FileSystem, Layer, Result } from "effect"
 import stripJsonComments from "strip-json-comments"
 import { Settings } from "../Settings.ts"
 import { flatten } from "./flat.ts"
+import { logWarnings } from "./given.ts"
 import { type ListedSetting, listSettings } from "./listing.ts"
 import { SettingsInvalid } from "./problems.ts"
-import { type LoadedSettings, type Place, resolveSettings } from "./resolve.ts"
-import { NO_VARIABLES, type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
+import { type LoadedSettings, resolveSettings } from "./resolve.ts"
+import { type Variables, variablesOf, withEnvFile, withSecretFiles } from "./variables.ts"
 
 export interface SettingsSource {
   /** the file, relative to `cwd`; by default `settings.json` in `cwd`, if it exists */
@@ -80,29 +78,6 @@ export const listLoaded = Effect.fnUntraced(function* (
   return listSettings(flatten(json, variables, []))
 })
 
-/**
- * Checks settings given as an object in the shape of the settings file (secrets may be `Redacted`), with the same defaults and
- * problems. Does not read the environment. `place.embedded` is for a gate inside a host's server: it needs a webhook secret
- * whatever `Server.Host` is.
- */
-export const settingsFrom = (
-  settings: Readonly<Record<string, unknown>>,
-  place?: Place,
-): Result.Result<LoadedSettings, SettingsInvalid> => resolveSettings(settings, NO_VARIABLES, place)
-
-const logWarnings = ({ tree, warnings }: LoadedSettings) =>
-  Effect.as(
-    Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true }),
-    tree,
-  )
-
 /** The settings of a process; logs warnings. */
 export const layer = (source: SettingsSource): Layer.Layer<Settings, SettingsInvalid, FileSystem.FileSystem> =>
   Layer.effect(Settings, Effect.flatMap(loadSettings(source), logWarnings))
-
-/** Settings given as an object; logs warnings. */
-export const layerFrom = (
-  settings: Readonly<Record<string, unknown>>,
-  place?: Place,
-): Layer.Layer<Settings, SettingsInvalid> =>
-  Layer.effect(Settings, Effect.flatMap(Effect.fromResult(settingsFrom(settings, place)), logWarnings))

@@ -17,8 +17,6 @@ export interface Variables {
 
 export const variablesOf = (values: Variables["values"]): Variables => ({ values, origins: new Map() })
 
-export const NO_VARIABLES: Variables = variablesOf({})
-
 const unreadable = (path: string, { reason }: PlatformError.PlatformError): SettingsInvalid =>
   new SettingsInvalid({ problems: [{ path, expected: `a file that can be read (${reason._tag})` }] })
 

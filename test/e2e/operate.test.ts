@@ -6,7 +6,7 @@ import { type Environment, type Gate, makeBench, runProgram, settingsFor } from 
 import { field } from "../../scripts/harness/http.ts"
 import { freePort } from "../../scripts/harness/process.ts"
 import { startPlatform } from "../../scripts/harness/servers.ts"
-import { settingsFrom } from "../../src/settings/load.ts"
+import { settingsFrom } from "../../src/settings/given.ts"
 
 const TOKEN = "e2e-console-token-0123456789"
 const hashOf = (ticket: string): string => createHash("sha1").update(ticket).digest("hex").slice(0, 10)

@@ -11,7 +11,7 @@ import { FetchHttpClient, HttpClient } from "effect/http"
 import { IpIntel } from "../../src/IpIntel.ts"
 import { loadList } from "../../src/ip-intel/list-source.ts"
 import { PlatformApi, layer as platformApi } from "../../src/PlatformApi.ts"
-import { layerFrom } from "../../src/settings/load.ts"
+import { layerFrom } from "../../src/settings/given.ts"
 import * as memory from "../../src/store/memory.ts"
 import { campaign, sessionConfig, settings } from "../platform/support.ts"
 

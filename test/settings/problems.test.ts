@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import fc from "fast-check"
-import { settingsFrom } from "../../src/settings/load.ts"
+import { settingsFrom } from "../../src/settings/given.ts"
 import { resolveSettings } from "../../src/settings/resolve.ts"
 import { variablesOf } from "../../src/settings/variables.ts"
 import { KEY, minimal, platform, problemsOf, TOKEN } from "./support.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
-import { settingsFrom } from "../../src/settings/load.ts"
+import { settingsFrom } from "../../src/settings/given.ts"
 import {
   type Json,
   minimal,

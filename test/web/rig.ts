@@ -16,7 +16,7 @@ import * as Listeners from "../../src/http/listeners.ts"
 import { WidgetFiles } from "../../src/http/static.ts"
 import * as Platform from "../../src/platform/Platform.ts"
 import { makeStarterAccount } from "../../src/platform/starter.ts"
-import { layerFrom } from "../../src/settings/load.ts"
+import { layerFrom } from "../../src/settings/given.ts"
 
 export interface Built {
   readonly widget: string

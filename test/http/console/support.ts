@@ -12,7 +12,7 @@ import * as PushChannel from "../../../src/PushChannel.ts"
 import { Reload, type ReloadOutcome } from "../../../src/Reload.ts"
 import { StoreUnavailable } from "../../../src/Session.ts"
 import { Store } from "../../../src/Store.ts"
-import { layerFrom } from "../../../src/settings/load.ts"
+import { layerFrom } from "../../../src/settings/given.ts"
 import * as memory from "../../../src/store/memory.ts"
 
 export const TOKEN = "console-token-0123456789"

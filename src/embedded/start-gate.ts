@@ -1,0 +1,174 @@
+/** Starts the gate of `createGate`: its layers on a runtime of its own, and its methods over their services. */
+import { Effect, Layer, Logger, ManagedRuntime, Result, Stream } from "effect"
+import * as GateLayer from "../Gate.ts"
+import { Gatekeeper } from "../Gatekeeper.ts"
+import { requestOf } from "../gatekeeper/web-session.ts"
+import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
+import { DRAIN_MILLIS } from "../http/server.ts"
+import { canonicalAddress } from "../ip-intel/address.ts"
+import * as Log from "../log.ts"
+import { PushChannel } from "../PushChannel.ts"
+import { layerFrom } from "../settings/given.ts"
+import { unknownFields } from "../unknown-field.ts"
+import { eventsOf } from "./events.ts"
+import { makeFetch } from "./fetch.ts"
+import type { Gate, GateOptions, LogEntry } from "./gate.ts"
+import { makeMount, normalizeBasePath } from "./mount.ts"
+import { layerObserved, Observers, layer as observersLayer } from "./observers.ts"
+import * as results from "./results.ts"
+import type { GateSettings } from "./settings.ts"
+
+const OPTIONS = { basePath: true, log: true } satisfies { readonly [K in keyof Required<GateOptions>]: true }
+
+/** How often `close` checks whether requests are in flight. */
+const DRAIN_POLL_MILLIS = 20
+
+const levels: Readonly<Record<string, LogEntry["level"]>> = {
+  Fatal: "error",
+  Error: "error",
+  Warn: "warn",
+  Info: "info",
+}
+
+const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
+  Logger.layer([
+    Logger.make<unknown, void>((options) => {
+      const message = Log.messageOf(options)
+      const { annotations, cause } = Log.detailsOf(options)
+      log({
+        level: levels[options.logLevel] ?? "debug",
+        message: cause === undefined ? message : `${message} ${cause}`,
+        ...(annotations === undefined ? {} : { annotations }),
+      })
+    }),
+  ])
+
+/** The body as JSON: a field that is undefined is absent. */
+const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
+
+/** As `createGate`. */
+export const startGate = async (settings: GateSettings, options: GateOptions): Promise<Gate> => {
+  const unknown = unknownFields(options, Object.keys(OPTIONS))
+  if (unknown.length > 0) {
+    throw new TypeError(unknown.map(({ field, message }) => `options.${field}: ${message}`).join("\n"))
+  }
+  const basePath = normalizeBasePath(options.basePath)
+  const runtime = ManagedRuntime.make(
+    listenersLayer({ basePath }).pipe(
+      Layer.provideMerge(layerObserved),
+      Layer.provideMerge(Layer.merge(GateLayer.layer, observersLayer)),
+      Layer.provideMerge(layerFrom({ ...settings }, { embedded: true })),
+      Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
+    ),
+  )
+  const { channel, context, gatekeeper, listeners, observers } = await runtime
+    .runPromise(
+      Effect.all({
+        channel: PushChannel,
+        context: Effect.context<never>(),
+        gatekeeper: Gatekeeper,
+        listeners: Listeners,
+        observers: Observers,
+      }),
+    )
+    .catch(async (error: unknown) => {
+      await runtime.dispose()
+      throw error
+    })
+
+  let closing: Promise<void> | undefined
+  let inFlight = 0
+
+  const run = async <A>(effect: Effect.Effect<A>): Promise<A> => {
+    if (closing !== undefined) throw new Error("The gate is closed.")
+    inFlight++
+    try {
+      return await runtime.runPromise(effect)
+    } finally {
+      inFlight--
+    }
+  }
+
+  const request: Gate["request"] = async (body, client) => {
+    const address = client.address === undefined ? undefined : canonicalAddress(client.address)
+    if (address === undefined) return results.noClientAddress()
+    return await run<results.RequestResult>(
+      Effect.match(gatekeeper.request(asJson(body), { address }), {
+        onFailure: (error) => results.notStarted(error, basePath),
+        onSuccess: results.started,
+      }),
+    )
+  }
+
+  const drain = Effect.sleep(DRAIN_POLL_MILLIS).pipe(
+    Effect.repeat({ while: () => inFlight > 0 }),
+    Effect.timeoutOption(DRAIN_MILLIS),
+  )
+  const { handler, privateHandler, upgrade } = makeMount(listeners, basePath, {
+    isClosed: () => closing !== undefined,
+    onRequest: (response) => {
+      if (response.destroyed) return
+      inFlight++
+      response.once("close", () => {
+        inFlight--
+      })
+    },
+  })
+
+  return {
+    handler,
+    privateHandler,
+    upgrade,
+    fetch: makeFetch(handler),
+    request,
+    initiateWebSession: async (config, client) => {
+      const body = requestOf(config)
+      return Result.isFailure(body) ? results.notStarted(body.failure, basePath) : await request(body.success, client)
+    },
+    start: (ticket) =>
+      run<results.StartResult>(
+        Effect.match(gatekeeper.start(ticket), { onFailure: results.startRefused, onSuccess: results.started }),
+      ),
+    leave: (ticket) =>
+      run<results.LeaveResult>(
+        Effect.match(gatekeeper.leave(ticket), {
+          onFailure: results.storeUnavailable,
+          onSuccess: () => ({ status: "left" }),
+        }),
+      ),
+    status: (ticket) =>
+      run<results.StatusResult>(
+        Effect.match(gatekeeper.status(ticket), {
+          onFailure: results.ticketRefused,
+          onSuccess: (found) => ({ status: "found", ticket: found }),
+        }),
+      ),
+    events: (ticket) =>
+      Stream.toAsyncIterableWith(
+        Stream.suspend(() =>
+          closing === undefined
+            ? eventsOf(ticket, gatekeeper, channel)
+            : Stream.fromEffect(Effect.die(new Error("The gate is closed."))),
+        ),
+        context,
+      ),
+    ready: async () => {
+      const problem = closing === undefined ? await run(listeners.notReady) : "The gate is closed."
+      return problem === undefined ? { status: "ready" } : results.notReady(problem)
+    },
+    on: observers.on,
+    sessionEnded: (sessionIds) =>
+      run<results.SessionEndedResult>(
+        Effect.match(gatekeeper.sessionEnded(typeof sessionIds === "string" ? [sessionIds] : sessionIds), {
+          onFailure: results.storeUnavailable,
+          onSuccess: (released) => ({ status: "accepted", released }),
+        }),
+      ),
+    close: () => {
+      closing ??= runtime
+        .runPromise(Effect.all([listeners.drain, drain], { concurrency: "unbounded", discard: true }))
+        .then(() => runtime.dispose())
+      return closing
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What the gatekeeper promises, apart from the pipeline that keeps it (`../Gatekeeper.ts`): a host that imports the package loads the
+ * pipeline when it builds the layer.
+ */
+import { Context, Effect } from "effect"
+import type { RequestRefusal } from "../refusals.ts"
+import type {
+  Draining,
+  NotYourTurn,
+  PlatformUnavailable,
+  PushEvent,
+  Queued,
+  Started,
+  StoreUnavailable,
+  TicketOver,
+  TicketStatus,
+  TicketUnknown,
+} from "../Session.ts"
+import type { Internals } from "./internals.ts"
+import { requestOf, type WebSessionConfig } from "./web-session.ts"
+
+/** The client's address in canonical form. */
+export interface Caller {
+  readonly address: string
+}
+
+/** Every outcome of a request other than a started session. */
+export type RequestError = RequestRefusal | Queued
+
+export class Gatekeeper extends Context.Service<
+  Gatekeeper,
+  {
+    /** Runs an undecoded request body through the pipeline. */
+    readonly request: (body: unknown, caller: Caller) => Effect.Effect<Started, RequestError>
+    /** Starts the session of a called ticket. Idempotent: while the session is live, it returns the same session. */
+    readonly start: (
+      ticket: string,
+    ) => Effect.Effect<
+      Started,
+      TicketUnknown | NotYourTurn | TicketOver | PlatformUnavailable | StoreUnavailable | Draining
+    >
+    /** Gives up a place or a reserved slot, or ends a running call where the platform can end it. Idempotent. */
+    readonly leave: (ticket: string) => Effect.Effect<void, StoreUnavailable>
+    /**
+     * Withdraws a ticket that `request` has just returned, because its answer could not be delivered. Runs in the background.
+     * Does not end a session that is already live.
+     */
+    readonly withdraw: (ticket: string, caller: Caller) => Effect.Effect<void>
+    /** The ticket's state and position. Each call counts as presence. */
+    readonly status: (ticket: string) => Effect.Effect<TicketStatus, TicketUnknown | StoreUnavailable>
+    /** Handles a session's end, reported under any of its ids. True if that freed a slot. */
+    readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+    /** The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. */
+    readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+    /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
+    readonly capacityProblem: Effect.Effect<string | undefined>
+    /** The campaign whose last sweep failed, as a public message; undefined if none. */
+    readonly queueProblem: Effect.Effect<string | undefined>
+    /** What an operator sees and acts through (`operator/`). */
+    readonly internals: Internals
+    /**
+     * Refuses new requests and starts with `Draining`, and waits at most `CLOSE_MILLIS` for starts in progress. A start that the
+     * platform has not answered by then fails. Idempotent. The layer's finalizer does it too.
+     */
+    readonly close: Effect.Effect<void>
+  }
+>()("voicegate/Gatekeeper") {}
+
+/** The platform's embedded operation, through the gate. Succeeds with the session's WebSocket URL. */
+export const initiateWebSession = (
+  config: WebSessionConfig,
+  caller: Caller,
+): Effect.Effect<string, RequestError, Gatekeeper> =>
+  Effect.flatMap(Effect.fromResult(requestOf(config)), (body) =>
+    Gatekeeper.use((gatekeeper) => Effect.map(gatekeeper.request(body, caller), ({ webSocketUrl }) => webSocketUrl)),
+  )
