@@ -1,6 +1,6 @@
 /**
- * Builds `dist` from `src`: the library with tsc, copies of other files, the JSON Schema of the settings, the documents as pages, the
- * command line and the pages of `src/web` with Vite.
+ * Builds `dist` from `src`: the library's types with tsc, copies of other files, the JSON Schema of the settings, the documents as pages,
+ * and with Vite the library, the command line and the pages of `src/web`.
  * With `--if-needed` only when an input changed since the last build.
  */
 import { spawnSync } from "node:child_process"
@@ -33,6 +33,7 @@ const fingerprint = () => {
     "scripts/deep-imports.mjs",
     "scripts/render-docs.ts",
     "scripts/cli.vite.config.ts",
+    "scripts/library.vite.config.ts",
   ]
   for (const file of [...settings.map((name) => join(root, name)), ...files]) {
     hash
@@ -64,7 +65,8 @@ console.log("Building …")
 rmSync(output, { recursive: true, force: true })
 run("node", "node_modules/@typescript/native/bin/tsc", "-p", "scripts/tsconfig.build.json")
 
-deepenImports(output, join(root, "node_modules/effect"), ["web"])
+run("vite", "build", "--config", "scripts/library.vite.config.ts", "--logLevel", "warn")
+deepenImports(output, join(root, "node_modules/effect"), ["web", "commands"])
 
 for (const file of files) {
   const rendered = file.startsWith(web + sep) || file.startsWith(docs + sep)
@@ -72,11 +74,13 @@ for (const file of files) {
 }
 run("node", "scripts/render-docs.ts", join(output, "docs"))
 
-const { jsonSchema } = await import(pathToFileURL(join(output, "settings/json-schema.js")).href)
+const { jsonSchema } = await import(pathToFileURL(join(source, "settings/json-schema.ts")).href)
 writeFileSync(join(output, "settings.schema.json"), `${JSON.stringify(jsonSchema(), null, 2)}\n`)
 
+// an old Node must be able to read the program's entry, so it is JavaScript as it stands
 const main = join(output, "main.js")
-if (existsSync(main) && readFileSync(main, "utf8").startsWith("#!")) chmodSync(main, 0o755)
+writeFileSync(main, readFileSync(join(source, "main.ts"), "utf8").replace('"./commands/cli.ts"', '"./commands/cli.js"'))
+chmodSync(main, 0o755)
 
 run("vite", "build", "--config", "scripts/cli.vite.config.ts", "--logLevel", "warn")
 for (const config of ["vite.config.ts", "dashboard/vite.config.ts", "console/vite.config.ts"]) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The program's entry. It enables Node's compile cache, so that later starts are faster. Node versions older than `engines` in
- * package.json must be able to parse this file, because it tells their users to upgrade.
+ * package.json must be able to parse this file, because it tells their users to upgrade: the build copies it, so it has no types.
  */
 import * as nodeModule from "node:module"
 

@@ -7,9 +7,9 @@ import { OpenApi } from "effect/http-api"
 import { DOCUMENTS, makeSlugs, readDocument, renderPage } from "../scripts/render-docs.ts"
 import { withSettingsTables } from "../scripts/settings-table.ts"
 import { Documented } from "../src/http/Api.ts"
+import { NO_VARIABLES } from "../src/settings/given.ts"
 import { resolveSettings } from "../src/settings/resolve.ts"
 import { settingRows } from "../src/settings/table.ts"
-import { NO_VARIABLES } from "../src/settings/given.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = readFileSync(join(root, "README.md"), "utf8")

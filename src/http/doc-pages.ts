@@ -6,10 +6,11 @@ import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
 import { Context, Effect } from "effect"
 import { type Document, makeDocument } from "../serving/documents.ts"
+import { packageFile } from "../serving/package-files.ts"
 
 /** Where the rendered pages are. When run from the sources, those of the last build are served. */
 export const DocPageFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http/DocPageFiles", {
-  defaultValue: () => [new URL("../docs/", import.meta.url), new URL("../../dist/docs/", import.meta.url)],
+  defaultValue: () => [packageFile("docs/"), packageFile("../dist/docs/")],
 })
 
 const HEADERS = { "cache-control": "no-cache", "x-content-type-options": "nosniff" }

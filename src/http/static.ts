@@ -7,14 +7,15 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { Context, Effect } from "effect"
 import { type Document, isDocumentRequest, makeDocument, sendDocument } from "../serving/documents.ts"
+import { packageFile } from "../serving/package-files.ts"
 import { previewDocuments } from "./preview.ts"
 
-/** The built pages. Defined here because a bundled file only knows its depth below `dist`: one level. */
-export const webRoot = fileURLToPath(new URL("../web", import.meta.url))
+/** The built pages. */
+export const webRoot = fileURLToPath(packageFile("web"))
 
 /** Where the built files are. When run from the sources, those of the last build are served. */
 export const WidgetFiles = Context.Reference<ReadonlyArray<URL>>("voicegate/http/WidgetFiles", {
-  defaultValue: () => [new URL("../web/widget/", import.meta.url), new URL("../../dist/web/widget/", import.meta.url)],
+  defaultValue: () => [packageFile("web/widget/"), packageFile("../dist/web/widget/")],
 })
 
 /** The names of the scripts by path. */

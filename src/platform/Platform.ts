@@ -12,6 +12,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { IpNetwork } from "effect/net"
 import type { Migrator, SqlError } from "effect/sql"
 import { loopbackNames } from "../serving/hosts.ts"
+import { packageFile } from "../serving/package-files.ts"
 import * as Access from "./Access.ts"
 import type { DatabaseInvalid } from "./data/Database.ts"
 import { DEFAULT_IDLE_SECONDS, DEFAULT_LIMITS } from "./defaults.ts"
@@ -115,7 +116,7 @@ export const layer = (options: Options = {}): Layer.Layer<Platform | Services.Se
   ).pipe(Layer.provide(middleware))
   const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(groups))
   const people = dashboard({
-    page: options.dashboardPage ?? fileURLToPath(new URL("../web/dashboard", import.meta.url)),
+    page: options.dashboardPage ?? fileURLToPath(packageFile("web/dashboard")),
     secure: options.publicWebSocketOrigin?.startsWith("wss:") ?? false,
   })
   const host = options.host ?? "127.0.0.1"

@@ -95,6 +95,26 @@ describe("the package", () => {
     expect(await host("host.mjs", `import { createGate } from "voicegate"${USE}`)).toBe("SettingsInvalid true")
   })
 
+  it("loads at import what a host can use at once, and the rest when a gate is made", async () => {
+    const text = `
+      import { registerHooks } from "node:module"
+      const urls = []
+      registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) })
+      const { createGate } = await import("voicegate")
+      const count = () => ({
+        own: urls.filter((url) => url.includes("/node_modules/voicegate/")).length,
+        late: ["effect/dist/http-api/", "/@effect/platform-node/", "/ioredis/", "/maxmind/"].filter((part) =>
+          urls.some((url) => url.includes(part))),
+      })
+      const imported = count()
+      await createGate({}).catch(() => {})
+      console.log(JSON.stringify([imported, count()]))`
+    const [imported, made] = JSON.parse(await host("loaded.mjs", text))
+    expect(imported.late).toEqual([])
+    expect(imported.own).toBeLessThan(20)
+    expect(made.late).toEqual(["effect/dist/http-api/", "/@effect/platform-node/"])
+  })
+
   it("is required by a CommonJS module", async () => {
     const text = `const { createGate } = require("voicegate"); (async () => {${USE}})()`
     expect(await host("host.cjs", text)).toBe("SettingsInvalid true")
