@@ -22,9 +22,24 @@ export const layerOverQueue = Operator.layer.pipe(
 /** The gatekeeper and its operator over services that the caller provides. Limits and queue use its `Store`. */
 export const layerNoDeps = layerOverQueue.pipe(Layer.provideMerge(FifoQueue.layer))
 
-/** The gatekeeper with every service as configured. At start it checks platform and IP provider, and logs the results. */
-export const layer = Layer.merge(layerNoDeps, StartupChecks.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(IpIntel.layer, PlatformApi.layer, PushChannel.layerShared)),
-  Layer.provideMerge(Store.layer),
-  Layer.provide(FetchHttpClient.layer),
-)
+/** The services that a host may have of its own, where it has others than the configured ones. */
+export interface OwnServices {
+  readonly ipIntel?: typeof IpIntel.layer
+  readonly platform?: typeof PlatformApi.layer
+  readonly store?: typeof Store.layer
+}
+
+/** The gatekeeper with every service as configured, except the given ones. At start it checks platform and IP provider, and logs the results. */
+export const layerWith = ({
+  ipIntel = IpIntel.layer,
+  platform = PlatformApi.layer,
+  store = Store.layer,
+}: OwnServices) =>
+  Layer.merge(layerNoDeps, StartupChecks.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(ipIntel, platform, PushChannel.layerShared)),
+    Layer.provideMerge(store),
+    Layer.provide(FetchHttpClient.layer),
+  )
+
+/** The gatekeeper with every service as configured. */
+export const layer = layerWith({})

@@ -18,6 +18,19 @@ export type { Client, Gate, GateOptions, LogEntry } from "./embedded/gate.ts"
 export type { Handler, PrivateHandler, UpgradeHandler } from "./embedded/mount.ts"
 export type { CallEvent, GateEvents, On, OutcomeEvent } from "./embedded/observers.ts"
 export type {
+  ActRequest,
+  ActResult,
+  AuditLogQuery,
+  AuditLogResult,
+  FindResult,
+  GateOperator,
+  ViewQuery,
+  ViewResult,
+} from "./embedded/operator.ts"
+export type { OwnIpIntel } from "./embedded/own/ip-intel.ts"
+export type { OwnPlatform } from "./embedded/own/platform.ts"
+export type { OwnStore } from "./embedded/own/store.ts"
+export type {
   LaunchRefusal,
   LeaveResult,
   QueuedResult,
@@ -65,6 +78,7 @@ export {
   RateLimited,
   type SessionConfig,
   SessionRequest,
+  type StartConfig,
   type Started,
   StoreUnavailable,
   TicketId,

@@ -4,6 +4,10 @@ import type { PushEvent } from "../Session.ts"
 import type { Fetch } from "./fetch.ts"
 import type { Handler, PrivateHandler, UpgradeHandler } from "./mount.ts"
 import type { On } from "./observers.ts"
+import type { GateOperator } from "./operator.ts"
+import type { OwnIpIntel } from "./own/ip-intel.ts"
+import type { OwnPlatform } from "./own/platform.ts"
+import type { OwnStore } from "./own/store.ts"
 import type * as results from "./results.ts"
 
 /** The caller: an IPv4 or IPv6 address in any form, such as Express's `req.ip` or a socket's `remoteAddress`. */
@@ -24,6 +28,12 @@ export interface GateOptions {
   readonly basePath?: string
   /** receives the gate's log; by default it goes to standard output */
   readonly log?: (entry: LogEntry) => void
+  /** facts about addresses from the host, instead of `IpIntel.Provider` */
+  readonly ipIntel?: OwnIpIntel
+  /** the host's own store, instead of `StoreConnectionString` */
+  readonly store?: OwnStore
+  /** the host's own platform, instead of `ApiSecretToken` and `BaseUrl` of `VoiceAiPlatform` */
+  readonly platform?: OwnPlatform
 }
 
 /** A running gate. Its methods do not use `this`, so each may be passed as a function. */
@@ -64,6 +74,8 @@ export interface Gate {
    * Listeners run after the answer; a failure is logged and costs the caller nothing. Returns a function that removes the listener.
    */
   readonly on: On
+  /** What an operator sees and does in the console, for a page or a tool of the host. */
+  readonly operator: GateOperator
   /** Reports that a session has ended, by any of its ids, when the host itself receives the platform's webhook. */
   readonly sessionEnded: (sessionIds: string | ReadonlyArray<string>) => Promise<results.SessionEndedResult>
   /**

@@ -7,6 +7,7 @@ import { Listeners, layer as listenersLayer } from "../http/listeners.ts"
 import { DRAIN_MILLIS } from "../http/server.ts"
 import { canonicalAddress } from "../ip-intel/address.ts"
 import * as Log from "../log.ts"
+import { Operator } from "../operator/service.ts"
 import { PushChannel } from "../PushChannel.ts"
 import { layerFrom } from "../settings/given.ts"
 import { unknownFields } from "../unknown-field.ts"
@@ -15,10 +16,19 @@ import { makeFetch } from "./fetch.ts"
 import type { Gate, GateOptions, LogEntry } from "./gate.ts"
 import { makeMount, normalizeBasePath } from "./mount.ts"
 import { layerObserved, Observers, layer as observersLayer } from "./observers.ts"
+import { makeOperator } from "./operator.ts"
+import { ownIpIntel } from "./own/ip-intel.ts"
+import { ownPlatform } from "./own/platform.ts"
+import { ownStore } from "./own/store.ts"
 import * as results from "./results.ts"
 import type { GateSettings } from "./settings.ts"
 
-const OPTIONS = { basePath: true, log: true } satisfies { readonly [K in keyof Required<GateOptions>]: true }
+const OPTIONS = { basePath: true, log: true, ipIntel: true, store: true, platform: true } satisfies {
+  readonly [K in keyof Required<GateOptions>]: true
+}
+
+/** What the settings require of a platform, for one that is called through the host. */
+const OWN_PLATFORM = { ApiSecretToken: "the-host-has-its-own-platform", BaseUrl: "https://platform.invalid/" }
 
 /** How often `close` checks whether requests are in flight. */
 const DRAIN_POLL_MILLIS = 20
@@ -46,6 +56,18 @@ const logTo = (log: (entry: LogEntry) => void): Layer.Layer<never> =>
 /** The body as JSON: a field that is undefined is absent. */
 const asJson = (body: unknown): unknown => JSON.parse(JSON.stringify(body) ?? "null")
 
+const servicesOf = ({ ipIntel, platform, store }: GateOptions): GateLayer.OwnServices => ({
+  ...(ipIntel === undefined ? {} : { ipIntel: ownIpIntel(ipIntel) }),
+  ...(platform === undefined ? {} : { platform: ownPlatform(platform) }),
+  ...(store === undefined ? {} : { store: ownStore(store) }),
+})
+
+/** The settings, which need no key and no address of the platform if it is the host's own. */
+const settingsOf = (settings: GateSettings, { platform }: GateOptions): Readonly<Record<string, unknown>> =>
+  platform === undefined
+    ? { ...settings }
+    : { ...settings, VoiceAiPlatform: { ...OWN_PLATFORM, ...settings.VoiceAiPlatform } }
+
 /** As `createGate`. */
 export const startGate = async (settings: GateSettings, options: GateOptions): Promise<Gate> => {
   const unknown = unknownFields(options, Object.keys(OPTIONS))
@@ -56,12 +78,12 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
   const runtime = ManagedRuntime.make(
     listenersLayer({ basePath }).pipe(
       Layer.provideMerge(layerObserved),
-      Layer.provideMerge(Layer.merge(GateLayer.layer, observersLayer)),
-      Layer.provideMerge(layerFrom({ ...settings }, { embedded: true })),
+      Layer.provideMerge(Layer.merge(GateLayer.layerWith(servicesOf(options)), observersLayer)),
+      Layer.provideMerge(layerFrom(settingsOf(settings, options), { embedded: true })),
       Layer.provideMerge(options.log === undefined ? Log.layerStandardOutput : logTo(options.log)),
     ),
   )
-  const { channel, context, gatekeeper, listeners, observers } = await runtime
+  const { channel, context, gatekeeper, listeners, observers, operator } = await runtime
     .runPromise(
       Effect.all({
         channel: PushChannel,
@@ -69,6 +91,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
         gatekeeper: Gatekeeper,
         listeners: Listeners,
         observers: Observers,
+        operator: Operator,
       }),
     )
     .catch(async (error: unknown) => {
@@ -157,6 +180,7 @@ export const startGate = async (settings: GateSettings, options: GateOptions): P
       return problem === undefined ? { status: "ready" } : results.notReady(problem)
     },
     on: observers.on,
+    operator: makeOperator(operator, run),
     sessionEnded: (sessionIds) =>
       run<results.SessionEndedResult>(
         Effect.match(gatekeeper.sessionEnded(typeof sessionIds === "string" ? [sessionIds] : sessionIds), {

@@ -7,20 +7,17 @@ import { HttpClient } from "effect/http"
 import { CallerNames } from "../CallerNames.ts"
 import { Settings } from "../Settings.ts"
 import { Store } from "../Store.ts"
-import { parseAddress } from "./address.ts"
-import { failing, type IpFacts, type IpIntelFailed, type IpIntelSetupError, noFacts, type Provider } from "./facts.ts"
+import type { IpFacts, IpIntelFailed, IpIntelSetupError } from "./facts.ts"
 import { ip2location } from "./ip2location.ts"
 import { ipapiIs } from "./ipapi-is.ts"
 import { ipinfo } from "./ipinfo.ts"
 import { lists } from "./lists.ts"
+import { forPublic, local, PROBE_ADDRESS } from "./local.ts"
 import { maxmind } from "./maxmind.ts"
 import { none } from "./none.ts"
 import { proxycheck } from "./proxycheck.ts"
 import { makeRemote } from "./remote.ts"
 import { vpnapi } from "./vpnapi.ts"
-
-/** The address of a public DNS resolver, which every provider knows. */
-const PROBE_ADDRESS = "1.1.1.1"
 
 const HTTP_PROVIDERS = {
   "ipapi.is": ipapiIs,
@@ -29,24 +26,6 @@ const HTTP_PROVIDERS = {
   "ip2location.io": ip2location,
   "ipinfo.io": ipinfo,
 } as const
-
-const nothing = Effect.succeed(noFacts)
-
-/** Skips addresses that are not public, which no provider knows. */
-const forPublic = ({ name, lookup }: Provider): Provider["lookup"] => {
-  const fail = failing(name)
-  return (text) => {
-    const address = parseAddress(text)
-    if (address === undefined) return fail("rejected", "got an invalid address")
-    return address.isPublic ? lookup(address.lookupText) : nothing
-  }
-}
-
-const local = (provider: Provider) => ({
-  provider: provider.name,
-  lookup: forPublic(provider),
-  probe: Effect.suspend(() => Effect.asVoid(provider.lookup(PROBE_ADDRESS))),
-})
 
 /** The service that `IpIntel.layer` provides. */
 export const make: Effect.Effect<

@@ -1,0 +1,149 @@
+/** What the console can do, for a host's own administration page or tool. The host decides who may use it. */
+import { Effect, Schema } from "effect"
+import { HASH } from "../operator/find.ts"
+import type { Operator } from "../operator/service.ts"
+import { Action, type ActionOutcome, type AuditLog, type Campaigns, type Found, type View } from "../operator/shapes.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import { unknownFields } from "../unknown-field.ts"
+import { type RefusedResult, storeUnavailable } from "./results.ts"
+
+/** The campaign by name; the default one when absent. */
+export interface OfCampaign {
+  readonly campaign?: string | undefined
+}
+
+/** Which rows of a campaign's slots and waiting tickets, from 0; at most 100 of each, 25 by default. */
+export interface ViewQuery extends OfCampaign {
+  readonly firstSlot?: number
+  readonly slots?: number
+  readonly firstPlace?: number
+  readonly places?: number
+  /** what was counted since this time (ms since 1970) is included; nothing by default */
+  readonly since?: number
+}
+
+export interface AuditLogQuery extends OfCampaign {
+  /** 0 is the newest line */
+  readonly first?: number
+  /** at most 100, 25 by default */
+  readonly count?: number
+}
+
+export interface ActRequest extends OfCampaign {
+  /** who acts, as the audit log shows it */
+  readonly who: string
+  readonly action: Action
+}
+
+type Unavailable = RefusedResult<"store_unavailable">
+type UnknownCampaign = RefusedResult<"unknown_campaign">
+
+export type ViewResult = { readonly status: "found"; readonly view: View } | UnknownCampaign
+export type ActResult = { readonly status: "done"; readonly outcome: ActionOutcome } | UnknownCampaign | Unavailable
+export type AuditLogResult = { readonly status: "found"; readonly auditLog: AuditLog } | UnknownCampaign | Unavailable
+export type FindResult = { readonly status: "found"; readonly found: Found } | Unavailable
+
+/** The promises reject with a `TypeError` for an argument of a wrong type or an unknown field. */
+export interface GateOperator {
+  /** A campaign's slots, waiting tickets and health. Counts and instances are kept when `Security.ConsoleToken` is set. */
+  readonly view: (query?: ViewQuery) => Promise<ViewResult>
+  /** The figures of all campaigns. */
+  readonly campaigns: () => Promise<Campaigns>
+  /** Pauses, resumes, drains or reopens a queue, calls the next caller, removes one, or ends a call; the audit log has a line of it. */
+  readonly act: (request: ActRequest) => Promise<ActResult>
+  readonly auditLog: (query?: AuditLogQuery) => Promise<AuditLogResult>
+  /** The tickets of all campaigns whose hash begins with these 4 to 10 hexadecimal digits. */
+  readonly find: (hash: string) => Promise<FindResult>
+}
+
+const ROWS = 25
+
+const VIEW = {
+  campaign: "string",
+  firstSlot: "row",
+  slots: "row",
+  firstPlace: "row",
+  places: "row",
+  since: "row",
+} as const
+const AUDIT_LOG = { campaign: "string", first: "row", count: "row" } as const
+const ACT = { campaign: "string", who: "string", action: "object" } as const
+
+/** Throws a `TypeError` for an unknown field, or one of a wrong type. */
+const check = <T extends object>(
+  name: string,
+  given: T,
+  known: { readonly [K in keyof Required<T>]: "string" | "row" | "object" },
+): void => {
+  const kinds = new Map<string, unknown>(Object.entries(known))
+  const unknown = unknownFields(given, [...kinds.keys()]).map(({ field, message }) => `${name}.${field}: ${message}`)
+  const wrong = Object.entries(given).flatMap(([field, value]: [string, unknown]) => {
+    const kind = kinds.get(field)
+    if (kind === undefined || value === undefined) return []
+    if (kind === "row") {
+      return Number.isSafeInteger(value) && Number(value) >= 0 ? [] : `${name}.${field}: expected a whole number from 0`
+    }
+    return typeof value === kind ? [] : `${name}.${field}: expected a ${kind}`
+  })
+  const problems = [...unknown, ...wrong]
+  if (problems.length > 0) throw new TypeError(problems.join("\n"))
+}
+
+const isAction = Schema.is(Action)
+
+const unknownCampaign = (): UnknownCampaign => ({
+  status: "refused",
+  code: "unknown_campaign",
+  message: "campaign: Expected a configured campaign.",
+})
+
+const orRefused = <A, B>(
+  effect: Effect.Effect<A | undefined, StoreUnavailable>,
+  onFound: (found: A) => B,
+): Effect.Effect<B | UnknownCampaign | Unavailable> =>
+  Effect.match(effect, {
+    onFailure: storeUnavailable,
+    onSuccess: (found) => (found === undefined ? unknownCampaign() : onFound(found)),
+  })
+
+/** `run` rejects when the gate is closed. */
+export const makeOperator = (
+  operator: Operator["Service"],
+  run: <A>(effect: Effect.Effect<A>) => Promise<A>,
+): GateOperator => ({
+  view: async (query = {}) => {
+    check("query", query, VIEW)
+    const { campaign, firstPlace = 0, firstSlot = 0, places = ROWS, since, slots = ROWS } = query
+    const view = await run(
+      operator.view(campaign, { firstSlot, slots, firstPlace, places }, since ?? Number.MAX_SAFE_INTEGER),
+    )
+    return view === undefined ? unknownCampaign() : { status: "found", view }
+  },
+  campaigns: () => run(operator.campaigns),
+  act: async (request) => {
+    check("request", request, ACT)
+    const { action, campaign, who } = request
+    if (typeof who !== "string") throw new TypeError("request.who: expected a string")
+    if (!isAction(action)) throw new TypeError("request.action: expected an action with its fields")
+    return await run<ActResult>(
+      orRefused(operator.act(campaign, who, action), (outcome) => ({ status: "done" as const, outcome })),
+    )
+  },
+  auditLog: async (query = {}) => {
+    check("query", query, AUDIT_LOG)
+    const { campaign, count = ROWS, first = 0 } = query
+    return await run<AuditLogResult>(
+      orRefused(operator.auditLog(campaign, first, count), (auditLog) => ({ status: "found" as const, auditLog })),
+    )
+  },
+  find: async (hash) => {
+    const lower = typeof hash === "string" ? hash.toLowerCase() : ""
+    if (!HASH.test(lower)) throw new TypeError("hash: expected 4 to 10 hexadecimal digits")
+    return await run<FindResult>(
+      Effect.match(operator.find(lower), {
+        onFailure: storeUnavailable,
+        onSuccess: (found) => ({ status: "found" as const, found }),
+      }),
+    )
+  },
+})

@@ -1,0 +1,27 @@
+/** Checks the objects that a host gives, before anything calls them. */
+import { unknownFields } from "../../unknown-field.ts"
+
+type Kind = "function" | "string" | "boolean"
+
+/** The members of an object: their kinds, and which it must have. */
+export interface Members<T> {
+  readonly required: { readonly [K in keyof T as undefined extends T[K] ? never : K]: Kind }
+  readonly optional: { readonly [K in keyof T as undefined extends T[K] ? K : never]-?: Kind }
+}
+
+/** Throws a `TypeError` with a line for each unknown, missing or wrong member of what the host gives at `path`. */
+export const checkMembers = <T extends object>(path: string, given: T, { optional, required }: Members<T>): void => {
+  const value: unknown = given
+  if (typeof value !== "object" || value === null) throw new TypeError(`${path}: expected an object`)
+  const kinds = new Map<string, Kind>([...Object.entries<Kind>(required), ...Object.entries<Kind>(optional)])
+  const found = new Map<string, unknown>([...kinds.keys()].map((name) => [name, Reflect.get(value, name)]))
+  const wrong = [...kinds].filter(([name, kind]) => {
+    const member = found.get(name)
+    return member === undefined ? Object.hasOwn(required, name) : typeof member !== kind
+  })
+  const problems = [
+    ...unknownFields(value, [...kinds.keys()]).map(({ field, message }) => `${path}.${field}: ${message}`),
+    ...wrong.map(([name, kind]) => `${path}.${name}: expected a ${kind}`),
+  ]
+  if (problems.length > 0) throw new TypeError(problems.join("\n"))
+}

@@ -1,0 +1,105 @@
+/** A host's own voice-agent platform, as a plain object. */
+import { Effect, Layer, Schema } from "effect"
+import { PlatformApi, type StartConfig, type WebSession } from "../../PlatformApi.ts"
+import {
+  AtCapacity,
+  KeyRateLimited,
+  PlatformError,
+  Refused,
+  RequestRefused,
+  Unavailable,
+  unavailable,
+} from "../../platform-api/errors.ts"
+import { checkMembers } from "./check.ts"
+
+/**
+ * Starts sessions. A method rejects with `AtCapacity`, `KeyRateLimited`, `RequestRefused`, `Refused` or `Unavailable`, which say what the
+ * gate does next. Any other rejection is a platform that cannot be reached; a start may then have happened, and keeps its slot in doubt.
+ */
+export interface OwnPlatform {
+  /** Starts a session. Never repeated. */
+  readonly initiate: (start: StartConfig) => Promise<WebSession>
+  /** The account's concurrency; without it `MaxConcurrency` is required. */
+  readonly concurrency?: (campaign: string) => Promise<typeof Concurrency.Type>
+  /** Whether a session still runs, asked of sessions older than a few minutes. */
+  readonly sessionStatus?: (campaign: string, sessionId: string) => Promise<typeof SessionState.Type>
+  /** All ids of each session of a client identifier that began after `since` (ms since 1970); undefined when it cannot be told. */
+  readonly sessionsOf?: (campaign: string, clientIdentifier: string, since: number) => Promise<typeof Sessions.Type>
+  /** Ends a session whose caller has left. True if it is over now. */
+  readonly end?: (campaign: string, session: WebSession) => Promise<boolean>
+}
+
+const ids = Schema.Array(Schema.NonEmptyString)
+const Session = Schema.Struct({ sessionIds: ids.check(Schema.isMinLength(1)), webSocketUrl: Schema.NonEmptyString })
+const Concurrency = Schema.Struct({ limit: Schema.Finite, inUse: Schema.Finite })
+const SessionState = Schema.Struct({ status: Schema.Literals(["running", "over", "unknown"]), sessionIds: ids })
+const Sessions = Schema.UndefinedOr(Schema.Array(ids))
+
+const REASONS = [AtCapacity, KeyRateLimited, RequestRefused, Refused, Unavailable] as const
+
+const reasonOf = (error: unknown): PlatformError["reason"] | undefined => {
+  for (const Reason of REASONS) if (error instanceof Reason) return error
+  return undefined
+}
+
+/** Calls the host, and reads its answer. */
+const ask = <A>(
+  what: keyof OwnPlatform,
+  answer: Schema.Decoder<A>,
+  call: () => Promise<unknown>,
+): Effect.Effect<A, PlatformError> => {
+  const mayHaveHappened = what === "initiate"
+  return Effect.tryPromise(async () => await call()).pipe(
+    Effect.catch(({ cause: error }) => {
+      if (error instanceof PlatformError) return Effect.fail(error)
+      const reason = reasonOf(error)
+      return reason !== undefined
+        ? Effect.fail(new PlatformError({ reason }))
+        : Effect.andThen(
+            Effect.logError(`${what} of the host's platform failed.`, error),
+            Effect.fail(unavailable("unreachable", mayHaveHappened, "the host's platform failed")),
+          )
+    }),
+    Effect.flatMap((given) =>
+      Schema.decodeUnknownEffect(answer)(given).pipe(
+        // without the answer, which may contain a credential
+        Effect.tapError(() => Effect.logError(`${what} of the host's platform gave an answer of a wrong shape.`)),
+        Effect.mapError(() => unavailable("malformed", mayHaveHappened, "the host's platform gave a wrong answer")),
+      ),
+    ),
+  )
+}
+
+const unsupported = (detail: string): PlatformError =>
+  new PlatformError({ reason: new Refused({ status: 501, code: "", message: `the host's platform has no ${detail}` }) })
+
+export const ownPlatform = (own: OwnPlatform): Layer.Layer<PlatformApi> => {
+  checkMembers("options.platform", own, {
+    required: { initiate: "function" },
+    optional: { concurrency: "function", sessionStatus: "function", sessionsOf: "function", end: "function" },
+  })
+  const { concurrency, end, sessionStatus, sessionsOf } = own
+  return Layer.succeed(
+    PlatformApi,
+    PlatformApi.of({
+      initiate: (start) => ask("initiate", Session, () => own.initiate(start)),
+      concurrency: (campaign) =>
+        concurrency === undefined
+          ? Effect.fail(unsupported("concurrency"))
+          : ask("concurrency", Concurrency, () => concurrency(campaign)),
+      sessionStatus: (campaign, sessionId) =>
+        sessionStatus === undefined
+          ? Effect.succeed({ status: "unknown", sessionIds: [] })
+          : ask("sessionStatus", SessionState, () => sessionStatus(campaign, sessionId)),
+      sessionsOf: (campaign, clientIdentifier, since) =>
+        sessionsOf === undefined
+          ? Effect.undefined
+          : ask("sessionsOf", Sessions, () => sessionsOf(campaign, clientIdentifier, since)),
+      ...(end === undefined
+        ? {}
+        : { end: (campaign, session) => ask("end", Schema.Boolean, () => end(campaign, session)) }),
+      verify: () =>
+        Effect.succeed([{ subject: "platform", state: "not_checked", detail: "the host has its own platform" }]),
+    }),
+  )
+}

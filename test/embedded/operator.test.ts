@@ -1,0 +1,55 @@
+/** What the console can do, through a host's gate. */
+import { assert, it } from "vitest"
+import { rejection, useGates } from "./support.ts"
+
+const gates = useGates()
+
+it("a host sees a queue, finds a ticket and acts on it, with a line in the audit log", async () => {
+  const on = await gates.create()
+  assert.equal((await on.request({}, { address: "127.0.0.1" })).status, "started")
+  const queued = await on.request({}, { address: "127.0.0.1" })
+  if (queued.status !== "queued") return assert.fail(queued.status)
+
+  const seen = await on.operator.view()
+  if (seen.status !== "found") return assert.fail(seen.code)
+  assert.deepInclude(seen.view, { campaign: "default", slots: 1 })
+  const [waiting] = seen.view.queue?.waitingPage ?? []
+  if (waiting === undefined) return assert.fail("nobody waits")
+
+  const found = await on.operator.find(waiting.ticket.toUpperCase())
+  if (found.status !== "found") return assert.fail(found.code)
+  assert.deepInclude(found.found.found[0], { ticket: waiting.ticket, state: "waiting", campaign: "default" })
+
+  const removed = await on.operator.act({ who: "Ada", action: { type: "remove", seq: waiting.seq } })
+  assert.deepEqual(removed, { status: "done", outcome: { result: "removed", ticket: waiting.ticket } })
+  assert.deepInclude((await on.operator.campaigns()).campaigns[0], { name: "default", slots: 1 })
+  assert.equal((await on.status(queued.uniqueRequestId)).status, "found")
+
+  const log = await on.operator.auditLog({ count: 1 })
+  if (log.status !== "found") return assert.fail(log.code)
+  assert.equal(log.auditLog.total, 1)
+  assert.deepInclude(log.auditLog.lines[0], { who: "Ada" })
+})
+
+it("an unknown campaign is a refusal; an argument that is wrong, a TypeError that names it", async () => {
+  const on = await gates.create()
+  const unknown = {
+    status: "refused" as const,
+    code: "unknown_campaign" as const,
+    message: "campaign: Expected a configured campaign.",
+  }
+  assert.deepEqual(await on.operator.view({ campaign: "moon" }), unknown)
+  assert.deepEqual(await on.operator.auditLog({ campaign: "moon" }), unknown)
+  assert.deepEqual(await on.operator.act({ campaign: "moon", who: "Ada", action: { type: "pause" } }), unknown)
+  const misspelt = { campain: "default", slots: -1 }
+  assert.equal(
+    (await rejection(on.operator.view(misspelt))).message,
+    "query.campain: Expected one of campaign, firstSlot, slots, firstPlace, places, since; did you mean campaign?\n" +
+      "query.slots: expected a whole number from 0",
+  )
+  assert.match((await rejection(on.operator.find("xyz"))).message, /^hash: expected 4 to 10 hexadecimal digits/)
+  const action = JSON.parse('{ "type": "explode" }')
+  assert.match((await rejection(on.operator.act({ who: "Ada", action }))).message, /^request\.action: /)
+  const nobody = JSON.parse('{ "action": { "type": "pause" } }')
+  assert.match((await rejection(on.operator.act(nobody))).message, /^request\.who: /)
+})
