@@ -3,7 +3,7 @@
 const here = import.meta.url
 
 /**
- * A file or directory by its path below `src` or `dist`. This file, and a bundle that contains it, is one directory below. The address is
- * not written as `new URL("…", import.meta.url)`, because a host's bundler takes that for a file to copy and fails at a directory.
+ * A file or directory by its path below `src` or `dist`. This file, and a bundle that contains it, is one directory below. A host's bundler
+ * takes an address of literal text and the module's own address for a file to copy, and fails at a directory; it does not follow a constant.
  */
 export const packageFile = (path: string): URL => new URL(`../${path}`, here)

@@ -7,11 +7,13 @@ import { existsSync } from "node:fs"
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { promisify } from "node:util"
 import { build as viteBuild } from "vite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { whenBuilt } from "../../scripts/harness/build.ts"
+import type * as Voicegate from "../../src/index.ts"
+import { testHosts } from "./hosts-table.ts"
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -173,6 +175,48 @@ describe("the package", () => {
     expect(imported.stderr).not.toContain("SyntaxError")
     const command = await run(process.execPath, [...old, installed("dist/main.js")], { cwd: project }).catch(failed)
     expect(command.stderr).toMatch(/^voicegate needs Node 22\.19 or newer; this is 20\.19\.0\./)
+  })
+
+  describe("mounted in", () => {
+    let voicegate: typeof Voicegate
+    beforeAll(async () => {
+      voicegate = await import(pathToFileURL(installed("dist/index.js")).href)
+    })
+    testHosts(() => voicegate.createGate)
+  })
+
+  it("has its widget and its documents where a gate serves them from", async () => {
+    const text = `
+      import { createServer } from "node:http"
+      import { createGate } from "voicegate"
+      const gate = await createGate(
+        { VoiceAiPlatform: { BusinessId: "b", WebCampaignId: "c", DefaultRegionId: "r", MaxConcurrency: 1 }, Security: { WebhookApiToken: "t".repeat(32) } },
+        { log() {}, platform: { initiate: async () => ({ sessionIds: ["s"], webSocketUrl: "wss://agent.example/s" }) } },
+      )
+      const server = createServer(gate.handler).listen(0, "127.0.0.1", async () => {
+        const { port } = server.address()
+        for (const path of ["widget.js", "widget/audio.js", "docs/embedding", "openapi.json"]) {
+          const response = await fetch("http://127.0.0.1:" + port + "/" + path)
+          console.log(path, response.status, (await response.text()).length > 1000)
+        }
+        server.close()
+        await gate.close()
+      })`
+    expect((await host("files.mjs", text)).split("\n")).toEqual([
+      "widget.js 200 true",
+      "widget/audio.js 200 true",
+      "docs/embedding 200 true",
+      "openapi.json 200 true",
+    ])
+  })
+
+  it("has no address of a directory that a bundler takes for a file", async () => {
+    const scripts = packed.files.filter(({ path }) => /^dist\/(?!web\/|commands\/).*\.js$/.test(path))
+    expect(scripts.length).toBeGreaterThan(10)
+    const texts = await Promise.all(
+      scripts.map(async ({ path }) => [path, await readFile(installed(path), "utf8")] as const),
+    )
+    expect(texts.filter(([, text]) => /new URL\([^)]*import\.meta\.url/.test(text)).map(([path]) => path)).toEqual([])
   })
 
   describe("has types for", () => {

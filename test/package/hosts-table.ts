@@ -1,27 +1,18 @@
-/** Every host × request, events over SSE and WebSocket, hub, webhook by token and by signature, base path, shutdown. */
+/** The tests of the table of hosts: every host × request, events over SSE and WebSocket, hub, webhook by token and by signature, base path, shutdown. */
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
 import { connect } from "node:net"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { afterEach, assert, beforeEach, it } from "vitest"
 import { WebSocket } from "ws"
-import type { Gate } from "../../src/index.ts"
+import type { createGate, Gate } from "../../src/index.ts"
+import { type FakePlatform, settingsFor, startPlatform, WEBHOOK_TOKEN } from "../embedded/support.ts"
 import { hosts, PAGE } from "./hosts.ts"
-import { type FakePlatform, gateOn, startPlatform, WEBHOOK_TOKEN } from "./support.ts"
 
 const SECRET = Buffer.alloc(32, 7)
 
 let platform: FakePlatform
 let gate: Gate
 let toClose: Array<() => unknown>
-beforeEach(async () => {
-  platform = await startPlatform()
-  gate = await gateOn(platform, { WebhookSigningSecret: `whsec_${SECRET.toString("base64")}` }, { basePath: "/voice" })
-  toClose = [platform.close, gate.close]
-})
-afterEach(async () => {
-  for (const close of toClose.reverse()) await close()
-})
-
 /** What the host answers at an origin. */
 const client = (origin: string) => {
   const post = async (path: string, body: string, headers: Readonly<Record<string, string>> = {}) => {
@@ -101,7 +92,18 @@ const upgrade = async (port: number, path: string): Promise<string> => {
 
 const HOOK = "/voice/api/webhook/session-ended"
 
-describe("mounted in", () => {
+/** Tests a gate in every host; `create` is asked in each test, after the package was unpacked. */
+export const testHosts = (create: () => typeof createGate): void => {
+  beforeEach(async () => {
+    platform = await startPlatform()
+    const settings = settingsFor(platform, { WebhookSigningSecret: `whsec_${SECRET.toString("base64")}` })
+    gate = await create()(settings, { basePath: "/voice", log: () => {} })
+    toClose = [platform.close, gate.close]
+  })
+  afterEach(async () => {
+    for (const close of toClose.reverse()) await close()
+  })
+
   for (const [name, mount] of Object.entries(hosts)) {
     it(`${name}, the gate serves everything below its path`, async () => {
       const { close, server } = await mount(gate)
@@ -170,4 +172,4 @@ describe("mounted in", () => {
       assert.deepInclude((await request()).json, { code: "gate_closed" })
     })
   }
-})
+}
