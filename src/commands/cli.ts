@@ -1,6 +1,6 @@
 /**
- * The command line: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `platform`. Wiring only.
- * Other commands load their modules when they run, so that serving starts fast. Exit codes: 0, 1 (failed), 2 (wrong usage).
+ * The command line: `serve` (the default), `demo`, `check`, `settings`, `schema`, `token`, `campaign`, `ticket`, `reload`, `platform`.
+ * Wiring only. Other commands load their modules when they run, so that serving starts fast. Exit codes: 0, 1 (failed), 2 (wrong usage).
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { existsSync } from "node:fs"
@@ -14,7 +14,7 @@ import { Settings } from "../Settings.ts"
 import { listingText } from "../settings/listing.ts"
 import { listLoaded, loadSettings, type SettingsSource } from "../settings/load.ts"
 import { origin } from "../settings/network-values.ts"
-import { campaign, ticket } from "./operate.ts"
+import { campaign, reload, ticket } from "./operate.ts"
 import { platform } from "./platform.ts"
 import { asWorker, isWorker, serveWithProcesses } from "./processes.ts"
 import { noteRequests } from "./reload-requests.ts"
@@ -198,6 +198,7 @@ const voicegate = root.pipe(
     token.pipe(Command.provideEffectDiscard(withoutSettings)),
     campaign(Effect.map(root, sourceOf)),
     ticket(Effect.map(root, sourceOf)),
+    reload(Effect.map(root, sourceOf)),
     platform.pipe(Command.provideEffectDiscard(withoutSettings)),
   ]),
 )

@@ -5,7 +5,7 @@
 import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
-import { type Action, ActionOutcome, Campaigns, Found, View } from "../operator/shapes.ts"
+import { type Action, ActionOutcome, Campaigns, Found, Reloaded, View } from "../operator/shapes.ts"
 import { loadConsoleAccess } from "../settings/console-access.ts"
 import type { SettingsSource } from "../settings/load.ts"
 
@@ -82,6 +82,10 @@ export const connect = Effect.fnUntraced(function* (source: SettingsSource, give
         ),
         ActionOutcome,
       ),
+    reload: send(
+      HttpClientRequest.post(`${url}console/api/reload`).pipe(HttpClientRequest.bodyJsonUnsafe({})),
+      Reloaded,
+    ),
   }
 }, Effect.provide(FetchHttpClient.layer))
 

@@ -107,6 +107,15 @@ export const pauseCampaign = Effect.fnUntraced(function* (
   return printOutcome(yield* client.act(name, { type: "pause", until }))
 })
 
+/** Makes the gate read its settings again. */
+export const reloadSettings = (client: ConsoleClient) =>
+  Effect.map(client.reload, (document): Printed => {
+    const named = (what: string, names: ReadonlyArray<string>) =>
+      names.length === 0 ? [] : [`${what}: ${names.map(printable).join(", ")}`]
+    const lines = [...named("changed", document.changed), ...named("takes effect at the next start", document.kept)]
+    return { ok: true, document, lines: lines.length === 0 ? ["No setting has changed."] : lines }
+  })
+
 const HASH = /^[0-9a-f]{4,10}$/i
 
 /** The hash that the console knows a ticket by. A whole id, which is its caller's credential, is not sent. */

@@ -1,4 +1,4 @@
-/** The commands `campaign` and `ticket`, for operators without a browser. They ask the console's API of a running gate. */
+/** The commands `campaign`, `ticket` and `reload`, for operators without a browser. They ask the console's API of a running gate. */
 import { Console, DateTime, Effect, type FileSystem, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { SettingsSource } from "../settings/load.ts"
@@ -100,6 +100,16 @@ export const campaign = <R>(source: Source<R>) => {
     ]),
   )
 }
+
+export const reload = <R>(source: Source<R>) =>
+  Command.make("reload", flags, (given) =>
+    running(source, given, ({ reloadSettings }, client) => reloadSettings(client)),
+  ).pipe(
+    Command.withShortDescription("Make a running gate read its settings again"),
+    Command.withDescription(
+      `Make a running gate read its settings again, as the signal SIGHUP does; when they are invalid, nothing changes. ${TOKEN}`,
+    ),
+  )
 
 /** `ticket` with `show` and `remove`. */
 export const ticket = <R>(source: Source<R>) => {

@@ -59,6 +59,11 @@ describe("an operator without a browser", () => {
     })
     assert.deepInclude(await json("campaign next default"), { code: 1, document: { result: "no_slot", ticket: "-" } })
 
+    assert.deepStrictEqual(await json("reload"), { code: 0, document: { changed: [], kept: [] } })
+    const reloaded = await run("reload")
+    assert.strictEqual(reloaded.code, 0, reloaded.output)
+    assert.include(reloaded.output, "No setting has changed.")
+
     // by hash, by the start of the hash, and by the id, which is not sent
     for (const id of [hashOf(second), hashOf(second).slice(0, 6), second]) {
       const shown = await run(`ticket show ${id}`)
