@@ -51,7 +51,10 @@ describe("creating a gate", () => {
   it("refuses unknown options and fields, and suggests what was probably meant", async () => {
     const error = await rejection(gates.create({}, JSON.parse('{"basepath":"/voice"}')))
     assert.instanceOf(error, TypeError)
-    assert.equal(error.message, "options.basepath: Expected one of basePath, log; did you mean basePath?")
+    assert.equal(
+      error.message,
+      "options.basepath: Expected one of basePath, log, ipIntel, store, platform; did you mean basePath?",
+    )
     const misspelt = { VoiceAiPlatform: { ...settingsFor(gates.platform).VoiceAiPlatform, MaxConcurency: 3 } }
     assert.include(
       (await rejection(createGate(misspelt, { log: () => {} }))).message,
