@@ -3,16 +3,7 @@ import { Context, type Effect } from "effect"
 import type { Pages } from "../queue/operator.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { SearchPosition } from "./find.ts"
-import type {
-  Action,
-  ActionOutcome,
-  AuditFilter,
-  AuditLog,
-  Campaigns,
-  Found,
-  SettingsChanges,
-  View,
-} from "./shapes.ts"
+import type { Action, ActionOutcome, AuditFilter, AuditLog, Campaigns, Found, SettingsChanges, View } from "./shapes.ts"
 
 /** The methods take a campaign's name, undefined for the default campaign, and return undefined for an unknown one. */
 export class Operator extends Context.Service<
