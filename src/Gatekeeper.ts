@@ -35,6 +35,7 @@ import { makeStartSession } from "./gatekeeper/start-session.ts"
 import { makeSteps } from "./gatekeeper/steps.ts"
 import { makeTickets } from "./gatekeeper/tickets.ts"
 import { campaignOf, type Validated, validate } from "./gatekeeper/validate.ts"
+import { makeReceiveWebhook } from "./gatekeeper/vendor-webhooks.ts"
 import { makeMemory } from "./gatekeeper/withdrawals.ts"
 import type { IpIntel } from "./IpIntel.ts"
 import type { PlatformApi } from "./PlatformApi.ts"
@@ -139,6 +140,7 @@ export const layer: Layer.Layer<
       status: traced("Gatekeeper.status", tickets.status),
       attach: traced("Gatekeeper.attach", tickets.attach),
       sessionEnded: traced("Gatekeeper.sessionEnded", tickets.sessionEnded),
+      vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook(tickets)),
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {
         const [failing] = status.failingCampaigns()

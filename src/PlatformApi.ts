@@ -1,37 +1,25 @@
 /**
- * The client of the voice-agent platform: starts web sessions, reads concurrency and a session's status, with typed failures.
- * A start is never retried, because it may have been carried out. A read is tried twice.
+ * The client of the voice-agent platform: starts sessions, reads concurrency and a session's status, ends sessions, with typed failures.
+ * Each campaign is served by the adapter of its `Platform` (`platform-api/`).
  *
- * Campaigns with the same BaseUrl share a circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no
- * usable answer to several callers in a row, for five seconds at first and longer each time. One caller alone cannot open it.
+ * A start is never retried, because it may have been carried out. A read is tried twice. Campaigns with the same address share a
+ * circuit breaker (`platform-api/circuit.ts`). It opens when the platform gives no usable answer to several callers in a row, for
+ * five seconds at first and longer each time. One caller alone cannot open it.
  */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { platformRequests, recorded } from "./durations.ts"
-import { type CallKind, malformed } from "./platform-api/answer.ts"
+import type { Adapter, VendorWebhook } from "./platform-api/adapter.ts"
+import { makeAdapter } from "./platform-api/adapters.ts"
 import { makeCircuit } from "./platform-api/circuit.ts"
 import { type PlatformError, refused } from "./platform-api/errors.ts"
-import { makeRecentSessions, PAGE_LIMIT } from "./platform-api/recent-sessions.ts"
-import { type Call, exchange } from "./platform-api/transport.ts"
-import { closeUnopened } from "./platform-api/unopened.ts"
-import { type Finding, verifyWith } from "./platform-api/verify.ts"
-import {
-  FeaturesData,
-  HistoryData,
-  HistoryPage,
-  historyIdsOf,
-  StartData,
-  sessionIdsOf,
-  sessionsIn,
-  startBody,
-  statusOf,
-  UsageData,
-} from "./platform-api/wire.ts"
+import type { Concurrency, Finding, SessionState, WebSession } from "./platform-api/model.ts"
+import { makeSend } from "./platform-api/requests.ts"
+import { readWebhook, type WebhookVerdict } from "./platform-api/webhooks.ts"
 import type { StartConfig } from "./Session.ts"
-import { type Campaign, Settings } from "./Settings.ts"
-import { inSpan } from "./spans.ts"
+import { Settings } from "./Settings.ts"
 
+export type { VendorWebhook } from "./platform-api/adapter.ts"
 export { CIRCUIT_FAILURES, CIRCUIT_OPEN_MILLIS } from "./platform-api/circuit.ts"
 export {
   AtCapacity,
@@ -41,30 +29,10 @@ export {
   RequestRefused,
   Unavailable,
 } from "./platform-api/errors.ts"
+export type { Concurrency, Finding, SessionState, WebSession } from "./platform-api/model.ts"
 export { READ_TIMEOUT_MILLIS, START_TIMEOUT_MILLIS } from "./platform-api/transport.ts"
-export type { Finding } from "./platform-api/verify.ts"
+export type { WebhookVerdict } from "./platform-api/webhooks.ts"
 export type { StartConfig } from "./Session.ts"
-
-/** A session that the platform started. */
-export interface WebSession {
-  /** every id that the platform may use for the session later, the web session's first; never empty */
-  readonly sessionIds: ReadonlyArray<string>
-  readonly webSocketUrl: string
-}
-
-/** The account's limit of concurrent calls, and how many run now. */
-export interface Concurrency {
-  readonly limit: number
-  readonly inUse: number
-}
-
-/** The state of a session according to the platform's history. */
-export interface SessionState {
-  /** `unknown` when the platform has no such endpoint or does not know the session */
-  readonly status: "running" | "over" | "unknown"
-  /** every id in the answer, in no order; may be empty */
-  readonly sessionIds: ReadonlyArray<string>
-}
 
 export class PlatformApi extends Context.Service<
   PlatformApi,
@@ -95,6 +63,11 @@ export class PlatformApi extends Context.Service<
      */
     readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
+     * Authenticates and reads a webhook of a vendor, by the keys of all campaigns with this `Platform`. A host's own platform without it
+     * calls `Gatekeeper.sessionEnded` itself.
+     */
+    readonly webhook?: ((platform: string, webhook: VendorWebhook) => Effect.Effect<WebhookVerdict>) | undefined
+    /**
      * Checks the campaign's settings with harmless reads, for `check`, the start and the console. What the platform does not
      * reveal is reported as not checked.
      */
@@ -102,136 +75,56 @@ export class PlatformApi extends Context.Service<
   }
 >()("voicegate/PlatformApi") {}
 
-/** The platform over HTTP. The host chooses the client, with its proxy, certificates and tracing. */
+/** The platforms over HTTP. The host chooses the client, with its proxy, certificates and tracing. */
 export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpClient> = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const settings = yield* Settings
-    const client = yield* HttpClient.HttpClient
-    const circuit = yield* makeCircuit
-    const campaigns = new Map(settings.Campaigns.map((campaign) => [campaign.name, campaign]))
+    const send = makeSend(yield* HttpClient.HttpClient, yield* makeCircuit)
+    const adapters = new Map(
+      settings.Campaigns.map((campaign) => [campaign.name, makeAdapter(campaign, settings.Queue, send)]),
+    )
 
     /** A waiting ticket may outlive its campaign in the settings, so an unknown name is a failure and not a defect. */
-    const campaignOf = (name: string): Effect.Effect<Campaign, PlatformError> => {
-      const campaign = campaigns.get(name)
-      return campaign === undefined
+    const adapterOf = (name: string): Effect.Effect<Adapter, PlatformError> => {
+      const adapter = adapters.get(name)
+      return adapter === undefined
         ? Effect.fail(refused(404, "UNKNOWN_CAMPAIGN", "the settings have no such campaign"))
-        : Effect.succeed(campaign)
+        : Effect.succeed(adapter)
     }
+    const using =
+      <Args extends ReadonlyArray<unknown>, A>(
+        use: (adapter: Adapter, ...args: Args) => Effect.Effect<A, PlatformError>,
+      ) =>
+      (campaign: string, ...args: Args): Effect.Effect<A, PlatformError> =>
+        Effect.flatMap(adapterOf(campaign), (adapter) => use(adapter, ...args))
 
-    const call = <A>(
-      campaign: Campaign,
-      data: Schema.Decoder<A>,
-      request: Call,
-      group?: string,
-    ): Effect.Effect<A, PlatformError> => {
-      const once = exchange(client, campaign, request).pipe(
-        recorded(platformRequests[request.kind]),
-        inSpan("PlatformApi.request", {
-          attributes: { "voicegate.campaign": campaign.name, "voicegate.kind": request.kind },
+    return PlatformApi.of({
+      initiate: (config, group) => Effect.flatMap(adapterOf(config.campaign), ({ mint }) => mint(config, group)),
+      concurrency: using(
+        ({ capacity }) =>
+          capacity ?? Effect.fail(refused(501, "NOT_TOLD", "the platform does not tell how many calls may run")),
+      ),
+      sessionStatus: using(
+        ({ status }, sessionId: string) =>
+          status?.(sessionId) ?? Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] }),
+      ),
+      sessionsOf: using(
+        ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
+      ),
+      end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed(false)),
+      webhook: (platform, webhook) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const campaigns = settings.Campaigns.filter(({ Platform }) => Platform === platform)
+          const readers = campaigns.flatMap(({ name }) => adapters.get(name)?.webhooks ?? [])
+          return readWebhook(readers, webhook, now)
         }),
-        Effect.flatMap((answer) => decode(request.kind, data, answer)),
-      )
-      const attempts = request.kind === "read" ? Effect.retry(once, { times: 1, while: isUnavailable }) : once
-      return circuit(campaign.BaseUrl, group, attempts)
-    }
-
-    const initiate = Effect.fnUntraced(function* (config: StartConfig, group: string) {
-      const campaign = yield* campaignOf(config.campaign)
-      const start: Call = {
-        kind: "start",
-        method: "POST",
-        path: `business/${encodeURIComponent(campaign.BusinessId)}/websession/initiate`,
-        body: startBody(campaign.WebCampaignId, config),
-      }
-      const data = yield* call(campaign, StartData, start, group)
-      const sessionIds = sessionIdsOf(data)
-      if (sessionIds.length === 0) return yield* malformed("start", "the platform's answer has no session id")
-      return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
+      verify: (campaign) =>
+        Effect.matchEffect(adapterOf(campaign), {
+          onFailure: ({ message }) =>
+            Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", detail: message }]),
+          onSuccess: ({ check }) => check,
+        }),
     })
-
-    const concurrency = Effect.fnUntraced(function* (name: string) {
-      const campaign = yield* campaignOf(name)
-      const read = { kind: "read", method: "GET" } as const
-      // Sequential: a half-open circuit lets only one call through.
-      const features = yield* call(campaign, FeaturesData, { ...read, path: "user/billing/featuresactivequantity" })
-      const usage = yield* call(campaign, UsageData, { ...read, path: "user/billing/usage" })
-      return {
-        limit: Math.floor(features.Call_Concurrency),
-        inUse: Math.ceil(usage.currentUsage?.Call_Concurrency ?? 0),
-      } satisfies Concurrency
-    })
-
-    const sessionStatus = Effect.fnUntraced(function* (name: string, sessionId: string) {
-      const campaign = yield* campaignOf(name)
-      const business = encodeURIComponent(campaign.BusinessId)
-      const history = `business/${business}/websession/history`
-      const read: Call = {
-        kind: "read",
-        method: "POST",
-        path: `${history}/${encodeURIComponent(sessionId)}`,
-        shownPath: `${history}/:id`,
-        body: {},
-      }
-      return yield* call(campaign, HistoryData, read).pipe(
-        Effect.map((data): SessionState => ({ status: statusOf(data), sessionIds: historyIdsOf(data) })),
-        Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),
-      )
-    })
-
-    const recentSessions = makeRecentSessions((campaign, cursor) => {
-      const path = `business/${encodeURIComponent(campaign.BusinessId)}/websession/history`
-      const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
-      return call(campaign, HistoryPage, { kind: "read", method: "POST", path, body })
-    })
-
-    const sessionsOf = Effect.fnUntraced(function* (name: string, clientIdentifier: string, since: number) {
-      const campaign = yield* campaignOf(name)
-      const from = since - CLOCK_DIFFERENCE_MILLIS
-      const found = yield* Effect.catchIf(recentSessions(campaign, from), cannotList, () => Effect.undefined)
-      return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
-    })
-
-    const end = Effect.fnUntraced(function* (name: string, { sessionIds, webSocketUrl }: WebSession) {
-      const campaign = yield* campaignOf(name)
-      const business = encodeURIComponent(campaign.BusinessId)
-      const path = `business/${business}/websession/${encodeURIComponent(sessionIds[0] ?? "")}/end`
-      // Repeated like a read, because a session can be ended again.
-      const known = yield* call(campaign, Schema.Unknown, { kind: "read", method: "POST", path, body: {} }).pipe(
-        Effect.as(true),
-        Effect.catchIf(cannotBeAsked, () => Effect.succeed(false)),
-      )
-      return known || (yield* closeUnopened(webSocketUrl))
-    })
-
-    const verify = (name: string) =>
-      Effect.matchEffect(campaignOf(name), {
-        onFailure: ({ message }) =>
-          Effect.succeed<ReadonlyArray<Finding>>([{ subject: "platform", state: "failed", detail: message }]),
-        onSuccess: (campaign) => verifyWith(call, campaign),
-      })
-
-    return PlatformApi.of({ initiate, concurrency, sessionStatus, sessionsOf, end, verify })
   }),
 ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
-
-const isUnavailable = (error: PlatformError): boolean => error.reason._tag === "Unavailable"
-
-/** How far the platform's clock may be behind this machine's (ms). */
-const CLOCK_DIFFERENCE_MILLIS = 60_000
-
-/** The same, or a list that has an unknown format or that the key may not read. */
-const cannotList = (error: PlatformError): boolean =>
-  cannotBeAsked(error) ||
-  (error.reason._tag === "Refused" && error.reason.status === 403) ||
-  (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
-
-/** The platform has no such endpoint, or no such session. */
-const cannotBeAsked = ({ reason }: PlatformError): boolean =>
-  reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
-
-const decode = <A>(kind: CallKind, data: Schema.Decoder<A>, answer: unknown): Effect.Effect<A, PlatformError> =>
-  Schema.decodeUnknownEffect(data)(answer).pipe(
-    // The details could quote the answer, whose URL contains a token.
-    Effect.mapError(() => malformed(kind, "the platform's answer does not match its documentation")),
-  )

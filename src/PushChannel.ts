@@ -8,10 +8,11 @@
 import { randomBytes } from "node:crypto"
 import { Context, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
 import { makeConnectionCounter } from "./connection-counter.ts"
+import { accessOf } from "./credential.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
 import * as messages from "./messages.ts"
 import { readSignal } from "./queue/signals.ts"
-import { isoTime, type PushEvent, type TicketState } from "./Session.ts"
+import { isoTime, type PushEvent, type Started, type TicketState } from "./Session.ts"
 import { Store } from "./Store.ts"
 
 /** One open connection, implemented by its transport. No method may block or throw. */
@@ -99,6 +100,13 @@ export const lostEvent: PushEvent = {
 export const startCallEvent = (startBefore: number): Extract<PushEvent, { type: "start_call" }> => ({
   type: "start_call",
   startBefore: isoTime(startBefore),
+})
+
+/** The event for a session that has started. */
+export const sessionEvent = ({ sessionId, ...session }: Started): Extract<PushEvent, { type: "session" }> => ({
+  type: "session",
+  ...accessOf(session),
+  sessionId,
 })
 
 /** The event for a signal of the queue. */

@@ -3,7 +3,9 @@
  * statuses are chosen in `http/`.
  */
 import { DateTime, Schema } from "effect"
+import { Credential } from "./credential.ts"
 
+export { Credential } from "./credential.ts"
 export {
   Blocked,
   Draining,
@@ -109,12 +111,20 @@ export interface SessionConfig {
 /** The configuration with which a session is started. */
 export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
 
-/** A session that the platform has started. */
+/** A session that the platform has started: the default platform's has a `webSocketUrl`, another vendor's a `credential`. */
 export const Started = Schema.Struct({
   uniqueRequestId: Schema.String.annotate({ description: "The ticket: its bearer's only credential." }),
-  webSocketUrl: Schema.String.annotate({
-    description: "Opens one WebSocket of the session; good for about five minutes.",
-  }),
+  webSocketUrl: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "Opens one WebSocket of the session; good for about five minutes. Absent where the campaign's `Platform` is another vendor.",
+    }),
+  ),
+  credential: Schema.optionalKey(
+    Credential.annotate({
+      description: "What the vendor's SDK needs to join the session. Absent on the default platform.",
+    }),
+  ),
   sessionId: Schema.String.annotate({ description: "The platform's id of the session." }),
 })
 export type Started = typeof Started.Type
@@ -174,7 +184,8 @@ export const TicketStatus = Schema.Struct({
   startBefore: Schema.optionalKey(
     Schema.String.annotate({ description: "The time by which the call must be started, ISO 8601; only while called." }),
   ),
-  webSocketUrl: Schema.optionalKey(Started.fields.webSocketUrl),
+  webSocketUrl: Started.fields.webSocketUrl,
+  credential: Started.fields.credential,
   sessionId: Schema.optionalKey(Started.fields.sessionId),
 })
 export type TicketStatus = typeof TicketStatus.Type
@@ -199,6 +210,7 @@ export const PushEvent = Schema.Union([
   Schema.Struct({
     type: eventType("session", "The session has started."),
     webSocketUrl: Started.fields.webSocketUrl,
+    credential: Started.fields.credential,
     sessionId: Started.fields.sessionId,
   }),
   Schema.Struct({

@@ -5,16 +5,17 @@
  * environment.
  */
 import { Context, Schema, Struct } from "effect"
-import { CampaignSettings, FurtherCampaigns } from "./settings/groups/campaign.ts"
+import { CampaignSettings, FurtherCampaigns, type PlatformCampaign } from "./settings/groups/campaign.ts"
 import { IpIntelSettings } from "./settings/groups/ip-intel.ts"
 import { QueueSettings } from "./settings/groups/queue.ts"
 import { SecuritySettings } from "./settings/groups/security.ts"
 import { ServerSettings } from "./settings/groups/server.ts"
+import type { VendorSettings } from "./settings/groups/vendors.ts"
 import { connectionString } from "./settings/secret-values.ts"
 import { withDefault } from "./settings/setting.ts"
 import { oneOf } from "./settings/values.ts"
 
-export { TRANSPORTS, type Transport } from "./settings/groups/campaign.ts"
+export { PLATFORMS, type PlatformName, TRANSPORTS, type Transport } from "./settings/groups/campaign.ts"
 export { IP_PROVIDERS, type IpProvider } from "./settings/groups/ip-intel.ts"
 
 /** The settings, in the shape of the settings file. Environment variables override the file before it is decoded. */
@@ -45,8 +46,11 @@ export const GeneralSettings = SettingsFile.mapFields(Struct.omit(["VoiceAiPlatf
 /** With a value for optional settings whose default depends on other settings. */
 type Resolved<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]-?: Exclude<T[P], undefined> }
 
-/** One web campaign of the platform; it has slots and a queue. */
-export interface Campaign extends Resolved<typeof CampaignSettings.Type, "AllowedRegionIds"> {
+/**
+ * One web campaign of a platform; it has slots and a queue. A campaign of a vendor has that vendor's settings, and the vendor's address,
+ * key and agent in the fields of the default platform.
+ */
+export interface Campaign extends Resolved<typeof PlatformCampaign.Type, "AllowedRegionIds">, VendorSettings {
   /** `default`, or the name under `VoiceAiPlatform.Campaigns` */
   readonly name: string
 }

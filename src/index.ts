@@ -65,6 +65,7 @@ export { Operator } from "./operator/service.ts"
 export {
   AudioConfiguration,
   Blocked,
+  Credential,
   Draining,
   FieldIssue,
   InvalidRequest,
@@ -176,6 +177,8 @@ export {
   RequestRefused,
   type SessionState,
   Unavailable,
+  type VendorWebhook,
+  type WebhookVerdict,
   type WebSession,
 } from "./PlatformApi.ts"
 

@@ -17,6 +17,7 @@ const campaign = (id: string, slots: number | undefined): Campaign => ({
   AllowedRegionIds: ["eu"],
   AllowedTransportTypes: ["websocket"],
   MaxConcurrency: slots,
+  Platform: "iqra",
 })
 
 /** `serves` is false where the campaign is removed. */

@@ -77,7 +77,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end } = api
+    const { end, webhook } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -118,6 +118,7 @@ const platform = Layer.effect(
                 ),
               ),
           }),
+      ...(webhook === undefined ? {} : { webhook }),
       verify: (campaign) =>
         inSpan(
           "PlatformApi.verify",

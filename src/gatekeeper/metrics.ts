@@ -128,7 +128,10 @@ export const over = (state: string): Metric.Counter<number> =>
     { state },
   )
 
-export const webhooks = (result: (typeof WEBHOOK_RESULTS)[number]): Metric.Counter<number> =>
+/** Webhooks of vendors that end no session: about something else, or in a shape that is not documented. */
+const IGNORED_WEBHOOKS = ["ignored", "malformed"] as const
+
+export const webhooks = (result: (typeof WEBHOOK_RESULTS | typeof IGNORED_WEBHOOKS)[number]): Metric.Counter<number> =>
   Metric.withAttributes(
     Metric.counter("voicegate_webhooks_total", { description: "session-ended webhooks by result", incremental: true }),
     { result },
@@ -159,7 +162,7 @@ export const registered: Effect.Effect<void> = Effect.forEach(
     ...Object.values(unchecked).flatMap((by) => Object.values(by)),
     called,
     ...TERMINAL_STATES.map(over),
-    ...WEBHOOK_RESULTS.map(webhooks),
+    ...[...WEBHOOK_RESULTS, ...IGNORED_WEBHOOKS].map(webhooks),
     connectionsRefused,
   ],
   // reading a series registers it

@@ -1,9 +1,11 @@
 /** Creates the outcomes for a ticket, with their messages. Those for a request are in `../refusals.ts`. None carries a stack trace. */
+import { accessOf } from "../credential.ts"
 import type { Place } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
 import type { WebSession } from "../PlatformApi.ts"
 import { endedEvent } from "../PushChannel.ts"
 import {
+  type Credential,
   isoTime,
   NotYourTurn,
   Queued,
@@ -90,13 +92,27 @@ export const agentUnavailable = (queuePosition: number): NotYourTurn =>
       }),
   )
 
+/** The data that is bound to a live ticket, so that its holder can be answered again. */
+export const dataOf = ({ credential, webSocketUrl }: WebSession): Readonly<Record<string, string>> => ({
+  ...(webSocketUrl === undefined ? {} : { url: webSocketUrl }),
+  ...(credential === undefined ? {} : { credential: JSON.stringify(credential) }),
+})
+
 /** Parses the session data that was bound to a live ticket. */
 export const boundSessionOf = (data: string): WebSession => {
-  const session: { readonly url: string; readonly s: ReadonlyArray<string> } = JSON.parse(data)
-  return { webSocketUrl: session.url, sessionIds: session.s }
+  const session: { readonly url?: string; readonly credential?: string; readonly s: ReadonlyArray<string> } =
+    JSON.parse(data)
+  const credential: Credential | undefined =
+    session.credential === undefined ? undefined : JSON.parse(session.credential)
+  return { ...accessOf({ webSocketUrl: session.url, credential }), sessionIds: session.s }
 }
 
-export const startedOf = (uniqueRequestId: string, data: string): Started => {
-  const { sessionIds, webSocketUrl } = boundSessionOf(data)
-  return { uniqueRequestId, webSocketUrl, sessionId: sessionIds[0] ?? "" }
-}
+/** A started session, for its caller. */
+export const startedFrom = (uniqueRequestId: string, { sessionIds, ...session }: WebSession): Started => ({
+  uniqueRequestId,
+  ...accessOf(session),
+  sessionId: sessionIds[0] ?? "",
+})
+
+export const startedOf = (uniqueRequestId: string, data: string): Started =>
+  startedFrom(uniqueRequestId, boundSessionOf(data))

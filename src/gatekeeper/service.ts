@@ -17,6 +17,7 @@ import type {
   TicketUnknown,
 } from "../Session.ts"
 import type { Internals } from "./internals.ts"
+import type { ReceiveWebhook } from "./vendor-webhooks.ts"
 import { requestOf, type WebSessionConfig } from "./web-session.ts"
 
 /** The client's address in canonical form. */
@@ -52,6 +53,8 @@ export class Gatekeeper extends Context.Service<
     readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
     /** The event that a connection just opened on this instance must receive first. Open it in `PushChannel` before. */
     readonly attach: (ticket: string) => Effect.Effect<PushEvent | undefined, TicketUnknown | StoreUnavailable>
+    /** Handles a webhook of a vendor, by the keys of the campaigns whose `Platform` it is. */
+    readonly vendorWebhook: ReceiveWebhook
     /** Why the slots of a campaign are unknown, as a public message; undefined if all are known. */
     readonly capacityProblem: Effect.Effect<string | undefined>
     /** The campaign whose last sweep failed, as a public message; undefined if none. */
@@ -66,11 +69,17 @@ export class Gatekeeper extends Context.Service<
   }
 >()("voicegate/Gatekeeper") {}
 
-/** The platform's embedded operation, through the gate. Succeeds with the session's WebSocket URL. */
+/**
+ * The platform's embedded operation, through the gate. Succeeds with the session's WebSocket URL. A campaign of a vendor has no such
+ * URL: its sessions are started by `Gatekeeper.request`.
+ */
 export const initiateWebSession = (
   config: WebSessionConfig,
   caller: Caller,
 ): Effect.Effect<string, RequestError, Gatekeeper> =>
-  Effect.flatMap(Effect.fromResult(requestOf(config)), (body) =>
-    Gatekeeper.use((gatekeeper) => Effect.map(gatekeeper.request(body, caller), ({ webSocketUrl }) => webSocketUrl)),
-  )
+  Gatekeeper.use((gatekeeper) => {
+    const body = requestOf(config, gatekeeper.internals.campaigns)
+    return Effect.flatMap(Effect.fromResult(body), (valid) =>
+      Effect.map(gatekeeper.request(valid, caller), ({ webSocketUrl = "" }) => webSocketUrl),
+    )
+  })

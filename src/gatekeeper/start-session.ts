@@ -13,6 +13,7 @@ import { START_LEASE_MILLIS } from "../rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS } from "../rules/queue/fail.ts"
 import type { PlatformUnavailable, SessionConfig, Started, StoreUnavailable } from "../Session.ts"
 import type { FollowUp } from "./handover.ts"
+import { dataOf, startedFrom } from "./outcomes.ts"
 import type { SessionIds } from "./session-ids.ts"
 import type { Shutdown } from "./shutdown.ts"
 import type { Steps } from "./steps.ts"
@@ -111,13 +112,13 @@ export const makeStartSession = (
       ticket: string,
       lease: string,
       campaign: string,
-      { sessionIds, webSocketUrl }: WebSession,
+      session: WebSession,
     ): Effect.Effect<Started, PlatformUnavailable | StoreUnavailable> =>
-      bindWithRetry(at, ticket, lease, { ids: sessionIds, data: { url: webSocketUrl } }).pipe(
+      bindWithRetry(at, ticket, lease, { ids: session.sessionIds, data: dataOf(session) }).pipe(
         Effect.flatMap((result) => {
           if (result === "live") {
-            const [sessionId = "", ...others] = sessionIds
-            const started = { uniqueRequestId: ticket, webSocketUrl, sessionId }
+            const [sessionId = "", ...others] = session.sessionIds
+            const started = startedFrom(ticket, session)
             // the webhook may use another id; the caller does not wait for the lookup
             return others.length > 0
               ? Effect.succeed(started)

@@ -2,7 +2,7 @@
 import { Effect, Metric, Result, Schedule } from "effect"
 import { type CampaignContext, FifoQueue, type Start, type TicketSnapshot } from "../FifoQueue.ts"
 import * as messages from "../messages.ts"
-import { endedEvent, startCallEvent } from "../PushChannel.ts"
+import { endedEvent, sessionEvent, startCallEvent } from "../PushChannel.ts"
 import { platformUnavailable } from "../refusals.ts"
 import type {
   NotYourTurn,
@@ -57,10 +57,8 @@ const eventOf = (ticket: string, standing: TicketSnapshot, slots: number): PushE
       }
     case "called":
       return startCallEvent(standing.startBefore)
-    case "live": {
-      const { sessionId, webSocketUrl } = outcomes.startedOf(ticket, standing.data)
-      return { type: "session", webSocketUrl, sessionId }
-    }
+    case "live":
+      return sessionEvent(outcomes.startedOf(ticket, standing.data))
     case "ended":
       return endedEvent(standing.state)
     default:

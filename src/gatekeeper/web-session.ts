@@ -2,6 +2,7 @@
 import { Result } from "effect"
 import type { InvalidRequest } from "../Session.ts"
 import { unknownFields } from "../unknown-field.ts"
+import type { Campaigns } from "./campaigns.ts"
 import { invalid } from "./validate.ts"
 
 /** The input of `InitiateWebSession`. */
@@ -16,10 +17,21 @@ const FIELDS = { WebCampaignId: true, RegionId: true, DynamicVariables: true } s
   readonly [K in keyof Required<WebSessionConfig>]: true
 }
 
-/** The equivalent body of a session request. Unknown fields are refused, with a suggestion. */
-export const requestOf = (config: WebSessionConfig): Result.Result<unknown, InvalidRequest> => {
+const NO_URL = "Expected a campaign of the default platform: the sessions of this one have no WebSocket URL"
+
+/**
+ * The equivalent body of a session request. Unknown fields are refused, with a suggestion. With `campaigns`, so is a campaign whose
+ * sessions have no WebSocket URL.
+ */
+export const requestOf = (
+  config: WebSessionConfig,
+  campaigns?: Pick<Campaigns, "find">,
+): Result.Result<unknown, InvalidRequest> => {
   const unknown = unknownFields(config, Object.keys(FIELDS))
   if (unknown.length > 0) return Result.fail(invalid("invalid_request", unknown))
+  if ((campaigns?.find(config.WebCampaignId)?.Platform ?? "iqra") !== "iqra") {
+    return Result.fail(invalid("invalid_request", [{ field: "WebCampaignId", message: NO_URL }]))
+  }
   return Result.succeed({
     campaignId: config.WebCampaignId ?? null,
     regionId: config.RegionId ?? null,

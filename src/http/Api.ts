@@ -159,6 +159,24 @@ export const Webhooks = HttpApiGroup.make("Webhooks").add(
     OpenApi.Description,
     "The platform says that a session has ended. Header `X-Api-Token`, or `webhook-id`, `webhook-timestamp`, `webhook-signature`.",
   ),
+  HttpApiEndpoint.post("vendor", "/api/webhook/:platform", {
+    params: {
+      platform: Schema.String.annotate({ description: "The `Platform` of the campaigns whose vendor reports." }),
+    },
+    payload: Schema.Unknown.annotate({ description: "As the vendor documents it." }),
+    success: succeeds(200, successes.SessionEndedAnswer),
+    error: refusals(
+      problems.webhookUnauthorized,
+      problems.notFound,
+      problems.bodyTooLarge,
+      problems.internalError,
+      problems.bodyAlreadyRead,
+      ...failures.StoreUnavailable.problems,
+    ),
+  }).annotate(
+    OpenApi.Description,
+    "A vendor's webhook, authenticated by the vendor's signature. One that ends no session is accepted and ignored.",
+  ),
 )
 
 export const Operations = HttpApiGroup.make("Operations").add(
@@ -181,7 +199,7 @@ Any other path is answered with 404 \`not_found\`, and any other method of a pat
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
 Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · [Embedding](docs/embedding) ·
-[Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform)`
+[Operating](docs/operating) · [Promises](docs/promises) · [Local platform](docs/platform) · [Vendors](docs/vendors)`
 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")

@@ -2,6 +2,7 @@
  * HTTP answers as values, each with its outcome for the access log. Failures are RFC 9457 problem documents with a stable `code`
  * and, for the existing widget, a `message`.
  */
+import { accessOf } from "../credential.ts"
 import * as messages from "../messages.ts"
 import type { Queued, Started } from "../Session.ts"
 import { type Failure, toProblem } from "./failures.ts"
@@ -83,7 +84,7 @@ export const started = (session: Started): Answer =>
     200,
     {
       status: "started",
-      webSocketUrl: session.webSocketUrl,
+      ...accessOf(session),
       sessionId: session.sessionId,
       uniqueRequestId: session.uniqueRequestId,
     },

@@ -10,6 +10,10 @@ export const header = (request: IncomingMessage, name: string): string | undefin
   return Array.isArray(value) ? value.join(", ") : value
 }
 
+/** All headers, by their names in lower case. */
+export const headersOf = (request: IncomingMessage): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(Object.keys(request.headers).map((name) => [name, header(request, name)]))
+
 /** The caller's address, from the socket or through trusted proxies. */
 export const callerOf = (request: IncomingMessage, trusted: TrustedProxies): string | undefined =>
   clientAddress({

@@ -9,7 +9,7 @@ import { WebSocket, WebSocketServer } from "ws"
 import { Gatekeeper } from "../Gatekeeper.ts"
 import { limitKey } from "../ip-intel/address.ts"
 import * as messages from "../messages.ts"
-import { type CloseReason, type Connection, type Opened, PushChannel } from "../PushChannel.ts"
+import { type CloseReason, type Connection, type Opened, PushChannel, sessionEvent } from "../PushChannel.ts"
 import type { PushEvent } from "../Session.ts"
 import { type Answer, failed } from "./answer.ts"
 import { awaitStart } from "./await-start.ts"
@@ -217,7 +217,7 @@ export const makePush = (basePath: string): Effect.Effect<Push, never, Gatekeepe
             const { code, detail } = toProblem(error)
             return refuse(code, detail)
           },
-          onSuccess: ({ sessionId, webSocketUrl }) => answer({ type: "session", webSocketUrl, sessionId }),
+          onSuccess: (session) => answer(sessionEvent(session)),
         })
         return connection.whileStarting(started)
       }

@@ -51,7 +51,11 @@ const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
 
 const webhooks = HttpApiBuilder.group(Routed, "Webhooks", (handlers) =>
   Effect.map(Routes, (routes) =>
-    handlers.handleRaw("sessionEnded", () => respond(Effect.flatMap(incoming, routes.sessionEnded))),
+    handlers
+      .handleRaw("sessionEnded", () => respond(Effect.flatMap(incoming, routes.sessionEnded)))
+      .handleRaw("vendor", ({ params }) =>
+        respond(Effect.flatMap(incoming, (request) => routes.vendorWebhook(params.platform, request))),
+      ),
   ),
 )
 

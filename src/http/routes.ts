@@ -8,7 +8,7 @@ import { Store } from "../Store.ts"
 import { currentSettings } from "../settings/current.ts"
 import type { Answer } from "./answer.ts"
 import * as answers from "./answer.ts"
-import { header, isForwarded, parseJson, readBody } from "./incoming.ts"
+import { header, headersOf, isForwarded, parseJson, readBody } from "./incoming.ts"
 import { localRateLimit } from "./local-rate-limit.ts"
 import { problems } from "./problems.ts"
 import { makeRefusedWebhooks } from "./refused-webhooks.ts"
@@ -25,6 +25,7 @@ export class Routes extends Context.Service<
     readonly start: (ticket: string) => Effect.Effect<Answer>
     readonly leave: (ticket: string) => Effect.Effect<Answer>
     readonly sessionEnded: (request: IncomingMessage) => Effect.Effect<Answer>
+    readonly vendorWebhook: (platform: string, request: IncomingMessage) => Effect.Effect<Answer>
     readonly live: Effect.Effect<Answer>
     readonly ready: Effect.Effect<Answer>
     /** Why the gate is not ready; undefined if it is. */
@@ -142,6 +143,25 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
               answers.failed(error, basePath),
             )
             return answers.json(200, { released }, released ? "released" : "not_released")
+          }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
+        vendorWebhook: (platform, request) =>
+          Effect.gen(function* () {
+            const rawBody = yield* readBody(request, true)
+            const outcome = yield* Effect.mapError(
+              gatekeeper.vendorWebhook(platform, { headers: headersOf(request), rawBody }),
+              (error) => answers.failed(error, basePath),
+            )
+            switch (outcome._tag) {
+              case "accepted": {
+                const { released } = outcome
+                return answers.json(200, { released }, released ? "released" : "not_released")
+              }
+              case "refused":
+                yield* warnOfRefusedWebhook(outcome.reason)
+                return answers.refused(problems.webhookUnauthorized.make(outcome.reason))
+              case "unexpected":
+                return answers.refusals.notFound
+            }
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         live: Effect.succeed(answers.json(200, { status: "ok" }, "ok")),
         ready: Effect.map(notReady, (problem) =>

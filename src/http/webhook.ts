@@ -7,8 +7,8 @@
  */
 import { createHmac } from "node:crypto"
 import { Redacted } from "effect"
+import { equal } from "../equal.ts"
 import type { SettingsTree } from "../Settings.ts"
-import { equal } from "./equal.ts"
 
 /** Maximum difference between a signature's timestamp and the local time (Standard Webhooks recommends 5 minutes). */
 export const TOLERANCE_SECONDS = 5 * 60

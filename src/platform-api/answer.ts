@@ -59,7 +59,7 @@ const PASSING = new Set(["BACKEND_CALL_PROCESS_FAIL", "REGION_NO_AVAILABLE_SERVE
 const MAX_MESSAGE = 300
 
 /** The platform's text, safe to log: bounded, on one line, and without the key, which the platform may have echoed. */
-const safeText = (text: string, secret: string): string =>
+export const safeText = (text: string, secret: string): string =>
   (secret === "" ? text : text.replaceAll(secret, "<redacted>"))
     .slice(0, MAX_MESSAGE)
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
@@ -83,7 +83,7 @@ const isOfRequest = (status: number, code: string): boolean =>
   !GATE_CODES.test(code) && (REQUEST_STATUSES.has(status) || REQUEST_CODES.has(code))
 
 /** Reads seconds, which platforms send. Ignores a date, because the clocks may differ. */
-const retryAfterOf = (header: string | undefined): number =>
+export const retryAfterOf = (header: string | undefined): number =>
   header !== undefined && /^\s*\d{1,6}\s*$/.test(header) ? Number(header) * 1000 : RETRY_AFTER_MILLIS
 
 const failureOf = (

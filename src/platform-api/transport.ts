@@ -2,11 +2,10 @@
  * One HTTP exchange with the platform: authorised, with a timeout. Failures become a `PlatformError` that contains nothing of
  * the request and distinguishes a request that was certainly not sent from one that may have arrived.
  */
-import { Effect, Predicate, Redacted } from "effect"
+import { Effect, Predicate } from "effect"
 import { Headers, type HttpClient, type HttpClientError, HttpClientRequest } from "effect/http"
 import { boundedText, MAX_ANSWER_BYTES, withoutRedirects } from "../http-client.ts"
-import type { Campaign } from "../Settings.ts"
-import { type CallKind, readAnswer } from "./answer.ts"
+import type { Answered, CallKind } from "./answer.ts"
 import { type PlatformError, unavailable } from "./errors.ts"
 import { withSpanUrl } from "./span-url.ts"
 
@@ -15,10 +14,22 @@ export const START_TIMEOUT_MILLIS = 15_000
 /** Timeout for one attempt of a read, in milliseconds. */
 export const READ_TIMEOUT_MILLIS = 5_000
 
-/** One call; `path` is relative to the campaign's BaseUrl, its segments already encoded. */
+/** A platform's API as a campaign uses it. */
+export interface Endpoint {
+  /** the campaign's name */
+  readonly campaign: string
+  /** with a slash at its end; campaigns with the same one share a circuit breaker */
+  readonly baseUrl: string
+  /** The headers that authorise a call. */
+  readonly authorise: (call: Call) => Effect.Effect<Readonly<Record<string, string>>>
+  /** Reads an answer: the data that the call asked for, or a failure. */
+  readonly read: (call: Call, answered: Answered) => Effect.Effect<unknown, PlatformError>
+}
+
+/** One call; `path` is relative to the endpoint's base URL, its segments already encoded. */
 export interface Call {
   readonly kind: CallKind
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "DELETE" | "PATCH" | "PUT"
   readonly path: string
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
@@ -67,21 +78,21 @@ const transportFailure = (call: Call, host: string, error: HttpClientError.HttpC
 
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
 
-/** Sends one call with a campaign's key and returns the envelope's `data`, not yet decoded. */
-export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, campaign: Campaign, call: Call) {
-  const secret = Redacted.value(campaign.ApiSecretToken)
-  const host = hostOf(campaign.BaseUrl)
+/** Sends one call and returns the answer's data, not yet decoded. */
+export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
+  const host = hostOf(endpoint.baseUrl)
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
-  const plain = HttpClientRequest.make(call.method)(campaign.BaseUrl + call.path, {
+  const authorisation = yield* endpoint.authorise(call)
+  const plain = HttpClientRequest.make(call.method)(endpoint.baseUrl + call.path, {
     acceptJson: true,
-    headers: { authorization: `Token ${secret}`, "content-type": "application/json" },
+    headers: { ...authorisation, "content-type": "application/json" },
   })
   const request = call.body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
   // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const executed = client.execute(request)
   const answer = yield* (
-    call.shownPath === undefined ? executed : withSpanUrl(campaign.BaseUrl + call.shownPath)(executed)
+    call.shownPath === undefined ? executed : withSpanUrl(endpoint.baseUrl + call.shownPath)(executed)
   ).pipe(
     Effect.flatMap((response) =>
       Effect.map(boundedText(response, MAX_ANSWER_BYTES), (body) => ({
@@ -91,7 +102,7 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
       })),
     ),
     withoutRedirects,
-    Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, "authorization"]),
+    Effect.provideService(Headers.CurrentRedactedNames, [...redactedNames, ...Object.keys(authorisation)]),
     Effect.mapError((error) => transportFailure(call, host, error)),
     Effect.timeoutOrElse({
       duration: timeout,
@@ -99,5 +110,5 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
         Effect.fail(unavailable("timeout", call.kind === "start", `${host} did not answer within ${timeout / 1000} s`)),
     }),
   )
-  return yield* readAnswer(call.kind, answer, secret)
+  return yield* endpoint.read(call, answer)
 })

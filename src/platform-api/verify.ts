@@ -5,18 +5,11 @@
 import { Effect, Schema } from "effect"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
+import type { Finding } from "./model.ts"
 import type { Call } from "./transport.ts"
 import { BusinessData, RegionsData, WebCampaignData } from "./wire.ts"
 
-/** The result of one check. */
-export interface Finding {
-  readonly subject: "platform" | "web campaign" | "region"
-  readonly state: "ok" | "failed" | "not_checked"
-  /** one sentence, without the key; for a failure it names the setting */
-  readonly detail: string
-}
-
-type Read = <A>(campaign: Campaign, data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>
+type Read = <A>(data: Schema.Decoder<A>, call: Call) => Effect.Effect<A, PlatformError>
 
 const get = (path: string): Call => ({ kind: "read", method: "GET", path })
 
@@ -84,7 +77,7 @@ const failedIfKnown = (
 
 const platformFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> => {
   const path = `business/${encodeURIComponent(campaign.BusinessId)}`
-  return read(campaign, Schema.UndefinedOr(Schema.NullOr(BusinessData)), get(path)).pipe(
+  return read(Schema.UndefinedOr(Schema.NullOr(BusinessData)), get(path)).pipe(
     Effect.map(
       (found): Finding => ({
         subject: "platform",
@@ -99,7 +92,7 @@ const platformFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding>
 const campaignFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> => {
   const { BusinessId, WebCampaignId } = campaign
   const path = `business/${encodeURIComponent(BusinessId)}/webcampaigns/${encodeURIComponent(WebCampaignId)}`
-  return read(campaign, WebCampaignData, get(path)).pipe(
+  return read(WebCampaignData, get(path)).pipe(
     Effect.map(({ name, sessionEnded }): Finding => {
       const webhook =
         sessionEnded === undefined
@@ -120,7 +113,7 @@ const addressOf = (url: string): string => {
 }
 
 const regionFinding = (read: Read, campaign: Campaign): Effect.Effect<Finding> =>
-  read(campaign, RegionsData, get("regions")).pipe(
+  read(RegionsData, get("regions")).pipe(
     Effect.map((regions): Finding => {
       const known = regions.map(({ id }) => id)
       const missing = campaign.AllowedRegionIds.filter((region) => !known.includes(region))

@@ -24,6 +24,7 @@ export const delegateGatekeeper = (current: () => Generation, close: Effect.Effe
     status: (ticket) => using(({ gatekeeper }) => gatekeeper.status(ticket)),
     attach: (ticket) => using(({ gatekeeper }) => gatekeeper.attach(ticket)),
     sessionEnded: (sessionIds) => using(({ gatekeeper }) => gatekeeper.sessionEnded(sessionIds)),
+    vendorWebhook: (platform, webhook) => using(({ gatekeeper }) => gatekeeper.vendorWebhook(platform, webhook)),
     capacityProblem: using(({ gatekeeper }) => gatekeeper.capacityProblem),
     queueProblem: using(({ gatekeeper }) => gatekeeper.queueProblem),
     get internals() {

@@ -5,44 +5,116 @@
 import { Schema, Struct } from "effect"
 import type { Campaign } from "../Settings.ts"
 import type { Flat } from "./flat.ts"
-import { CampaignName, CampaignSettings, NOT_INHERITED } from "./groups/campaign.ts"
-import type { GroupRead, Reader } from "./reader.ts"
+import {
+  CampaignName,
+  CampaignSettings,
+  NOT_INHERITED,
+  PlatformCampaign,
+  TRANSPORTS,
+  VendorCampaign,
+} from "./groups/campaign.ts"
+import type { Vendor } from "./groups/vendors.ts"
+import type { Reader } from "./reader.ts"
+import { readVendor } from "./vendors.ts"
 
 const ROOT = "VoiceAiPlatform"
 
 /** The settings that checks across settings need, all optional. */
-const DraftCampaign = CampaignSettings.mapFields(
+const DraftCampaign = PlatformCampaign.mapFields(
   Struct.pick(["BusinessId", "WebCampaignId", "DefaultRegionId", "AllowedRegionIds"]),
 ).mapFields(Struct.map(Schema.optionalKey))
 
+const Platform = CampaignSettings.mapFields(Struct.pick(["Platform"]))
+
+/** The region of a campaign whose vendor has none. */
+const NO_REGION = "default"
+
 const isName = Schema.is(CampaignName)
 
-type CampaignRead = GroupRead<typeof CampaignSettings.Type, typeof DraftCampaign.Type>
+/** A campaign, undefined when it has a problem, and what identifies it, undefined when that is not known. */
+interface CampaignRead {
+  readonly campaign: Campaign | undefined
+  readonly identity: string | undefined
+}
 
-const readCampaign = (read: Reader, base: string): CampaignRead => {
-  const campaign = read.group({
-    base: `${base}.`,
-    schema: CampaignSettings,
-    draft: DraftCampaign,
-    own: NOT_INHERITED,
-    inheritFrom: base === ROOT ? undefined : `${ROOT}.`,
-  })
-  const { AllowedRegionIds: allowed, DefaultRegionId } = campaign.draft ?? {}
-  if (allowed !== undefined && DefaultRegionId !== undefined && !allowed.includes(DefaultRegionId)) {
+const identityOf = (BusinessId: string, WebCampaignId: string): string => JSON.stringify([BusinessId, WebCampaignId])
+
+const checkRegion = (read: Reader, base: string, region: string, allowed: ReadonlyArray<string> | undefined): void => {
+  if (allowed?.includes(region) === false) {
     read.reportInvalid(
       `${base}.DefaultRegionId`,
       `one of the regions in ${base}.AllowedRegionIds, which may be inherited`,
     )
   }
-  return campaign
 }
 
-const campaignOf = (name: string, { valid }: CampaignRead): Campaign | undefined =>
-  valid && { name, ...valid, AllowedRegionIds: valid.AllowedRegionIds ?? [valid.DefaultRegionId] }
+const readPlatformCampaign = (read: Reader, name: string, base: string, inheritFrom?: string): CampaignRead => {
+  const { draft = {}, valid } = read.group({
+    base: `${base}.`,
+    schema: PlatformCampaign,
+    draft: DraftCampaign,
+    own: NOT_INHERITED,
+    inheritFrom: inheritFrom && `${inheritFrom}.`,
+  })
+  const { AllowedRegionIds, BusinessId, DefaultRegionId, WebCampaignId } = draft
+  if (DefaultRegionId !== undefined) checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
+  return {
+    campaign: valid && { name, ...valid, AllowedRegionIds: valid.AllowedRegionIds ?? [valid.DefaultRegionId] },
+    identity:
+      BusinessId === undefined || WebCampaignId === undefined ? undefined : identityOf(BusinessId, WebCampaignId),
+  }
+}
 
-/** Identifies the web campaign; undefined when it is not known. */
-const identityOf = ({ draft: { BusinessId, WebCampaignId } = {} }: CampaignRead): string | undefined =>
-  BusinessId === undefined || WebCampaignId === undefined ? undefined : JSON.stringify([BusinessId, WebCampaignId])
+const readVendorCampaign = (
+  read: Reader,
+  vendor: Vendor,
+  name: string,
+  base: string,
+  inheritFrom?: string,
+): CampaignRead => {
+  const { valid } = read.group({
+    base: `${base}.`,
+    schema: VendorCampaign,
+    draft: VendorCampaign,
+    own: NOT_INHERITED,
+    inheritFrom: inheritFrom && `${inheritFrom}.`,
+  })
+  const found = readVendor(vendor, read, base, inheritFrom)
+  if (valid === undefined || found === undefined) return { campaign: undefined, identity: undefined }
+  const { AllowedRegionIds, DefaultRegionId = AllowedRegionIds?.[0] ?? NO_REGION } = valid
+  checkRegion(read, base, DefaultRegionId, AllowedRegionIds)
+  const { agent, settings, ...identified } = found
+  return {
+    campaign: {
+      name,
+      ...valid,
+      ...identified,
+      ...settings,
+      BusinessId: vendor,
+      WebCampaignId: agent,
+      DefaultRegionId,
+      AllowedRegionIds: AllowedRegionIds ?? [DefaultRegionId],
+      // the vendor's SDK chooses the transport
+      AllowedTransportTypes: TRANSPORTS,
+    },
+    identity: identityOf(vendor, agent),
+  }
+}
+
+const readCampaign = (read: Reader, name: string, base: string): CampaignRead => {
+  const inheritFrom = base === ROOT ? undefined : ROOT
+  const { valid } = read.group({
+    base: `${base}.`,
+    schema: Platform,
+    draft: Platform,
+    inheritFrom: inheritFrom && `${inheritFrom}.`,
+  })
+  // a problem with the platform is reported; the other settings are then not read, since it is not known which they are
+  if (valid === undefined) return { campaign: undefined, identity: undefined }
+  return valid.Platform === "iqra"
+    ? readPlatformCampaign(read, name, base, inheritFrom)
+    : readVendorCampaign(read, valid.Platform, name, base, inheritFrom)
+}
 
 /** The names below `VoiceAiPlatform.Campaigns`, in their first spelling. */
 const namesIn = (flat: Flat): ReadonlyArray<string> => {
@@ -60,8 +132,8 @@ export const readCampaigns = (
   flat: Flat,
   read: Reader,
 ): readonly [Campaign, ...ReadonlyArray<Campaign>] | undefined => {
-  const defaults = readCampaign(read, ROOT)
-  const seen = new Map([[identityOf(defaults), ROOT]])
+  const defaults = readCampaign(read, "default", ROOT)
+  const seen = new Map([[defaults.identity, ROOT]])
   const further = namesIn(flat).map((name) => {
     const base = `${ROOT}.Campaigns.${name}`
     if (!isName(name)) {
@@ -69,17 +141,18 @@ export const readCampaigns = (
     } else if (name.toLowerCase() === "default") {
       read.reportMissing(base, "another name: default means the campaign directly below VoiceAiPlatform")
     }
-    const campaign = readCampaign(read, base)
-    const identity = identityOf(campaign)
+    const { campaign, identity } = readCampaign(read, name, base)
     const other = identity && seen.get(identity)
     if (other !== undefined) {
-      const expected = `a different web campaign: ${other} has the same one, so its slots would be counted twice`
-      read.reportInvalid(`${base}.WebCampaignId`, expected)
+      const isVendors = campaign !== undefined && campaign.Platform !== "iqra"
+      const expected = `a different ${isVendors ? "agent" : "web campaign"}: ${other} has the same one, so its slots would be counted twice`
+      read.reportInvalid(isVendors ? base : `${base}.WebCampaignId`, expected)
     }
     seen.set(identity, base)
-    return campaignOf(name, campaign)
+    return campaign
   })
-  const first = campaignOf("default", defaults)
   const complete = further.filter((campaign) => campaign !== undefined)
-  return first === undefined || complete.length < further.length ? undefined : [first, ...complete]
+  return defaults.campaign === undefined || complete.length < further.length
+    ? undefined
+    : [defaults.campaign, ...complete]
 }

@@ -36,6 +36,14 @@ export const baseUrl = parsed("an http or https URL without user, query and frag
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}/`
 })
 
+/** The address of a server that pages reach by WebSocket and the gate by HTTP, in the form of a WebSocket, without a slash at its end. */
+export const serverUrl = parsed("a wss or https URL without user, path, query and fragment", Schema.String, (given) => {
+  const url = URL.parse(given)
+  if (url === null || !/^(?:ws|http)s?:$/.test(url.protocol)) return undefined
+  if (url.username !== "" || url.password !== "" || url.pathname !== "/" || /[?#]/.test(given)) return undefined
+  return `${url.protocol.replace("http", "ws")}//${url.host}`
+})
+
 /** The name of a request header (RFC 9110 §5.6.2), in lower case. `*` would not cover `Authorization`, so names are listed. */
 export const headerName = parsed(
   "the name of a request header, such as X-Tenant; one a list item",

@@ -24,6 +24,10 @@ const annotationsFor = (value: Schema.Top, { own = false, ...texts }: SettingTex
 export const required = <A, E>(value: Schema.Codec<A, E>, example: string, texts: SettingTexts) =>
   value.pipe(Schema.annotateKey(annotationsFor(value, texts, { required: true, example })))
 
+/** A setting of a vendor, which is required where a campaign's `Platform` is that vendor. */
+export const requiredWith = <A, E>(platform: string, value: Schema.Codec<A, E>, texts: SettingTexts) =>
+  value.pipe(Schema.annotateKey(annotationsFor(value, texts, { defaultText: `needed with \`${platform}\`` })))
+
 /** A setting with the default `fallback`, as written in a file. */
 export const withDefault = <A, E, const F extends E & (boolean | number | string)>(
   value: Schema.Codec<A, E>,
@@ -52,4 +56,10 @@ export const listWithDefault = <A, E>(
   value.pipe(
     Schema.withDecodingDefaultTypeKey(Effect.succeed(fallback)),
     Schema.annotateKey(annotationsFor(value, texts, { fallback, defaultText })),
+  )
+
+/** The names of the settings among these that a further campaign does not inherit. */
+export const ownNames = (fields: Schema.Struct.Fields): ReadonlyArray<string> =>
+  Object.entries(fields).flatMap(([name, field]) =>
+    Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
   )

@@ -110,6 +110,8 @@ describe("creating a gate", () => {
       AllowedRegionIds: "",
       AllowedTransportTypes: "",
       MaxConcurrency: "",
+      Platform: "",
+      LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "" },
     }
     const every: Every<GateSettings> = {
       StoreConnectionString: "",

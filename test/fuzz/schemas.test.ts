@@ -36,6 +36,7 @@ const campaigns = makeCampaigns({
       AllowedRegionIds: ["eu", "us"],
       AllowedTransportTypes: ["websocket", "webrtc"],
       MaxConcurrency: 1,
+      Platform: "iqra",
     },
   ],
 })

@@ -21,6 +21,7 @@ const campaign = (
   AllowedRegionIds: regions,
   AllowedTransportTypes,
   MaxConcurrency: 1,
+  Platform: "iqra",
 })
 const campaigns = makeCampaigns({
   Campaigns: [

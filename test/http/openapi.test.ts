@@ -23,7 +23,7 @@ import { gateOn, startPlatform } from "../embedded/support.ts"
 import { atCapacity, platformIsAway, platformRefuses, platformRefusesRequest, session } from "../support/gate.ts"
 import { eventStream, rawCall, refusedUpgrade, servedTest, webSocket } from "../support/gate-server.ts"
 import { codeOf, makeOpenApiCheck, ticketOf } from "./openapi-check.ts"
-import { REQUEST, shop, token, WEBHOOK } from "./support.ts"
+import { REQUEST, shop, token, VENDOR_WEBHOOK, WEBHOOK } from "./support.ts"
 
 const NOBODY = "n".repeat(22)
 const KEY = "AAAAAAAAAAAAAAAAAAAAAA=="
@@ -37,6 +37,7 @@ const ENDPOINTS = [
   ["POST", `/api/session/${NOBODY}/start`],
   ["GET", `/api/session/${NOBODY}/events`],
   ["POST", WEBHOOK],
+  ["POST", VENDOR_WEBHOOK],
   ["GET", "/health/live"],
   ["GET", "/health/ready"],
 ] as const
@@ -75,10 +76,29 @@ describe("the document says all of", () => {
       for (const body of [{ transportType: 9 }, { campaignId: "nobody" }, { regionId: "moon" }, "{"])
         yield* request(body)
       const large = "x".repeat(MAX_BODY_BYTES + 1)
-      for (const at of [REQUEST, WEBHOOK]) yield* ask("POST", at, { body: large, headers: token })
+      for (const at of [REQUEST, WEBHOOK, VENDOR_WEBHOOK]) yield* ask("POST", at, { body: large, headers: token })
       yield* request({}, { "content-type": "text/plain" })
       for (const body of ["{", {}]) yield* ask("POST", WEBHOOK, { body, headers: token })
       yield* ask("POST", WEBHOOK, { body: {} })
+    }),
+  )
+
+  servedTest("a vendor's webhook", shop, ({ port, world }) =>
+    Effect.gen(function* () {
+      const { ask, request } = yield* openapi.check(port)
+      yield* request()
+      const receive = (verdict: typeof world.webhook) => {
+        world.webhook = verdict
+        return ask("POST", VENDOR_WEBHOOK, { body: {}, headers: { "content-type": "application/webhook+json" } })
+      }
+      assert.deepStrictEqual(codeOf(yield* receive({ _tag: "unexpected" })), [404, "not_found"])
+      const refused = yield* receive({ _tag: "refused", reason: "The signature is wrong." })
+      assert.deepStrictEqual(codeOf(refused), [401, "webhook_unauthorized"])
+      assert.include(refused.body.message, "The signature is wrong.")
+      assert.deepInclude(yield* receive({ _tag: "ignored" }), { status: 200, body: { released: false } })
+      const ended = { _tag: "ended", sessions: [session(1).sessionIds] } as const
+      assert.deepInclude(yield* receive(ended), { status: 200, body: { released: true } })
+      assert.deepInclude(yield* receive(ended), { status: 200, body: { released: false } })
     }),
   )
 
@@ -254,9 +274,10 @@ describe("the document says all of", () => {
     servedTest(
       what,
       shop,
-      ({ port }) =>
+      ({ port, world }) =>
         Effect.gen(function* () {
           const { ask, hangUp, request, start } = yield* openapi.check(port)
+          world.webhook = { _tag: "ended", sessions: [["web-1"]] }
           yield* request()
           const ticket = ticketOf(yield* request())
           yield* Effect.acquireRelease(
@@ -277,6 +298,7 @@ describe("the document says all of", () => {
             assert.strictEqual(codeOf(reply).join(" "), `${status} ${code}`)
           }
           yield* ask("GET", "/health/ready")
+          yield* ask("POST", VENDOR_WEBHOOK, { body: {} })
           yield* hangUp(1)
         }),
       {},
@@ -299,7 +321,7 @@ describe("the document says all of", () => {
       )
       const { ask, judge, request } = yield* openapi.check(yield* listen(server, "127.0.0.1", 0))
       assert.deepStrictEqual(codeOf(yield* request()), [500, "body_already_read"])
-      yield* ask("POST", WEBHOOK, { body: {} })
+      for (const at of [WEBHOOK, VENDOR_WEBHOOK]) yield* ask("POST", at, { body: {} })
       // a server on a socket file knows no addresses
       const socketPath = join(mkdtempSync(join(tmpdir(), "voicegate-")), "gate.sock")
       const local = createServer(gate.handler).listen(socketPath)

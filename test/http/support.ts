@@ -2,6 +2,7 @@
 
 export const REQUEST = "/api/session/request"
 export const WEBHOOK = "/api/webhook/session-ended"
+export const VENDOR_WEBHOOK = "/api/webhook/livekit"
 
 export const shop = { Security: { AllowedOrigins: ["https://shop.example"], WebhookApiToken: "the-webhook-token" } }
 export const token = { "x-api-token": "the-webhook-token" }

@@ -23,7 +23,11 @@ const running = Effect.fnUntraced(function* (sessionEnded?: WebhookTarget, optio
   const platform = Context.get(context, Platform.Platform)
   const client = Effect.fnUntraced(function* (secret: Redacted.Redacted<string>, businessId = "b1") {
     const configured = campaign({ ApiSecretToken: secret, BaseUrl: platform.baseUrl, BusinessId: businessId })
-    return Context.get(yield* Layer.build(clientLayer.pipe(Layer.provide([settings(configured), http]))), PlatformApi)
+    const layer = clientLayer.pipe(Layer.provide([settings(configured), http]))
+    const api = Context.get(yield* Layer.build(layer), PlatformApi)
+    const initiate = (...given: Parameters<typeof api.initiate>) =>
+      Effect.map(api.initiate(...given), ({ webSocketUrl = "", ...session }) => ({ ...session, webSocketUrl }))
+    return { ...api, initiate }
   })
   const request = (path: string, init: RequestInit) =>
     Effect.promise(async () => {

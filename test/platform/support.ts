@@ -21,6 +21,7 @@ export const campaign = (fields: Partial<Campaign>): Campaign => ({
   AllowedRegionIds: ["eu"],
   AllowedTransportTypes: ["websocket"],
   MaxConcurrency: undefined,
+  Platform: "iqra",
   ...fields,
 })
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
-import { equal } from "../../src/http/equal.ts"
+import { equal } from "../../src/equal.ts"
 
 const root = fileURLToPath(new URL("../../src", import.meta.url))
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -14,7 +14,7 @@ const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
 
 /** The modules that compare secrets, each in its one function. */
-const COMPARING = ["http/equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
+const COMPARING = ["equal.ts", "platform/KeySecret.ts", "platform/Passwords.ts"]
 
 describe("a secret", () => {
   it("is equal to itself alone, whatever the lengths", () => {
@@ -51,11 +51,16 @@ describe("a secret", () => {
     }
   })
 
-  it("of a request is compared by the webhook and the console with that one function", () => {
+  it("of a request is compared by webhooks and the console with that one function", () => {
     const users = sources
       .filter(({ text }) => /\bequal\b.*from "(\.\.?\/)+equal\.ts"/.test(text))
       .map(({ path }) => path)
-    assert.deepStrictEqual(users.sort(), ["http/console/handlers.ts", "http/webhook.ts"])
+    assert.deepStrictEqual(users.sort(), [
+      "http/console/handlers.ts",
+      "http/webhook.ts",
+      "platform-api/jwt.ts",
+      "platform-api/livekit.ts",
+    ])
   })
 
   it("of the platform is found by its digest, never by itself", () => {

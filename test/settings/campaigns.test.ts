@@ -59,9 +59,9 @@ describe("regions and campaigns", () => {
         ...Object.values(rest),
       ]),
       [
-        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"], ["websocket", "webrtc"]],
-        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"], ["webrtc"]],
-        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"]],
+        [KEY, "default", "business-1", "campaign-1", "eu", 5, ["eu", "us"], ["websocket", "webrtc"], "iqra"],
+        ["another", "sales", "business-1", "campaign-2", "us", undefined, ["eu", "us"], ["webrtc"], "iqra"],
+        [KEY, "support", "business-2", "campaign-3", "eu", 2, ["eu", "us"], ["websocket", "webrtc"], "iqra"],
       ].map((row) => row),
     )
   })

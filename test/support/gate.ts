@@ -20,6 +20,7 @@ import {
   PlatformError,
   RequestRefused,
   type SessionState,
+  type WebhookVerdict,
   type WebSession,
 } from "../../src/PlatformApi.ts"
 import { PushChannel } from "../../src/PushChannel.ts"
@@ -95,7 +96,7 @@ export const keyIsLimited = (retryAfterMillis: number) =>
 export const platformIsAway = unavailable("unreachable", false, "no answer")
 
 /** The n-th session, with the platform's id. */
-export const session = (n: number): WebSession => ({
+export const session = (n: number): WebSession & { readonly webSocketUrl: string } => ({
   sessionIds: [`web-${n}`, `conversation-${n}`],
   webSocketUrl: `wss://agent.example/${n}?token=secret-${n}`,
 })
@@ -119,6 +120,8 @@ export interface World {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** ends a session for a caller who has left; undefined on a platform that cannot */
   end: ((session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
+  /** what a vendor's webhook says */
+  webhook: WebhookVerdict
   /** the sessions that the platform was asked to end, by their first id */
   readonly endings: Array<string>
   lookup: (address: string) => Effect.Effect<IpFacts, IpIntelFailed>
@@ -140,6 +143,7 @@ export const makeWorld = (): World => ({
   sessionsOf: () => Effect.succeed([]),
   end: undefined,
   endings: [],
+  webhook: { _tag: "unexpected" },
   lookup: () => Effect.succeed(noFacts),
   lookedUp: [],
   send: () => Effect.void,
@@ -165,6 +169,7 @@ export const platformLayer = (world: World): Layer.Layer<PlatformApi> =>
         world.endings.push(session.sessionIds[0] ?? "")
         return world.end?.(session) ?? Effect.succeed(false)
       }),
+    webhook: () => Effect.sync(() => world.webhook),
     verify: () => Effect.succeed([]),
   })
 

@@ -1,5 +1,6 @@
 /** One browser's hub connection: its state, and what the gate tells it. */
 import type { WebSocket } from "ws"
+import { accessOf } from "../../credential.ts"
 import type { Opened } from "../../PushChannel.ts"
 import type { Browser } from "./memory.ts"
 import * as protocol from "./protocol.ts"
@@ -26,8 +27,9 @@ export interface Peer {
 
 export const sendFailed = (peer: Peer, message: string): void =>
   peer.ws.send(protocol.invocation("SessionFailed", { message }))
-export const sendReady = (peer: Peer, webSocketUrl: string): void =>
-  peer.ws.send(protocol.invocation("SessionReady", { webSocketUrl }))
+/** Sends what the caller joins the session with. The widget of the .NET middleware knows `webSocketUrl` alone. */
+export const sendReady = (peer: Peer, session: Parameters<typeof accessOf>[0]): void =>
+  peer.ws.send(protocol.invocation("SessionReady", accessOf(session)))
 
 /** Tells a client to reconnect, which a load balancer routes to another instance. */
 export const sendReconnect = ({ handshakeDone, ws }: Peer): void => {

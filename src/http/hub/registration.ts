@@ -37,7 +37,7 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, 
           while: ({ _tag }) => _tag === "StoreUnavailable" && peer.ws.readyState === WebSocket.OPEN && !peer.draining,
         }),
         Effect.match({
-          onSuccess: ({ webSocketUrl }) => sendReady(peer, webSocketUrl),
+          onSuccess: (session) => sendReady(peer, session),
           onFailure: ({ _tag, message }) => {
             if (!isTurnOpen(peer, _tag)) sendFailed(peer, message)
           },
@@ -53,7 +53,7 @@ export const makeRegistration = Effect.fnUntraced(function* (memory: HubMemory, 
 
   const onEvent = (peer: Peer, ticket: string, event: PushEvent): void => {
     if (event.type === "start_call") run(startCall(peer, ticket))
-    else if (event.type === "session") sendReady(peer, event.webSocketUrl)
+    else if (event.type === "session") sendReady(peer, event)
     else if (event.type === "ended") sendFailed(peer, event.message)
   }
 

@@ -2,14 +2,20 @@
 import { Schema } from "effect"
 import { baseUrl } from "../network-values.ts"
 import { platformKey } from "../secret-values.ts"
-import { listWithDefault, optional, required } from "../setting.ts"
+import { listWithDefault, optional, ownNames, required, withDefault } from "../setting.ts"
 import { identifier, list, oneOf, wholeNumber } from "../values.ts"
+import { VENDORS, vendorFields } from "./vendors.ts"
 
 /** How a browser connects to the agent; a transport's index in this list is its `transportType` on the wire. */
 export const TRANSPORTS = ["websocket", "webrtc"] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-export const CampaignSettings = Schema.Struct({
+/** Who runs a campaign's agent: the default platform, or a vendor. */
+export const PLATFORMS = ["iqra", ...VENDORS] as const
+export type PlatformName = (typeof PLATFORMS)[number]
+
+/** The settings that only the default platform has. */
+const platformFields = {
   ApiSecretToken: required(platformKey, "<required>", { description: "the platform's API key" }),
   BaseUrl: required(baseUrl, "https://required.example/api/v1", {
     description: "address of the platform's API, such as `https://platform.example/api/v1`",
@@ -18,6 +24,10 @@ export const CampaignSettings = Schema.Struct({
   BusinessId: required(identifier, "<required>", { description: "business of the campaign" }),
   WebCampaignId: required(identifier, "<required>", { description: "the web campaign", own: true }),
   DefaultRegionId: required(identifier, "<required>", { description: "region of a request that names none" }),
+}
+
+/** The settings that the campaigns of every platform have. */
+const commonFields = {
   MaxConcurrency: optional(wholeNumber(1, 1_000_000), "from the platform", {
     own: true,
     description: "slots: how many calls may run at once",
@@ -32,12 +42,30 @@ export const CampaignSettings = Schema.Struct({
     documentation:
       "A request that names none gets the first. List only what your platform supports: each start that it refuses uses one of the key's requests",
   }),
+  Platform: withDefault(oneOf(PLATFORMS), "iqra", {
+    description: `who runs the agent: ${PLATFORMS.map((name) => `\`${name}\``).join(", ")}`,
+    documentation:
+      "A campaign of a vendor has the settings below the vendor's name in place of `ApiSecretToken`, `BaseUrl`, `BusinessId` and `WebCampaignId`, and needs no region. See [Vendors](vendors.md)",
+  }),
+}
+
+/** The settings of a campaign of the default platform. */
+export const PlatformCampaign = Schema.Struct({ ...platformFields, ...commonFields })
+
+/** The settings of a vendor's campaign besides those of the vendor. */
+export const VendorCampaign = Schema.Struct({
+  ...commonFields,
+  DefaultRegionId: Schema.optionalKey(identifier),
 })
 
+/** All settings that a campaign may have. */
+export const CampaignSettings = Schema.Struct({ ...platformFields, ...commonFields, ...vendorFields })
+
 /** The names of settings that a further campaign does not inherit from the one below `VoiceAiPlatform`. */
-export const NOT_INHERITED: ReadonlyArray<string> = Object.entries(CampaignSettings.fields).flatMap(([name, field]) =>
-  Schema.resolveAnnotationsKey(field)?.voicegate?.own === true ? name : [],
-)
+export const NOT_INHERITED: ReadonlyArray<string> = [
+  ...ownNames(CampaignSettings.fields),
+  ...Object.entries(vendorFields).flatMap(([group, { fields }]) => ownNames(fields).map((name) => `${group}.${name}`)),
+]
 
 export const CampaignName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "a name of 1 to 64 letters, digits, - and _" }),
@@ -47,7 +75,7 @@ export const CampaignName = Schema.String.check(
 export const FurtherCampaigns = Schema.Record(CampaignName, CampaignSettings).pipe(
   Schema.optionalKey,
   Schema.annotateKey({
-    description: `further campaigns, the same settings; all but ${NOT_INHERITED.map((name) => `\`${name}\``).join(" and ")} are inherited`,
+    description: `further campaigns, the same settings; all but ${NOT_INHERITED.map((name) => `\`${name}\``).join(", ")} are inherited`,
     voicegate: { fallback: {}, defaultText: "none" },
   }),
 )

@@ -1,0 +1,61 @@
+/**
+ * Webhooks of vendors: each is authenticated and read by the adapters of its platform's campaigns. The end of a session frees its slot
+ * once, however often and by whatever other way it is reported. What is about something else is ignored.
+ */
+import { Effect, Metric } from "effect"
+import { PlatformApi, type VendorWebhook } from "../PlatformApi.ts"
+import type { StoreUnavailable } from "../Session.ts"
+import * as metrics from "./metrics.ts"
+import type { Tickets } from "./tickets.ts"
+
+/** What became of a webhook. */
+export type WebhookOutcome =
+  /** `released` when it freed a slot */
+  | { readonly _tag: "accepted"; readonly released: boolean }
+  /** It is not authentic; `reason` says what to change. */
+  | { readonly _tag: "refused"; readonly reason: string }
+  /** No campaign has this platform, or the platform sends no webhooks. */
+  | { readonly _tag: "unexpected" }
+
+export type ReceiveWebhook = (
+  platform: string,
+  webhook: VendorWebhook,
+) => Effect.Effect<WebhookOutcome, StoreUnavailable>
+
+export const makeReceiveWebhook = ({
+  sessionEnded,
+}: Pick<Tickets, "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi> =>
+  Effect.gen(function* () {
+    const platforms = yield* PlatformApi
+    const warned = new Set<string>()
+
+    /** Logged once for each platform: it comes with every webhook until the gate is changed. */
+    const warnOfShape = (platform: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (warned.has(platform)) return Effect.void
+        warned.add(platform)
+        return Effect.logWarning(
+          `An authentic webhook of ${platform} does not have the documented shape and is ignored, as are further ones. Slots of ` +
+            "ended calls stay held until the gate asks the vendor, or until the longest call has passed.",
+        )
+      })
+
+    return Effect.fnUntraced(function* (platform, webhook) {
+      const verdict = yield* platforms.webhook?.(platform, webhook) ?? Effect.succeed({ _tag: "unexpected" } as const)
+      switch (verdict._tag) {
+        case "refused":
+        case "unexpected":
+          return verdict
+        case "ignored":
+        case "malformed": {
+          yield* Metric.update(metrics.webhooks(verdict._tag), 1)
+          if (verdict._tag === "malformed") yield* warnOfShape(platform)
+          return { _tag: "accepted", released: false }
+        }
+        case "ended": {
+          const released = yield* Effect.forEach(verdict.sessions, sessionEnded)
+          return { _tag: "accepted", released: released.includes(true) }
+        }
+      }
+    })
+  })

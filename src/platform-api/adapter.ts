@@ -1,0 +1,75 @@
+/**
+ * What a platform's adapter does, one for each campaign. An adapter knows its vendor's requests, answers and webhooks and nothing of the
+ * queue. Sending, time limits, the circuit breaker, spans and metrics are common to all (`requests.ts`).
+ *
+ * What a vendor cannot do is absent, and the gate does without it: without `status`, an end that was not reported is noticed only
+ * when the lease ends; without `list`, a start that may have happened holds its slot until a stated time; without `end`, a session
+ * ends at its vendor alone.
+ */
+import type { Effect, Schema } from "effect"
+import type { StartConfig } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Concurrency, Finding, SessionState, WebSession } from "./model.ts"
+import type { Call, Endpoint } from "./transport.ts"
+
+/** A webhook as it arrived. */
+export interface VendorWebhook {
+  /** by their names in lower case */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly rawBody: string
+}
+
+/** What an authentic webhook says. */
+export type WebhookMeaning =
+  /** These sessions are over; each by its ids. */
+  | { readonly _tag: "ended"; readonly sessions: ReadonlyArray<ReadonlyArray<string>> }
+  /** Something else, or about a session that the gate did not start. */
+  | { readonly _tag: "ignored" }
+  /** It does not have the vendor's documented shape. */
+  | { readonly _tag: "malformed" }
+
+/** How an adapter authenticates and reads its vendor's webhooks. */
+export interface Webhooks {
+  /** Returns why a webhook is refused, naming the setting to check; undefined if it is authentic. `now` is in ms since 1970. */
+  readonly verify: (webhook: VendorWebhook, now: number) => string | undefined
+  /** Reads the parsed body of an authentic webhook. */
+  readonly ended: (body: unknown) => WebhookMeaning
+}
+
+export interface Adapter {
+  /** Starts a session and returns its credential. Never repeated. `group` is the caller's, for the circuit breaker. */
+  readonly mint: (config: StartConfig, group: string) => Effect.Effect<WebSession, PlatformError>
+  readonly webhooks?: Webhooks
+  /** How many calls the account may have, and how many run. */
+  readonly capacity?: Effect.Effect<Concurrency, PlatformError>
+  /** Whether a session still runs. */
+  readonly status?: (sessionId: string) => Effect.Effect<SessionState, PlatformError>
+  /** The ids of each session of a client that began after `since` (ms); undefined when there is no usable list. */
+  readonly list?: (
+    clientIdentifier: string,
+    since: number,
+  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
+  /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
+  readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
+  /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
+  readonly check: Effect.Effect<ReadonlyArray<Finding>>
+}
+
+/** Sends a call through the circuit breaker of the endpoint and decodes its answer. A start is sent once, a read at most twice. */
+export type Send = <A>(
+  endpoint: Endpoint,
+  data: Schema.Decoder<A>,
+  call: Call,
+  group?: string,
+) => Effect.Effect<A, PlatformError>
+
+/** What an adapter is made of. */
+export interface AdapterContext {
+  readonly campaign: Campaign
+  readonly send: Send
+  /** how long a credential may be valid for connecting, in seconds */
+  readonly lifetimeSeconds: number
+  /** the longest call (s) */
+  readonly longestCallSeconds: number
+}

@@ -1,0 +1,113 @@
+/**
+ * The default platform: IqraAI's REST API, whose documents and drift between versions are known. A session is opened with its WebSocket
+ * URL. Its end is reported to `/api/webhook/session-ended`, which is the gate's own webhook and not an adapter's.
+ */
+import { Effect, Redacted, Schema } from "effect"
+import type { StartConfig } from "../Session.ts"
+import type { Adapter, AdapterContext } from "./adapter.ts"
+import { malformed, readAnswer } from "./answer.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Concurrency, SessionState, WebSession } from "./model.ts"
+import { makeRecentSessions, PAGE_LIMIT } from "./recent-sessions.ts"
+import type { Call, Endpoint } from "./transport.ts"
+import { closeUnopened } from "./unopened.ts"
+import { verifyWith } from "./verify.ts"
+import {
+  FeaturesData,
+  HistoryData,
+  HistoryPage,
+  historyIdsOf,
+  StartData,
+  sessionIdsOf,
+  sessionsIn,
+  startBody,
+  statusOf,
+  UsageData,
+} from "./wire.ts"
+
+/** How far the platform's clock may be behind this machine's (ms). */
+const CLOCK_DIFFERENCE_MILLIS = 60_000
+
+/** The platform has no such endpoint, or no such session. */
+const cannotBeAsked = ({ reason }: PlatformError): boolean =>
+  reason._tag === "Refused" && ([404, 405, 501].includes(reason.status) || reason.code.endsWith("SESSION_NOT_FOUND"))
+
+/** The same, or a list that has an unknown format or that the key may not read. */
+const cannotList = (error: PlatformError): boolean =>
+  cannotBeAsked(error) ||
+  (error.reason._tag === "Refused" && error.reason.status === 403) ||
+  (error.reason._tag === "Unavailable" && error.reason.reason === "malformed")
+
+export const iqra = ({ campaign, send }: AdapterContext): Adapter => {
+  const secret = Redacted.value(campaign.ApiSecretToken)
+  const endpoint: Endpoint = {
+    campaign: campaign.name,
+    baseUrl: campaign.BaseUrl,
+    authorise: () => Effect.succeed({ authorization: `Token ${secret}` }),
+    read: ({ kind }, answered) => readAnswer(kind, answered, secret),
+  }
+  const call = <A>(data: Schema.Decoder<A>, request: Call, group?: string) => send(endpoint, data, request, group)
+  const business = encodeURIComponent(campaign.BusinessId)
+  const history = `business/${business}/websession/history`
+
+  const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
+    const start: Call = {
+      kind: "start",
+      method: "POST",
+      path: `business/${business}/websession/initiate`,
+      body: startBody(campaign.WebCampaignId, config),
+    }
+    const data = yield* call(StartData, start, group)
+    const sessionIds = sessionIdsOf(data)
+    if (sessionIds.length === 0) return yield* malformed("start", "the platform's answer has no session id")
+    return { sessionIds, webSocketUrl: data.sessionWebSocketURL } satisfies WebSession
+  })
+
+  const capacity = Effect.gen(function* () {
+    const read = { kind: "read", method: "GET" } as const
+    // Sequential: a half-open circuit lets only one call through.
+    const features = yield* call(FeaturesData, { ...read, path: "user/billing/featuresactivequantity" })
+    const usage = yield* call(UsageData, { ...read, path: "user/billing/usage" })
+    return {
+      limit: Math.floor(features.Call_Concurrency),
+      inUse: Math.ceil(usage.currentUsage?.Call_Concurrency ?? 0),
+    } satisfies Concurrency
+  })
+
+  const status = (sessionId: string) => {
+    const read: Call = {
+      kind: "read",
+      method: "POST",
+      path: `${history}/${encodeURIComponent(sessionId)}`,
+      shownPath: `${history}/:id`,
+      body: {},
+    }
+    return call(HistoryData, read).pipe(
+      Effect.map((data): SessionState => ({ status: statusOf(data), sessionIds: historyIdsOf(data) })),
+      Effect.catchIf(cannotBeAsked, () => Effect.succeed<SessionState>({ status: "unknown", sessionIds: [] })),
+    )
+  }
+
+  const recentSessions = makeRecentSessions((_, cursor) => {
+    const body = { limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { nextCursor: cursor }) }
+    return call(HistoryPage, { kind: "read", method: "POST", path: history, body })
+  })
+
+  const list = Effect.fnUntraced(function* (clientIdentifier: string, since: number) {
+    const from = since - CLOCK_DIFFERENCE_MILLIS
+    const found = yield* Effect.catchIf(recentSessions(campaign, from), cannotList, () => Effect.undefined)
+    return found === undefined ? undefined : sessionsIn(found, campaign.WebCampaignId, clientIdentifier, from)
+  })
+
+  const end = Effect.fnUntraced(function* ({ sessionIds, webSocketUrl }: WebSession) {
+    const path = `business/${business}/websession/${encodeURIComponent(sessionIds[0] ?? "")}/end`
+    // Repeated like a read, because a session can be ended again.
+    const known = yield* call(Schema.Unknown, { kind: "read", method: "POST", path, body: {} }).pipe(
+      Effect.as(true),
+      Effect.catchIf(cannotBeAsked, () => Effect.succeed(false)),
+    )
+    return known || (webSocketUrl !== undefined && (yield* closeUnopened(webSocketUrl)))
+  })
+
+  return { mint, capacity, status, list, end, check: verifyWith(call, campaign) }
+}

@@ -1,0 +1,170 @@
+/**
+ * LiveKit, in its cloud or self-hosted. A start is a token that the gate signs itself: it opens one room of its own, and LiveKit
+ * dispatches the agent when the caller joins. The page gives address and token to `livekit-client`.
+ *
+ * The room's name has an unguessable part and the time at which its token expires, because a token may be used again until then: only
+ * afterwards does a room that is not open prove that the call is over.
+ */
+import { randomBytes } from "node:crypto"
+import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { equal } from "../equal.ts"
+import type { StartConfig } from "../Session.ts"
+import type { LiveKitSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import type { PlatformError } from "./errors.ts"
+import { signJwt, verifyJwt } from "./jwt.ts"
+import type { Finding, SessionState, WebSession } from "./model.ts"
+import { sha256 } from "./signatures.ts"
+import type { Call, Endpoint } from "./transport.ts"
+import { readVendorAnswer } from "./vendor-answer.ts"
+
+/** How long a room stays open after its caller has left, in which a page may come back (s). */
+const DEPARTURE_SECONDS = 10
+/** The lifetime of the gate's own tokens for LiveKit's API (s). */
+const API_TOKEN_SECONDS = 60
+
+const ROOM = /^voicegate-(\d{10,11})-[\w-]{22}$/
+
+/** When the token of a room expires (s since 1970); undefined if the gate did not name the room. */
+const expiryOf = (room: string): number | undefined => {
+  const seconds = ROOM.exec(room)?.[1]
+  return seconds === undefined ? undefined : Number(seconds)
+}
+
+const Rooms = Schema.Struct({ rooms: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String }))) })
+
+const WebhookBody = Schema.Struct({
+  event: Schema.String,
+  room: Schema.optionalKey(Schema.Struct({ name: Schema.optionalKey(Schema.String) })),
+})
+const decodeWebhook = Schema.decodeUnknownOption(WebhookBody)
+
+const isNotFound = ({ reason }: PlatformError): boolean => reason._tag === "Refused" && reason.code === "not_found"
+
+export const livekit = (
+  settings: typeof LiveKitSettings.Type,
+  { campaign, lifetimeSeconds, send }: AdapterContext,
+): Adapter => {
+  const key = Redacted.value(settings.ApiKey)
+  const secret = Redacted.value(settings.ApiSecret)
+
+  const sign = (from: number, seconds: number, claims: Readonly<Record<string, unknown>>): string =>
+    signJwt({ iss: key, nbf: from, exp: from + seconds, ...claims }, secret)
+
+  const endpoint: Endpoint = {
+    campaign: campaign.name,
+    baseUrl: campaign.BaseUrl,
+    authorise: () =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const token = sign(Math.floor(now / 1000), API_TOKEN_SECONDS, { video: { roomList: true, roomCreate: true } })
+        return { authorization: `Bearer ${token}` }
+      }),
+    read: readVendorAnswer({
+      vendor: "LiveKit",
+      secrets: [settings.ApiKey, settings.ApiSecret],
+      // a start asks nothing of LiveKit, so none is refused
+      isAtCapacity: () => false,
+    }),
+  }
+  const ask = <A>(data: Schema.Decoder<A>, method: string, body: unknown) => {
+    const call: Call = { kind: "read", method: "POST", path: `twirp/livekit.RoomService/${method}`, body }
+    return send(endpoint, data, call)
+  }
+
+  /** What the agent learns of the call: in the dispatch where one is named, else in the room. */
+  const roomConfigOf = (room: string, { clientIdentifier, dynamicVariables, metadata }: StartConfig) => {
+    const told = JSON.stringify({ clientIdentifier, dynamicVariables, metadata })
+    return {
+      name: room,
+      emptyTimeout: lifetimeSeconds,
+      departureTimeout: DEPARTURE_SECONDS,
+      ...(settings.AgentName === undefined
+        ? { metadata: told }
+        : { agents: [{ agentName: settings.AgentName, metadata: told }] }),
+    }
+  }
+
+  const mint = (config: StartConfig): Effect.Effect<WebSession> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const from = Math.floor(now / 1000)
+      const room = `voicegate-${from + lifetimeSeconds}-${randomBytes(16).toString("base64url")}`
+      const token = sign(from, lifetimeSeconds, {
+        sub: config.clientIdentifier,
+        video: { roomJoin: true, room, canPublish: true, canSubscribe: true, canPublishData: true },
+        roomConfig: roomConfigOf(room, config),
+      })
+      const expiresAt = DateTime.formatIso(DateTime.makeUnsafe((from + lifetimeSeconds) * 1000))
+      const credential = { shape: "url+token", platform: "livekit", url: settings.Url, token, expiresAt } as const
+      return { sessionIds: [room], credential }
+    })
+
+  const isExpired = (room: string): Effect.Effect<boolean> =>
+    Effect.map(Clock.currentTimeMillis, (now) => (expiryOf(room) ?? Number.POSITIVE_INFINITY) * 1000 <= now)
+
+  const status = Effect.fnUntraced(function* (room: string): Effect.fn.Return<SessionState, PlatformError> {
+    const { rooms = [] } = yield* ask(Rooms, "ListRooms", { names: [room] })
+    if (rooms.some(({ name }) => name === room)) return { status: "running", sessionIds: [room] }
+    return { status: (yield* isExpired(room)) ? "over" : "unknown", sessionIds: [] }
+  })
+
+  const end = Effect.fnUntraced(function* ({ sessionIds: [room = ""] }: WebSession) {
+    yield* ask(Schema.Unknown, "DeleteRoom", { room }).pipe(Effect.catchIf(isNotFound, () => Effect.void))
+    // until its token expires, the caller could open the room again
+    return yield* isExpired(room)
+  })
+
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const token = headers.authorization?.replace(/^Bearer /i, "")
+    if (token === undefined) return "authorization: Expected the token with which LiveKit signs its webhooks."
+    const claims = verifyJwt(token, secret, now)
+    if (claims?.iss !== key || typeof claims.sha256 !== "string") {
+      return "authorization: The token is not of LiveKit.ApiKey and LiveKit.ApiSecret, or has expired."
+    }
+    return equal(claims.sha256, sha256(rawBody, "base64"))
+      ? undefined
+      : "authorization: The token is for another body than this one."
+  }
+
+  const bounds: Finding = {
+    subject: "credential",
+    state: "ok",
+    detail: `a token opens its own room again until it expires, ${lifetimeSeconds} s after it was made`,
+  }
+  const check = ask(Rooms, "ListRooms", {}).pipe(
+    Effect.map(
+      ({ rooms = [] }): ReadonlyArray<Finding> => [
+        {
+          subject: "platform",
+          state: "ok",
+          detail: `reachable; the key may list rooms, of which ${rooms.length} are open`,
+        },
+        bounds,
+      ],
+    ),
+    Effect.catch(({ message, reason }) => {
+      const setting = reason._tag === "Refused" ? "LiveKit.ApiKey or LiveKit.ApiSecret" : "LiveKit.Url"
+      return Effect.succeed<ReadonlyArray<Finding>>([
+        { subject: "platform", state: "failed", detail: `${setting}: ${message}` },
+        bounds,
+      ])
+    }),
+  )
+
+  return {
+    mint,
+    status,
+    end,
+    webhooks: {
+      verify,
+      ended: (body) => {
+        const webhook = Option.getOrUndefined(decodeWebhook(body))
+        if (webhook === undefined) return { _tag: "malformed" }
+        const room = webhook.room?.name ?? ""
+        return webhook.event === "room_finished" && expiryOf(room) !== undefined
+          ? { _tag: "ended", sessions: [[room]] }
+          : { _tag: "ignored" }
+      },
+    },
+    check,
+  }
+}

@@ -1,0 +1,34 @@
+/** What the gate knows of a platform's sessions, whichever platform it is. */
+import type { Credential } from "../Session.ts"
+
+/** A session that the platform started. */
+export interface WebSession {
+  /** every id that the platform may use for the session later, the web session's first; never empty */
+  readonly sessionIds: ReadonlyArray<string>
+  /** of the default platform, and of a host's own */
+  readonly webSocketUrl?: string | undefined
+  /** of any other vendor */
+  readonly credential?: Credential | undefined
+}
+
+/** The account's limit of concurrent calls, and how many run now. */
+export interface Concurrency {
+  readonly limit: number
+  readonly inUse: number
+}
+
+/** The state of a session according to the platform's history. */
+export interface SessionState {
+  /** `unknown` when the platform has no such endpoint or does not know the session */
+  readonly status: "running" | "over" | "unknown"
+  /** every id in the answer, in no order; may be empty */
+  readonly sessionIds: ReadonlyArray<string>
+}
+
+/** The result of one check. */
+export interface Finding {
+  readonly subject: "platform" | "web campaign" | "region" | "credential"
+  readonly state: "ok" | "failed" | "not_checked"
+  /** one sentence, without the key; for a failure it names the setting */
+  readonly detail: string
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads the answers of vendors, whose statuses mean what HTTP says: 2xx has the data as JSON, 401 and 403 blame the key, 402 the
+ * account, 404 the agent, 429 the rate of requests. What a vendor says in its own way is left to its adapter: above all, that every call
+ * the account may have is running.
+ */
+import { Effect, Option, Redacted, Schema } from "effect"
+import { type Answered, malformed, retryAfterOf, safeText } from "./answer.ts"
+import { AtCapacity, KeyRateLimited, PlatformError, RequestRefused, refused, unavailable } from "./errors.ts"
+import type { Call } from "./transport.ts"
+
+/** The texts of an error under the names that vendors use. */
+const ErrorBody = Schema.fromJsonString(
+  Schema.Struct({
+    code: Schema.optionalKey(Schema.Unknown),
+    error: Schema.optionalKey(Schema.Unknown),
+    message: Schema.optionalKey(Schema.Unknown),
+    msg: Schema.optionalKey(Schema.Unknown),
+    detail: Schema.optionalKey(Schema.Unknown),
+  }),
+)
+const decodeError = Schema.decodeUnknownOption(ErrorBody)
+const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+/** An answer that is not a success. */
+export interface VendorFailure {
+  readonly status: number
+  /** the vendor's code, or empty */
+  readonly code: string
+  /** all that the vendor says, as it was sent */
+  readonly text: string
+}
+
+/** How a vendor's answers differ from others'. */
+export interface VendorAnswers {
+  readonly vendor: string
+  /** removed from messages */
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  /** Whether a failure says that every call which the account may have is running. */
+  readonly isAtCapacity: (failure: VendorFailure) => boolean
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const REQUEST_STATUSES = new Set([400, 413, 422])
+
+export const readVendorAnswer =
+  ({ isAtCapacity, secrets, vendor }: VendorAnswers) =>
+  ({ kind }: Call, { body, retryAfter, status }: Answered): Effect.Effect<unknown, PlatformError> => {
+    if (status >= 200 && status < 300) {
+      if (body === "") return Effect.succeed({})
+      const json = decodeJson(body)
+      return Option.isSome(json)
+        ? Effect.succeed(json.value)
+        : Effect.fail(malformed(kind, `the answer of ${vendor} is not JSON`))
+    }
+    const safe = (text: string): string =>
+      safeText(
+        secrets.reduce((shown, secret) => shown.replaceAll(Redacted.value(secret), "<redacted>"), text),
+        "",
+      )
+    const error = Option.getOrUndefined(decodeError(body))
+    const code = safe(textOf(error?.code) || textOf(error?.error))
+    const said = safe([error?.message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "")
+    const message = `${vendor} answered HTTP ${status}${said === "" ? "" : `: ${said}`}`
+    if (isAtCapacity({ status, code, text: body })) {
+      return Effect.fail(new PlatformError({ reason: new AtCapacity({ message }) }))
+    }
+    if (status === 429) {
+      const reason = new KeyRateLimited({ retryAfterMillis: retryAfterOf(retryAfter), message })
+      return Effect.fail(new PlatformError({ reason }))
+    }
+    // 503: not handled (RFC 9110 §15.6.4); any other 5xx may come from a proxy while the vendor continued
+    if (status >= 500 && status !== 501) {
+      return Effect.fail(unavailable("server_error", kind === "start" && status !== 503, message))
+    }
+    if (status >= 300 && status < 400) {
+      return Effect.fail(unavailable("malformed", false, `${vendor} redirects (HTTP ${status}): set its final address`))
+    }
+    if (kind === "start" && REQUEST_STATUSES.has(status)) {
+      return Effect.fail(new PlatformError({ reason: new RequestRefused({ status, code, message }) }))
+    }
+    return Effect.fail(refused(status, code, message))
+  }

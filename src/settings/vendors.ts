@@ -1,0 +1,66 @@
+/**
+ * Reads the settings of a vendor. A vendor's campaign has no business and no web campaign, so what identifies it, in the store and to
+ * callers, is the vendor's agent at that vendor's address.
+ */
+import type { Redacted, Schema } from "effect"
+import { LiveKitSettings, type Vendor, type VendorSettings } from "./groups/vendors.ts"
+import type { Reader } from "./reader.ts"
+import { ownNames } from "./setting.ts"
+
+/** The settings of a vendor, and what takes the place of the default platform's. */
+export interface VendorRead {
+  readonly settings: VendorSettings
+  /** where the vendor's API is, with a slash at its end; campaigns with the same one share a circuit breaker */
+  readonly BaseUrl: string
+  readonly ApiSecretToken: Redacted.Redacted<string>
+  /** the agent, without spaces and slashes; two campaigns must not have the same one */
+  readonly agent: string
+}
+
+/** Reads the settings at a campaign's path; undefined when one has a problem, which is then in the reader's list. */
+type ReadVendor = (read: Reader, base: string, inheritFrom: string | undefined) => VendorRead | undefined
+
+/** Declares how a vendor's settings are read; `fields` are those of its group. */
+const reading =
+  <A>(
+    group: string,
+    schema: Schema.Decoder<A> & { readonly fields: Schema.Struct.Fields },
+    identify: (settings: A) => VendorRead,
+  ): ReadVendor =>
+  (read, base, inheritFrom) => {
+    const { valid } = read.group({
+      base: `${base}.${group}.`,
+      schema,
+      draft: schema,
+      own: ownNames(schema.fields),
+      inheritFrom: inheritFrom === undefined ? undefined : `${inheritFrom}.${group}.`,
+    })
+    return valid && identify(valid)
+  }
+
+const vendors: Readonly<Record<Vendor, ReadVendor>> = {
+  livekit: reading("LiveKit", LiveKitSettings, (LiveKit) => ({
+    settings: { LiveKit },
+    BaseUrl: `${LiveKit.Url.replace(/^ws/, "http")}/`,
+    ApiSecretToken: LiveKit.ApiSecret,
+    agent: [new URL(LiveKit.Url).host, ...(LiveKit.AgentName === undefined ? [] : [LiveKit.AgentName])].join(":"),
+  })),
+}
+
+/** Vendors that do not tell how many calls may run. */
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit"])
+
+/**
+ * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.
+ */
+export const readVendor = (
+  vendor: Vendor,
+  read: Reader,
+  base: string,
+  inheritFrom: string | undefined,
+): VendorRead | undefined => {
+  if (WITHOUT_LIMIT.has(vendor) && !read.has(`${base}.MaxConcurrency`)) {
+    read.reportMissing(`${base}.MaxConcurrency`, `the number of slots, which ${vendor} does not tell`)
+  }
+  return vendors[vendor](read, base, inheritFrom)
+}

@@ -1,0 +1,88 @@
+/**
+ * A vendor in memory, for tests: its API answers the gate's requests, its pages join calls, and its webhooks are signed as the vendor
+ * signs them. Nothing leaves the process: `fetch` takes the place of the global one.
+ */
+import type { VendorWebhook } from "../../platform-api/adapter.ts"
+import type { Credential } from "../../Session.ts"
+
+/** A request of the gate. */
+export interface VendorRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: Headers
+  /** the JSON, or undefined without a body */
+  readonly body: unknown
+}
+
+/** An answer of the vendor's API. */
+export interface VendorAnswer {
+  readonly status: number
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** `lost`: the request is carried out and the connection breaks before the answer. `silent`: the same, and no answer ever comes. */
+export type VendorTrouble = "lost" | "silent" | VendorAnswer
+
+export interface FakeVendor {
+  /** Takes the place of `fetch`, for the gate's HTTP client. */
+  readonly fetch: typeof globalThis.fetch
+  /** Every request so far. */
+  readonly requests: ReadonlyArray<VendorRequest>
+  /** The settings below `VoiceAiPlatform` of a campaign that uses this vendor. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** The next requests meet these troubles, one each. */
+  readonly failNext: (...troubles: ReadonlyArray<VendorTrouble>) => void
+  /** How many calls the account may have. No limit at first. */
+  readonly setLimit: (limit: number) => void
+  /** A page joins with its credential. Returns the call's id; undefined when the vendor does not let it in. */
+  readonly join: (credential: Credential) => string | undefined
+  /** Whether a call runs. */
+  readonly isRunning: (id: string) => boolean
+  /** A running call ends. Returns the webhook that the vendor sends; undefined where it sends none, or no such call runs. */
+  readonly hangUp: (id: string) => VendorWebhook | undefined
+  /** Signs a body as the vendor signs its webhooks. */
+  readonly webhook: (body: unknown) => VendorWebhook
+}
+
+const bodyOf = async (request: Request): Promise<unknown> => {
+  const text = await request.text()
+  return text === "" ? undefined : JSON.parse(text)
+}
+
+const responseOf = ({ body, headers, status }: VendorAnswer): Response =>
+  new Response(body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  })
+
+/** The part that all fakes have: their requests, and troubles on the way. */
+export const fakeApi = (answer: (request: VendorRequest) => VendorAnswer) => {
+  const requests: Array<VendorRequest> = []
+  const troubles: Array<VendorTrouble> = []
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const { pathname, searchParams } = new URL(request.url)
+    const given: VendorRequest = {
+      method: request.method,
+      path: pathname,
+      query: searchParams,
+      headers: request.headers,
+      body: await bodyOf(request),
+    }
+    requests.push(given)
+    const trouble = troubles.shift()
+    if (typeof trouble === "object") return responseOf(trouble)
+    const answered = answer(given)
+    if (trouble === "lost") {
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) })
+    }
+    return trouble === "silent" ? new Promise<Response>(() => {}) : responseOf(answered)
+  }
+  return { fetch, requests, failNext: (...more: ReadonlyArray<VendorTrouble>) => void troubles.push(...more) }
+}
+
+/** A field of an object that may be anything. */
+export const field = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
+  names.reduce<unknown>((found, name) => Object(found)[name], value)

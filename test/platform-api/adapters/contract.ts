@@ -1,0 +1,270 @@
+/** What holds for every platform, run against each vendor's fake. */
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { PlatformApi } from "../../../src/PlatformApi.ts"
+import { sessionConfig } from "../../platform/support.ts"
+import { BEGIN } from "../../support/gate.ts"
+import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, waits } from "./rig.ts"
+
+const START_WINDOW_MILLIS = 20_000
+
+const credentials = (subject: Subject): void => {
+  vendorTest("a start gives a credential that holds no secret of the gate", subject, () =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      assert.strictEqual(started.credential?.shape, subject.shape)
+      assert.strictEqual(started.webSocketUrl === undefined, subject.shape !== undefined)
+      assert.notStrictEqual(started.sessionId, "")
+      for (const secret of subject.secrets) assert.notInclude(JSON.stringify(started), secret)
+    }),
+  )
+
+  if (subject.shape !== undefined && subject.unboundedLifetime === undefined) {
+    vendorTest("a credential is valid no longer than the start window", subject, (world) =>
+      Effect.gen(function* () {
+        const { credential } = yield* ask(1)
+        const expiresAt = Date.parse(credential?.expiresAt ?? "")
+        assert.isAbove(expiresAt, BEGIN)
+        assert.isAtMost(expiresAt, BEGIN + START_WINDOW_MILLIS)
+        yield* world.pass(0.5)
+        assert.isUndefined(credential && world.fake.join(credential))
+      }),
+    )
+  }
+
+  vendorTest("whoever asks again with the ticket gets the same credential", subject, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const requests = world.fake.requests.length
+      assert.deepStrictEqual(yield* ask(1, { uniqueRequestId: started.uniqueRequestId }), started)
+      assert.lengthOf(world.fake.requests, requests)
+    }),
+  )
+}
+
+const refusals = (subject: Subject): void => {
+  for (const [n, answer] of subject.atCapacity.entries()) {
+    vendorTest(
+      `a refusal at capacity puts the caller back at the head of the queue (way ${n + 1}: HTTP ${answer.status})`,
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const gate = yield* Gatekeeper
+          const talking = yield* ask(1)
+          const id = joined(world, talking)
+          world.fake.failNext(answer)
+          const head = yield* waits(2)
+          assert.strictEqual(head.queuePosition, 1)
+          assert.strictEqual((yield* waits(3)).queuePosition, 2)
+          assert.isTrue(yield* reportEnd(world, subject, id))
+          assert.strictEqual(yield* stateOf(head.uniqueRequestId), "called")
+          assert.notStrictEqual((yield* gate.start(head.uniqueRequestId)).sessionId, talking.sessionId)
+        }),
+      { MaxConcurrency: 2 },
+    )
+  }
+
+  if (!subject.asksToStart) return
+
+  for (const status of [401, 403, 404]) {
+    vendorTest(
+      `a start that is refused with ${status} is answered as rejected, and its slot is free`,
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          world.fake.failNext({ status, body: { message: "no" } })
+          const refused = yield* Effect.flip(ask(1))
+          assert.deepInclude(refused, { _tag: "PlatformUnavailable", kind: "rejected" })
+          assert.lengthOf(world.fake.requests, 1)
+          yield* ask(2)
+        }),
+    )
+  }
+
+  vendorTest("a limit of the key's requests is not a limit of its calls", subject, (world) =>
+    Effect.gen(function* () {
+      world.fake.failNext({ status: 429, body: { message: "slow down" }, headers: { "retry-after": "7" } })
+      const error = yield* Effect.flip(PlatformApi.use((api) => api.initiate(sessionConfig(), "a")))
+      assert.deepInclude(error.reason, { _tag: "KeyRateLimited", retryAfterMillis: 7_000 })
+    }),
+  )
+
+  vendorTest("an outage keeps the callers' places", subject, (world) =>
+    Effect.gen(function* () {
+      world.fake.failNext({ status: 503, body: "<html>" })
+      assert.strictEqual((yield* waits(1)).queuePosition, 1)
+    }),
+  )
+
+  vendorTest(
+    "a start whose answer is lost is sent once, keeps its slot, and its caller keeps the place",
+    subject,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext("lost")
+        const head = yield* waits(1)
+        assert.strictEqual(head.queuePosition, 1)
+        assert.lengthOf(world.fake.requests, 1)
+        assert.strictEqual((yield* waits(2)).queuePosition, 2)
+        yield* world.pass(0.1)
+        assert.strictEqual(yield* stateOf(head.uniqueRequestId), "waiting")
+        assert.lengthOf(
+          world.fake.requests.filter(({ path }) => path === world.fake.requests[0]?.path),
+          1,
+        )
+      }),
+  )
+
+  vendorTest(
+    "a start that is never answered is given up after its time limit, and may have happened",
+    subject,
+    (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext("silent")
+        const fiber = yield* Effect.forkChild(Effect.flip(PlatformApi.use((api) => api.initiate(sessionConfig(), "a"))))
+        yield* world.pass(0.5)
+        assert.deepInclude((yield* Fiber.join(fiber)).reason, {
+          _tag: "Unavailable",
+          reason: "timeout",
+          mayHaveHappened: true,
+        })
+        assert.lengthOf(world.fake.requests, 1)
+      }),
+  )
+}
+
+const ends = (subject: Subject): void => {
+  vendorTest("a call that is reported ended twice frees its slot once", subject, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const gate = yield* Gatekeeper
+      const next = yield* waits(2)
+      const id = joined(world, started)
+      assert.isTrue(yield* reportEnd(world, subject, id))
+      assert.isFalse(yield* gate.sessionEnded([id]))
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      assert.strictEqual(yield* stateOf(next.uniqueRequestId), "called")
+    }),
+  )
+
+  vendorTest("an end that no webhook has reported is noticed", subject, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const id = joined(world, started)
+      yield* world.pass(1)
+      world.fake.hangUp(id)
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      yield* world.pass(subject.noticedAfterMinutes)
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+    }),
+  )
+
+  vendorTest("a call that runs is not taken for over", subject, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const id = joined(world, started)
+      yield* world.pass(6)
+      assert.isTrue(world.fake.isRunning(id))
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+    }),
+  )
+
+  if (subject.ends) {
+    vendorTest("a call whose caller has left is ended at the vendor", subject, (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        const id = joined(world, started)
+        yield* world.pass(1)
+        assert.isTrue(world.fake.isRunning(id))
+        yield* gate.leave(started.uniqueRequestId)
+        assert.isFalse(world.fake.isRunning(id))
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    )
+  }
+}
+
+const webhooks = (subject: Subject): void => {
+  const { foreignEnd, otherEvent, platform } = subject
+  if (otherEvent === undefined) {
+    vendorTest("a webhook of a platform that sends none is not expected", subject, (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        assert.strictEqual((yield* gate.vendorWebhook(platform, world.fake.webhook({})))._tag, "unexpected")
+      }),
+    )
+    return
+  }
+
+  vendorTest("a webhook that is unsigned, forged, for another body or too old ends nothing", subject, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const id = joined(world, started)
+      const authentic = world.fake.hangUp(id)
+      assert.isDefined(authentic)
+      if (authentic === undefined) return
+      const forged = world.fake.webhook(otherEvent)
+      for (const webhook of [
+        { ...authentic, headers: {} },
+        { ...authentic, headers: forged.headers },
+        { ...authentic, rawBody: `${authentic.rawBody} ` },
+      ]) {
+        assert.strictEqual((yield* gate.vendorWebhook(platform, webhook))._tag, "refused")
+      }
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: true })
+      assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: false })
+      yield* world.pass(61)
+      assert.strictEqual((yield* gate.vendorWebhook(platform, authentic))._tag, "refused")
+    }),
+  )
+
+  vendorTest(
+    "a webhook about something else, about another's call or in a new shape is accepted and ends nothing",
+    subject,
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        joined(world, started)
+        for (const body of [otherEvent, foreignEnd, {}, [], null, { event: 1 }, "text"]) {
+          const outcome = yield* gate.vendorWebhook(platform, world.fake.webhook(body))
+          assert.deepStrictEqual(outcome, { _tag: "accepted", released: false }, JSON.stringify(body))
+        }
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+  )
+}
+
+const checks = (subject: Subject): void => {
+  vendorTest("the check of the settings says that the vendor accepts the key", subject, () =>
+    Effect.gen(function* () {
+      const findings = yield* PlatformApi.use((api) => api.verify("default"))
+      assert.deepInclude(findings[0], { subject: "platform", state: "ok" })
+      for (const secret of subject.secrets) assert.notInclude(JSON.stringify(findings), secret)
+    }),
+  )
+
+  vendorTest("the check of the settings says that the vendor refuses the key", subject, (world) =>
+    Effect.gen(function* () {
+      world.fake.failNext({ status: 401, body: { message: `bad ${subject.secrets.join(" ")}` } })
+      const findings = yield* PlatformApi.use((api) => api.verify("default"))
+      assert.deepInclude(findings[0], { subject: "platform", state: "failed" })
+      for (const secret of subject.secrets) assert.notInclude(JSON.stringify(findings), secret)
+    }),
+  )
+}
+
+/** The whole contract for one vendor. */
+export const adapterContract = (subject: Subject): void => {
+  describe(`the adapter of ${subject.platform}`, () => {
+    credentials(subject)
+    refusals(subject)
+    ends(subject)
+    webhooks(subject)
+    checks(subject)
+  })
+}

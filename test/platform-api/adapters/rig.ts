@@ -1,0 +1,136 @@
+/** A gatekeeper in memory whose platform is a vendor's fake, and what the contract suite needs to know of each vendor. */
+import { it } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
+import { layerNoDeps } from "../../../src/Gate.ts"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { type PlatformApi, layer as platformLayer } from "../../../src/PlatformApi.ts"
+import { layerLocal } from "../../../src/PushChannel.ts"
+import type { Credential, Started } from "../../../src/Session.ts"
+import { Settings } from "../../../src/Settings.ts"
+import { settingsFrom } from "../../../src/settings/load.ts"
+import * as memory from "../../../src/store/memory.ts"
+import { layer as ipIntelLayer } from "../../../src/testing/FakeIpIntel.ts"
+import type { FakeVendor, VendorAnswer } from "../../../src/testing/vendors/fake-vendor.ts"
+import { BEGIN } from "../../support/gate.ts"
+
+/** What a vendor does, and in which of its own ways. */
+export interface Subject {
+  readonly platform: string
+  readonly fake: (now: () => number) => FakeVendor
+  /** undefined: the platform's sessions have a `webSocketUrl` */
+  readonly shape: Credential["shape"] | undefined
+  /** A start is a request to the vendor; else the gate makes the credential alone. */
+  readonly asksToStart: boolean
+  /** the vendor's refusals at capacity, each of its ways */
+  readonly atCapacity: ReadonlyArray<VendorAnswer>
+  /** the credential's lifetime is chosen at the vendor and not by the gate */
+  readonly unboundedLifetime?: true
+  /** secrets that no answer may contain */
+  readonly secrets: ReadonlyArray<string>
+  /** an authentic webhook that ends nothing; absent where the vendor sends none */
+  readonly otherEvent?: unknown
+  /** an authentic webhook about the end of a call that another program has started */
+  readonly foreignEnd?: unknown
+  /** how long after its webhook was lost an ended call is noticed (minutes) */
+  readonly noticedAfterMinutes: number
+  /** The vendor lists its calls, so that one whose start was not confirmed is found. */
+  readonly lists: boolean
+  /** The vendor ends a call for the gate. */
+  readonly ends: boolean
+}
+
+export interface World {
+  readonly fake: FakeVendor
+  /** moves the clock of gate and vendor */
+  readonly pass: (minutes: number) => Effect.Effect<void>
+}
+
+type Services = Gatekeeper | PlatformApi | Settings
+
+const layerOf = (settings: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>>) =>
+  layerNoDeps.pipe(
+    Layer.provideMerge(Layer.mergeAll(platformLayer, ipIntelLayer, layerLocal)),
+    Layer.provideMerge(memory.layer),
+    Layer.provideMerge(
+      Layer.effect(
+        Settings,
+        Effect.fromResult(
+          settingsFrom({
+            StoreConnectionString: "memory:",
+            Server: { Host: "127.0.0.1", Port: 0 },
+            Queue: { StartWindowSeconds: 20 },
+            ...more,
+            VoiceAiPlatform: settings,
+          }),
+        ).pipe(
+          Effect.map(({ tree }) => tree),
+          Effect.orDie,
+        ),
+      ),
+    ),
+    Layer.provide(FetchHttpClient.layer),
+  )
+
+/** Gives requests, whose promises do not depend on the test's clock, the time to complete. */
+const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve))).pipe(
+  Effect.repeat({ times: 5 }),
+)
+
+/** One test of a gate on this vendor. `settings` override those of the campaign. */
+export const vendorTest = (
+  name: string,
+  subject: Subject,
+  body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
+  settings: Readonly<Record<string, unknown>> = {},
+): void => {
+  it.effect(name, () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(BEGIN)
+      let time = BEGIN
+      const fake = subject.fake(() => time)
+      const pass = (minutes: number) =>
+        Effect.gen(function* () {
+          // in steps, so that requests to the vendor complete between the gate's background tasks
+          for (let step = 0; step < minutes * 12; step++) {
+            time += 5_000
+            yield* TestClock.adjust("5 seconds")
+            yield* settle
+          }
+        })
+      yield* body({ fake, pass }).pipe(
+        Effect.provide(layerOf({ ...fake.settings, ...settings }, {})),
+        Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
+      )
+    }),
+  )
+}
+
+/** Asks for a session from the n-th address. */
+export const ask = (n: number, body: unknown = {}) =>
+  Gatekeeper.use((gate) => gate.request(body, { address: `203.0.113.${n}` }))
+
+/** Asks for a session that must be queued. */
+export const waits = (n: number) =>
+  Effect.flatMap(Effect.flip(ask(n)), (error) =>
+    error._tag === "Queued" ? Effect.succeed(error) : Effect.die(new Error(`Expected a place, got ${error._tag}`)),
+  )
+
+/** The page joins; the vendor's id of its call. */
+export const joined = ({ fake }: World, { credential, sessionId }: Started): string =>
+  (credential === undefined ? undefined : fake.join(credential)) ?? sessionId
+
+export const stateOf = (ticket: string) =>
+  Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))
+
+/** The end of a call reaches the gate: by the vendor's webhook, or by the owner's where the vendor has none. True if it freed a slot. */
+export const reportEnd = ({ fake }: World, { platform }: Subject, id: string) =>
+  Gatekeeper.use((gate) => {
+    const webhook = fake.hangUp(id)
+    if (webhook === undefined) return gate.sessionEnded([id])
+    return Effect.map(
+      gate.vendorWebhook(platform, webhook),
+      (outcome) => outcome._tag === "accepted" && outcome.released,
+    )
+  })

@@ -1,0 +1,74 @@
+/** Campaigns whose platform is a vendor. */
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { pathsOf, platform, problemsOf, TOKEN, treeOf } from "./support.ts"
+
+const LiveKit = { Url: "wss://live.example/", ApiKey: "APIkey", ApiSecret: "the-secret-of-livekit" }
+const livekit = { Platform: "livekit", MaxConcurrency: 2, LiveKit }
+const file = (VoiceAiPlatform: object) => ({ VoiceAiPlatform, Security: { WebhookApiToken: TOKEN } })
+
+describe("a vendor's campaign", () => {
+  it("needs the vendor's settings, and none of the default platform's", () => {
+    const [campaign] = treeOf(file(livekit)).Campaigns
+    assert.deepInclude(campaign, {
+      name: "default",
+      Platform: "livekit",
+      BaseUrl: "https://live.example/",
+      BusinessId: "livekit",
+      WebCampaignId: "live.example",
+      DefaultRegionId: "default",
+      MaxConcurrency: 2,
+    })
+    assert.strictEqual(campaign.LiveKit?.Url, "wss://live.example")
+    assert.strictEqual(Redacted.value(campaign.ApiSecretToken), "the-secret-of-livekit")
+  })
+
+  it("says which of the vendor's settings are missing or invalid, without showing a secret", () => {
+    assert.deepStrictEqual(pathsOf(file({ Platform: "livekit" })), [
+      "VoiceAiPlatform.MaxConcurrency",
+      "VoiceAiPlatform.LiveKit.Url",
+      "VoiceAiPlatform.LiveKit.ApiKey",
+      "VoiceAiPlatform.LiveKit.ApiSecret",
+    ])
+    const problems = problemsOf(
+      file({ ...livekit, LiveKit: { ...LiveKit, Url: "live.example", ApiSecret: "my secret" } }),
+    )
+    assert.deepStrictEqual(
+      problems.map(({ path }) => path),
+      ["VoiceAiPlatform.LiveKit.Url", "VoiceAiPlatform.LiveKit.ApiSecret"],
+    )
+    assert.notInclude(JSON.stringify(problems), "my secret")
+  })
+
+  it("is read from the environment", () => {
+    const [campaign] = treeOf(file(livekit), { VoiceAiPlatform__LiveKit__AgentName: "helper" }).Campaigns
+    assert.strictEqual(campaign.WebCampaignId, "live.example:helper")
+  })
+
+  it("names the platforms when its own is not one", () => {
+    const [problem] = problemsOf(file({ ...livekit, Platform: "livekid" }))
+    assert.deepInclude(problem, { path: "VoiceAiPlatform.Platform" })
+    assert.include(problem?.expected, "livekit")
+  })
+
+  it("suggests the vendor's setting for a misspelt one", () => {
+    const [problem] = problemsOf(file({ ...livekit, LiveKit: { ...LiveKit, AgentNam: "x" } }))
+    assert.include(problem?.expected, "VoiceAiPlatform.LiveKit.AgentName")
+  })
+
+  it("inherits all but agent and slots, and must not share its agent with another", () => {
+    const Campaigns = { sales: { MaxConcurrency: 1, LiveKit: { AgentName: "sales" } } }
+    const [first, sales] = treeOf(file({ ...livekit, Campaigns })).Campaigns
+    assert.isUndefined(first.LiveKit?.AgentName)
+    assert.deepInclude(sales, { Platform: "livekit", WebCampaignId: "live.example:sales", MaxConcurrency: 1 })
+    const twice = file({ ...livekit, Campaigns: { sales: { MaxConcurrency: 1 } } })
+    assert.deepStrictEqual(pathsOf(twice), ["VoiceAiPlatform.Campaigns.sales"])
+  })
+
+  it("stands beside campaigns of the default platform", () => {
+    const Campaigns = { live: { Platform: "livekit", MaxConcurrency: 3, LiveKit } }
+    const [first, live] = treeOf(file({ ...platform, Campaigns })).Campaigns
+    assert.deepInclude(first, { Platform: "iqra", BusinessId: "business-1" })
+    assert.deepInclude(live, { Platform: "livekit", BusinessId: "livekit", DefaultRegionId: "eu" })
+  })
+})
