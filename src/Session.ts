@@ -109,7 +109,11 @@ export interface SessionConfig {
 }
 
 /** The configuration with which a session is started. */
-export type StartConfig = SessionConfig & { readonly clientIdentifier: string }
+export type StartConfig = SessionConfig & {
+  readonly clientIdentifier: string
+  /** the gate's own id of the ticket's starts, which reveals nothing of the ticket: vendors keep it with the session */
+  readonly correlationId?: string
+}
 
 /** A session that the platform has started: the default platform's has a `webSocketUrl`, another vendor's a `credential`. */
 export const Started = Schema.Struct({

@@ -9,13 +9,16 @@ import { type Doubt, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
-import { identifierOf, storedConfigOf } from "./start-session.ts"
+import { correlationOf, identifierOf, storedConfigOf } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 
 /** How often the platform is asked about starts in doubt, by one instance for all (ms). */
 export const DOUBT_CHECK_MILLIS = 5_000
 /** Younger starts are skipped, because the platform may still be processing them (ms). */
 export const DOUBT_AGE_MILLIS = 20_000
+
+/** A vendor keeps the gate's own id with a session; the default platform has the client identifier alone. */
+const isVendors = ({ Platform }: Campaign): boolean => Platform !== "iqra"
 
 export interface Doubts {
   /** Asks the platform about a campaign's starts in doubt; `live` is the number of its running sessions. */
@@ -30,13 +33,23 @@ export const makeDoubts = ({ at, step }: Steps): Effect.Effect<Doubts, never, Fi
     const resolve = (campaign: Campaign, { id }: Doubt, sessions: ReadonlyArray<ReadonlyArray<string>>) =>
       step(at(campaign), queue.resolve(at(campaign), id, sessions))
 
+    /** Ends a session whose start was not confirmed: its caller has no credential for it. It is this ticket's alone. */
+    const endOrphan = Effect.fnUntraced(function* (campaign: Campaign, sessionIds: ReadonlyArray<string>) {
+      yield* Effect.logWarning("The vendor runs a call whose start it did not confirm. It has no caller, and is ended.")
+      const isOver = yield* platform.end?.(campaign.name, { sessionIds }) ?? Effect.succeed(false)
+      if (isOver) yield* step(at(campaign), queue.end(at(campaign), sessionIds))
+    })
+
     const askHistory = Effect.fnUntraced(function* (campaign: Campaign, doubt: Doubt) {
       const config = storedConfigOf(doubt.data)
       if (config === undefined) return false
-      const sessions = yield* platform.sessionsOf(campaign.name, identifierOf(doubt.ticket, config), doubt.since)
+      const name = isVendors(campaign) ? correlationOf(doubt.ticket) : identifierOf(doubt.ticket, config)
+      const sessions = yield* platform.sessionsOf(campaign.name, name, doubt.since)
       if (sessions === undefined) return false
       const result = yield* resolve(campaign, doubt, sessions)
-      if (result === "running") {
+      if (result === "running" && isVendors(campaign)) {
+        yield* Effect.forEach(sessions, (sessionIds) => endOrphan(campaign, sessionIds), { discard: true })
+      } else if (result === "running") {
         yield* Effect.logWarning(
           "The platform runs a session whose start it did not confirm. It has no caller; its slot is held until it ends.",
         )

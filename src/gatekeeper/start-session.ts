@@ -83,6 +83,10 @@ const failureOf = ({ mayHaveHappened, reason, retryAfterMillis }: Unavailable): 
 export const identifierOf = (ticket: string, config: Pick<SessionConfig, "clientIdentifier">): string =>
   config.clientIdentifier ?? `anonymous-${createHash("sha256").update(ticket).digest("hex").slice(0, 20)}`
 
+/** What vendors keep with a session, so that the start of a ticket can be found in their lists. Only a hash of the ticket's id is sent. */
+export const correlationOf = (ticket: string): string =>
+  createHash("sha256").update(`voicegate ${ticket}`).digest("base64url").slice(0, 22)
+
 export const makeStartSession = (
   { step }: Steps,
   ids: SessionIds,
@@ -207,7 +211,8 @@ export const makeStartSession = (
     }
 
     return (at, ticket, lease, { from = "", ...config }, unplaced) => {
-      const start = platform.initiate({ ...config, clientIdentifier: identifierOf(ticket, config) }, from)
+      const clientIdentifier = identifierOf(ticket, config)
+      const start = platform.initiate({ ...config, clientIdentifier, correlationId: correlationOf(ticket) }, from)
       return Effect.matchEffect(beforeDeadline(start), {
         onSuccess: (session) => Effect.map(bindStarted(at, ticket, lease, config.campaign, session), Result.succeed),
         onFailure: (error) => Effect.map(notStarted(at, ticket, lease, error, unplaced), Result.fail),

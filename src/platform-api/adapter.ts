@@ -45,9 +45,12 @@ export interface Adapter {
   readonly capacity?: Effect.Effect<Concurrency, PlatformError>
   /** Whether a session still runs. */
   readonly status?: (sessionId: string) => Effect.Effect<SessionState, PlatformError>
-  /** The ids of each session of a client that began after `since` (ms); undefined when there is no usable list. */
+  /**
+   * The ids of each session that began after `since` (ms), of a client on the default platform, and with a vendor those with this
+   * `correlationId`; undefined when there is no usable list.
+   */
   readonly list?: (
-    clientIdentifier: string,
+    name: string,
     since: number,
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */

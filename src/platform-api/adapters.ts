@@ -1,8 +1,12 @@
 /** The adapter of each platform. */
 import type { Campaign, SettingsTree } from "../Settings.ts"
 import type { Adapter, Send } from "./adapter.ts"
+import { elevenlabs } from "./elevenlabs.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
+import { retell } from "./retell.ts"
+import { ultravox } from "./ultravox.ts"
+import { vapi } from "./vapi.ts"
 
 /**
  * The longest time for which a credential is valid for connecting, however long the start window is (s). Sessions older than three
@@ -23,5 +27,9 @@ export const makeAdapter = (
     longestCallSeconds: MaxCallMinutes * 60,
   }
   if (campaign.LiveKit !== undefined) return livekit(campaign.LiveKit, context)
+  if (campaign.Retell !== undefined) return retell(campaign.Retell, context)
+  if (campaign.Vapi !== undefined) return vapi(campaign.Vapi, context)
+  if (campaign.ElevenLabs !== undefined) return elevenlabs(campaign.ElevenLabs, context)
+  if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
   return iqra(context)
 }

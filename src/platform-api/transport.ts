@@ -31,6 +31,8 @@ export interface Call {
   readonly kind: CallKind
   readonly method: "GET" | "POST" | "DELETE" | "PATCH" | "PUT"
   readonly path: string
+  /** a whole address in place of base URL and path, which gets no key */
+  readonly url?: string
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
@@ -82,8 +84,8 @@ const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(bas
 export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClient, endpoint: Endpoint, call: Call) {
   const host = hostOf(endpoint.baseUrl)
   const timeout = call.kind === "start" ? START_TIMEOUT_MILLIS : READ_TIMEOUT_MILLIS
-  const authorisation = yield* endpoint.authorise(call)
-  const plain = HttpClientRequest.make(call.method)(endpoint.baseUrl + call.path, {
+  const authorisation = call.url === undefined ? yield* endpoint.authorise(call) : {}
+  const plain = HttpClientRequest.make(call.method)(call.url ?? endpoint.baseUrl + call.path, {
     acceptJson: true,
     headers: { ...authorisation, "content-type": "application/json" },
   })

@@ -3,7 +3,15 @@
  * callers, is the vendor's agent at that vendor's address.
  */
 import type { Redacted, Schema } from "effect"
-import { LiveKitSettings, type Vendor, type VendorSettings } from "./groups/vendors.ts"
+import {
+  ElevenLabsSettings,
+  LiveKitSettings,
+  RetellSettings,
+  UltravoxSettings,
+  VapiSettings,
+  type Vendor,
+  type VendorSettings,
+} from "./groups/vendors.ts"
 import type { Reader } from "./reader.ts"
 import { ownNames } from "./setting.ts"
 
@@ -38,6 +46,17 @@ const reading =
     return valid && identify(valid)
   }
 
+/** A vendor whose agents have ids, and whose API has one key. */
+const byAgent = ({
+  AgentId,
+  ApiKey,
+  BaseUrl,
+}: {
+  readonly AgentId: string
+  readonly ApiKey: Redacted.Redacted<string>
+  readonly BaseUrl: string
+}) => ({ BaseUrl, ApiSecretToken: ApiKey, agent: AgentId })
+
 const vendors: Readonly<Record<Vendor, ReadVendor>> = {
   livekit: reading("LiveKit", LiveKitSettings, (LiveKit) => ({
     settings: { LiveKit },
@@ -45,10 +64,20 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ApiSecretToken: LiveKit.ApiSecret,
     agent: [new URL(LiveKit.Url).host, ...(LiveKit.AgentName === undefined ? [] : [LiveKit.AgentName])].join(":"),
   })),
+  retell: reading("Retell", RetellSettings, (Retell) => ({ settings: { Retell }, ...byAgent(Retell) })),
+  vapi: reading("Vapi", VapiSettings, (Vapi) => ({
+    settings: { Vapi },
+    ...byAgent({ ...Vapi, AgentId: Vapi.AssistantId }),
+  })),
+  elevenlabs: reading("ElevenLabs", ElevenLabsSettings, (ElevenLabs) => ({
+    settings: { ElevenLabs },
+    ...byAgent(ElevenLabs),
+  })),
+  ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit"])
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs"])
 
 /**
  * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.

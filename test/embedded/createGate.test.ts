@@ -112,6 +112,10 @@ describe("creating a gate", () => {
       MaxConcurrency: "",
       Platform: "",
       LiveKit: { Url: "", ApiKey: "", ApiSecret: "", AgentName: "" },
+      Retell: { ApiKey: "", BaseUrl: "", AgentId: "" },
+      Vapi: { ApiKey: "", BaseUrl: "", AssistantId: "", WebhookSecret: "" },
+      ElevenLabs: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
+      Ultravox: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "", GateUrl: "" },
     }
     const every: Every<GateSettings> = {
       StoreConnectionString: "",

@@ -43,6 +43,7 @@ describe("a start", () => {
         dynamicVariables: {},
         metadata: { page: "/prices" },
         audio: { inputSampleRate: 8000 },
+        correlationId: expect.stringMatching(/^[\w-]{22}$/),
       })
     }),
   )

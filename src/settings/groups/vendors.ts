@@ -3,9 +3,9 @@
  * campaign's `Platform` is this vendor; the settings of other vendors are not read.
  */
 import { Schema } from "effect"
-import { serverUrl } from "../network-values.ts"
+import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
-import { optional, requiredWith } from "../setting.ts"
+import { optional, requiredWith, withDefault } from "../setting.ts"
 import { identifier } from "../values.ts"
 
 export const LiveKitSettings = Schema.Struct({
@@ -25,12 +25,58 @@ export const LiveKitSettings = Schema.Struct({
   }),
 })
 
+/** The key and the address of a vendor's API. */
+const api = (platform: string, name: string, address: string) => ({
+  ApiKey: requiredWith(platform, providerKey, { description: `the API key of ${name}` }),
+  BaseUrl: withDefault(baseUrl, address, { description: `address of the API of ${name}` }),
+})
+const agentId = (platform: string, name: string) =>
+  requiredWith(platform, identifier, { own: true, description: `the agent at ${name}` })
+
+export const RetellSettings = Schema.Struct({
+  ...api("retell", "Retell", "https://api.retellai.com/"),
+  AgentId: agentId("retell", "Retell"),
+})
+
+export const VapiSettings = Schema.Struct({
+  ...api("vapi", "Vapi", "https://api.vapi.ai/"),
+  AssistantId: requiredWith("vapi", identifier, { own: true, description: "the assistant at Vapi" }),
+  WebhookSecret: requiredWith("vapi", providerKey, {
+    description: "secret with which Vapi signs its webhooks, or sends as `X-Vapi-Secret`",
+  }),
+})
+
+export const ElevenLabsSettings = Schema.Struct({
+  ...api("elevenlabs", "ElevenLabs", "https://api.elevenlabs.io/"),
+  AgentId: agentId("elevenlabs", "ElevenLabs"),
+  WebhookSecret: requiredWith("elevenlabs", providerKey, {
+    description: "secret with which ElevenLabs signs its webhooks",
+  }),
+})
+
+export const UltravoxSettings = Schema.Struct({
+  ...api("ultravox", "Ultravox", "https://api.ultravox.ai/"),
+  AgentId: agentId("ultravox", "Ultravox"),
+  WebhookSecret: requiredWith("ultravox", providerKey, {
+    description: "secret with which Ultravox signs its webhooks",
+  }),
+  GateUrl: optional(baseUrl, "the account's webhook is used", {
+    description: "public address of the gate, which each call names for its webhook",
+  }),
+})
+
 /** The values of `Platform` that are vendors. */
-export const VENDORS = ["livekit"] as const
+export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox"] as const
 export type Vendor = (typeof VENDORS)[number]
 
 /** The settings of each vendor, below its key. */
-export const vendorFields = { LiveKit: LiveKitSettings }
+export const vendorFields = {
+  LiveKit: LiveKitSettings,
+  Retell: RetellSettings,
+  Vapi: VapiSettings,
+  ElevenLabs: ElevenLabsSettings,
+  Ultravox: UltravoxSettings,
+}
 
 /** What a vendor's campaign has of these. */
 export type VendorSettings = {

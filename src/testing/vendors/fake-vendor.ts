@@ -86,3 +86,48 @@ export const fakeApi = (answer: (request: VendorRequest) => VendorAnswer) => {
 /** A field of an object that may be anything. */
 export const field = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
   names.reduce<unknown>((found, name) => Object(found)[name], value)
+
+/** A call of a fake whose vendor has a list of calls. */
+export interface FakeCall {
+  readonly id: string
+  readonly metadata: unknown
+  /** what lets its page in */
+  readonly bearer: string
+  running: boolean
+}
+
+/** The calls of a fake, up to a limit of those that run at once. */
+export const fakeCalls = (prefix: string) => {
+  const calls: Array<FakeCall> = []
+  let limit = Number.POSITIVE_INFINITY
+  const find = (id: string): FakeCall | undefined => calls.find((call) => call.id === id)
+  const inUse = (): number => calls.filter(({ running }) => running).length
+  const end = (id: string): FakeCall | undefined => {
+    const call = find(id)
+    if (call?.running !== true) return undefined
+    call.running = false
+    return call
+  }
+  return {
+    newestFirst: (): ReadonlyArray<FakeCall> => calls.toReversed(),
+    find,
+    inUse,
+    end,
+    limit: () => limit,
+    setLimit: (to: number): void => {
+      limit = to
+    },
+    isRunning: (id: string): boolean => find(id)?.running === true,
+    /** undefined when the limit is reached */
+    start: (metadata: unknown): FakeCall | undefined => {
+      if (inUse() >= limit) return undefined
+      const n = calls.length + 1
+      const call: FakeCall = { id: `${prefix}${n}`, metadata, bearer: `bearer-of-${prefix}${n}`, running: true }
+      calls.push(call)
+      return call
+    },
+    /** The call that this bearer opens, while it runs. */
+    opened: (bearer: string): string | undefined =>
+      calls.find((call) => call.running && bearer.includes(call.bearer))?.id,
+  }
+}

@@ -1,6 +1,10 @@
 /** Every platform keeps the contract. */
+import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
+import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
+import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
+import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { adapterContract } from "./contract.ts"
 
 adapterContract({
@@ -30,4 +34,71 @@ adapterContract({
   noticedAfterMinutes: 4,
   lists: false,
   ends: true,
+})
+
+const anothersMetadata = { metadata: { program: "another" } }
+
+adapterContract({
+  platform: "retell",
+  fake: makeFakeRetell,
+  shape: "token",
+  unboundedLifetime: true,
+  asksToStart: true,
+  atCapacity: [
+    { status: 429, body: { status: "error", message: "Concurrency limit reached" } },
+    { status: 402, body: { status: "error", message: "concurrency_limit_reached" } },
+  ],
+  secrets: ["key_of_the_fake_retell"],
+  otherEvent: { event: "call_started", call: { call_id: "call_1", metadata: { voicegate: "x" } } },
+  foreignEnd: { event: "call_ended", call: { call_id: "call_1", ...anothersMetadata } },
+  noticedAfterMinutes: 4,
+  lists: true,
+  ends: true,
+})
+
+adapterContract({
+  platform: "ultravox",
+  fake: makeFakeUltravox,
+  shape: "url",
+  asksToStart: true,
+  atCapacity: [{ status: 429, body: { detail: "Concurrent call limit reached" } }],
+  secrets: ["key-of-the-fake-ultravox", "webhook-secret-of-the-fake-ultravox"],
+  otherEvent: { event: "call.joined", call: { callId: "call-1", metadata: { voicegate: "x" } } },
+  foreignEnd: { event: "call.ended", call: { callId: "call-1", ended: "now", ...anothersMetadata } },
+  noticedAfterMinutes: 4,
+  lists: true,
+  ends: true,
+})
+
+adapterContract({
+  platform: "vapi",
+  fake: makeFakeVapi,
+  shape: "url",
+  unboundedLifetime: true,
+  asksToStart: true,
+  atCapacity: [
+    { status: 400, body: { statusCode: 400, message: "Over Concurrency Limit." } },
+    { status: 201, body: { id: "call-9", webCallUrl: "x", subscriptionLimits: { concurrencyBlocked: true } } },
+  ],
+  secrets: ["private-key-of-the-fake-vapi", "webhook-secret-of-the-fake-vapi"],
+  otherEvent: { message: { type: "status-update", status: "in-progress", call: { id: "call-1" } } },
+  foreignEnd: { message: { type: "end-of-call-report", call: { id: "call-1", assistantOverrides: anothersMetadata } } },
+  noticedAfterMinutes: 4,
+  lists: true,
+  ends: true,
+})
+
+adapterContract({
+  platform: "elevenlabs",
+  fake: makeFakeElevenLabs,
+  shape: "url",
+  unboundedLifetime: true,
+  asksToStart: true,
+  atCapacity: [{ status: 429, body: { detail: "Too many concurrent requests" } }],
+  secrets: ["key-of-the-fake-elevenlabs", "webhook-secret-of-the-fake-elevenlabs"],
+  otherEvent: { type: "post_call_audio", data: { agent_id: "agent_fake", conversation_id: "conv_1" } },
+  foreignEnd: { type: "post_call_transcription", data: { agent_id: "another", conversation_id: "conv_1" } },
+  noticedAfterMinutes: 4,
+  lists: false,
+  ends: false,
 })

@@ -116,6 +116,30 @@ const refusals = (subject: Subject): void => {
       }),
   )
 
+  if (subject.lists && subject.shape !== undefined) {
+    vendorTest(
+      "a call whose start was not confirmed is found in the list and ended, and its caller is called again",
+      subject,
+      (world) =>
+        Effect.gen(function* () {
+          const gate = yield* Gatekeeper
+          world.fake.failNext("lost")
+          const { uniqueRequestId } = yield* waits(1)
+          // the vendor runs one call at a time, and the orphan is it
+          world.fake.setLimit(1)
+          const starts = () => world.fake.requests.filter(({ path }) => path === world.fake.requests[0]?.path)
+          for (let looks = 0; looks < 12 && (yield* stateOf(uniqueRequestId)) === "waiting"; looks++) {
+            yield* world.pass(1 / 12)
+          }
+          assert.strictEqual(yield* stateOf(uniqueRequestId), "called")
+          assert.lengthOf(starts(), 1)
+          const started = yield* gate.start(uniqueRequestId)
+          assert.lengthOf(starts(), 2)
+          assert.isTrue(world.fake.isRunning(joined(world, started)))
+        }),
+    )
+  }
+
   vendorTest(
     "a start that is never answered is given up after its time limit, and may have happened",
     subject,
@@ -217,8 +241,11 @@ const webhooks = (subject: Subject): void => {
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: true })
       assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: false })
-      yield* world.pass(61)
-      assert.strictEqual((yield* gate.vendorWebhook(platform, authentic))._tag, "refused")
+      for (const minutes of [-61, 122]) {
+        world.shiftVendor(minutes)
+        const late = world.fake.webhook(otherEvent)
+        assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
+      }
     }),
   )
 

@@ -45,6 +45,8 @@ export interface World {
   readonly fake: FakeVendor
   /** moves the clock of gate and vendor */
   readonly pass: (minutes: number) => Effect.Effect<void>
+  /** moves the vendor's clock alone */
+  readonly shiftVendor: (minutes: number) => void
 }
 
 type Services = Gatekeeper | PlatformApi | Settings
@@ -99,7 +101,10 @@ export const vendorTest = (
             yield* settle
           }
         })
-      yield* body({ fake, pass }).pipe(
+      const shiftVendor = (minutes: number): void => {
+        time += minutes * 60_000
+      }
+      yield* body({ fake, pass, shiftVendor }).pipe(
         Effect.provide(layerOf({ ...fake.settings, ...settings }, {})),
         Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
       )

@@ -1,0 +1,123 @@
+/**
+ * ElevenLabs Agents. A start signs an address for one conversation, which the page gives to `@elevenlabs/client` as `signedUrl`. The
+ * address has the conversation's id and opens it once, within 15 minutes. Dynamic variables are the page's to give: a signed address
+ * carries none.
+ *
+ * The first id of a session has the time at which its address expires, because a conversation that nobody has opened is not in the
+ * vendor's history: only afterwards does its absence prove that it will not begin.
+ */
+import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { equal } from "../equal.ts"
+import type { StartConfig } from "../Session.ts"
+import type { ElevenLabsSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { malformed } from "./answer.ts"
+import type { WebSession } from "./model.ts"
+import { hmacSha256 } from "./signatures.ts"
+import type { Call } from "./transport.ts"
+import { checkAgent, isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
+
+/** How long a signed address may be opened (s). */
+const ADDRESS_SECONDS = 15 * 60
+/** How far a webhook's time may differ (s). */
+const TOLERANCE_SECONDS = 30 * 60
+
+const Signed = Schema.Struct({ signed_url: Schema.NonEmptyString })
+const Conversation = Schema.Struct({ status: Schema.String })
+const Webhook = Schema.Struct({
+  type: Schema.String,
+  data: Schema.optionalKey(
+    Schema.Struct({
+      agent_id: Schema.optionalKey(Schema.String),
+      conversation_id: Schema.optionalKey(Schema.NonEmptyString),
+    }),
+  ),
+})
+const decodeWebhook = Schema.decodeUnknownOption(Webhook)
+
+const OVER = new Set(["processing", "done", "failed"])
+const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
+const SIGNATURE = /^t=(\d{1,12}),v0=([0-9a-f]{64})$/
+
+/** The parts of a session's first id. */
+const partsOf = (id: string) => {
+  const [conversation = "", expiry = ""] = id.split("@")
+  return { conversation, expiryMillis: Number(expiry) * 1000 }
+}
+
+export const elevenlabs = (
+  { AgentId, ApiKey, WebhookSecret }: typeof ElevenLabsSettings.Type,
+  { campaign, send }: AdapterContext,
+): Adapter => {
+  const secret = Redacted.value(WebhookSecret)
+  const endpoint = vendorEndpoint({
+    vendor: "ElevenLabs",
+    campaign,
+    headers: { "xi-api-key": Redacted.value(ApiKey) },
+    secrets: [ApiKey, WebhookSecret],
+    isAtCapacity: saysConcurrency,
+  })
+  const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
+
+  const mint = Effect.fnUntraced(function* (_: StartConfig, group: string) {
+    const query = new URLSearchParams({ agent_id: AgentId, include_conversation_id: "true" })
+    const path = `v1/convai/conversation/get-signed-url?${query}`
+    const { signed_url: url } = yield* send(endpoint, Signed, { kind: "start", method: "GET", path }, group)
+    const conversation = URL.parse(url)?.searchParams.get("conversation_id")
+    if (!conversation) return yield* malformed("start", "the address that ElevenLabs signed has no conversation_id")
+    const expiry = Math.ceil((yield* Clock.currentTimeMillis) / 1000) + ADDRESS_SECONDS
+    const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(expiry * 1000))
+    const session: WebSession = {
+      sessionIds: [`${conversation}@${expiry}`, conversation],
+      credential: { shape: "url", platform: "elevenlabs", url, expiresAt },
+    }
+    return session
+  })
+
+  const status = (id: string) => {
+    const { conversation, expiryMillis } = partsOf(id)
+    const path = `v1/convai/conversations/${encodeURIComponent(conversation)}`
+    return read(Conversation, { method: "GET", path, shownPath: "v1/convai/conversations/:id" }).pipe(
+      Effect.map((found) => stateOf(conversation, OVER.has(found.status))),
+      Effect.catchIf(isNotFound, () =>
+        Effect.map(Clock.currentTimeMillis, (now) =>
+          now >= expiryMillis ? stateOf(conversation, true) : unknownState,
+        ),
+      ),
+    )
+  }
+
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const [, time = "", digest = ""] = SIGNATURE.exec(headers["elevenlabs-signature"] ?? "") ?? []
+    if (time === "") return "elevenlabs-signature: Expected t=<seconds>,v0=<hexadecimal>."
+    if (Math.abs(Number(time) - now / 1000) > TOLERANCE_SECONDS)
+      return "elevenlabs-signature: It is too old or too new."
+    return equal(digest, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
+      ? undefined
+      : "elevenlabs-signature: It is not of ElevenLabs.WebhookSecret."
+  }
+
+  return {
+    mint,
+    status,
+    webhooks: {
+      verify,
+      ended: (body) => {
+        const webhook = Option.getOrUndefined(decodeWebhook(body))
+        if (webhook === undefined) return { _tag: "malformed" }
+        const { agent_id, conversation_id } = webhook.data ?? {}
+        return ENDS.has(webhook.type) && conversation_id !== undefined && agent_id === AgentId
+          ? { _tag: "ended", sessions: [[conversation_id]] }
+          : { _tag: "ignored" }
+      },
+    },
+    check: checkAgent(
+      read(Schema.Unknown, { method: "GET", path: `v1/convai/agents/${encodeURIComponent(AgentId)}` }),
+      {
+        group: "ElevenLabs",
+        agent: "AgentId",
+        bounds: `an address opens one conversation, once, within ${ADDRESS_SECONDS / 60} minutes, which may be longer than the start window`,
+      },
+    ),
+  }
+}

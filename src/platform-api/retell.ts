@@ -1,0 +1,169 @@
+/**
+ * Retell, version 3 of its API. A start registers a web call, whose access token the page gives to `retell-client-js-sdk` with the
+ * transport and the ICE servers in `details`.
+ */
+import { DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { equal } from "../equal.ts"
+import type { Credential, StartConfig } from "../Session.ts"
+import type { RetellSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import type { WebSession } from "./model.ts"
+import { hmacSha256 } from "./signatures.ts"
+import type { Call } from "./transport.ts"
+import {
+  cannotList,
+  checkAgent,
+  correlationIn,
+  isNotFound,
+  metadataOf,
+  saysConcurrency,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
+
+/** How far a webhook's time may differ (ms). */
+const TOLERANCE_MILLIS = 5 * 60_000
+/** Retell's bounds of a call's length (ms). */
+const SHORTEST_CALL_MILLIS = 60_000
+const LONGEST_CALL_MILLIS = 2 * 60 * 60_000
+/** How many of the newest calls are read to find one whose start was not confirmed. */
+const LIST_LIMIT = 100
+
+const WebCall = Schema.Struct({
+  call_id: Schema.NonEmptyString,
+  access_token: Schema.NonEmptyString,
+  transport: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  ice_servers: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Json))),
+  url: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  expires_at: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+})
+
+const KnownCall = Schema.Struct({
+  call_id: Schema.NonEmptyString,
+  call_status: Schema.optionalKey(Schema.String),
+  metadata: Schema.optionalKey(Schema.Unknown),
+})
+const Calls = Schema.Union([
+  Schema.Array(KnownCall),
+  Schema.Struct({ items: Schema.Array(KnownCall) }),
+  Schema.Struct({ calls: Schema.Array(KnownCall) }),
+])
+const callsIn = (calls: typeof Calls.Type): ReadonlyArray<typeof KnownCall.Type> =>
+  "items" in calls ? calls.items : "calls" in calls ? calls.calls : calls
+
+const Concurrency = Schema.Struct({ current_concurrency: Schema.Finite, concurrency_limit: Schema.Finite })
+
+const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: KnownCall }))
+
+const OVER = new Set(["ended", "error", "not_connected"])
+const SIGNATURE = /^v=(\d{1,15}),d=([0-9a-f]{64})$/
+
+export const retell = (
+  { AgentId, ApiKey }: typeof RetellSettings.Type,
+  { campaign, longestCallSeconds, send }: AdapterContext,
+): Adapter => {
+  const key = Redacted.value(ApiKey)
+  const endpoint = vendorEndpoint({
+    vendor: "Retell",
+    campaign,
+    headers: { authorization: `Bearer ${key}` },
+    secrets: [ApiKey],
+    isAtCapacity: saysConcurrency,
+  })
+  const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
+  const longestMillis = Math.min(Math.max(longestCallSeconds * 1000, SHORTEST_CALL_MILLIS), LONGEST_CALL_MILLIS)
+
+  const credentialOf = (call: typeof WebCall.Type): Credential => ({
+    shape: "token",
+    platform: "retell",
+    token: call.access_token,
+    ...(call.expires_at ? { expiresAt: DateTime.formatIso(DateTime.makeUnsafe(call.expires_at)) } : {}),
+    details: {
+      callId: call.call_id,
+      transport: call.transport ?? null,
+      iceServers: call.ice_servers ?? [],
+      ...(call.url ? { url: call.url } : {}),
+    },
+  })
+
+  const mint = (config: StartConfig, group: string) => {
+    const body = {
+      agent_id: AgentId,
+      metadata: metadataOf(config),
+      retell_llm_dynamic_variables: config.dynamicVariables,
+      agent_override: { agent: { max_call_duration_ms: longestMillis } },
+    }
+    return Effect.map(
+      send(endpoint, WebCall, { kind: "start", method: "POST", path: "v3/create-web-call", body }, group),
+      (call): WebSession => ({ sessionIds: [call.call_id], credential: credentialOf(call) }),
+    )
+  }
+
+  const status = (id: string) =>
+    read(KnownCall, {
+      method: "GET",
+      path: `v2/get-call/${encodeURIComponent(id)}`,
+      shownPath: "v2/get-call/:id",
+    }).pipe(
+      Effect.map(({ call_status = "" }) => stateOf(id, OVER.has(call_status))),
+      Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+    )
+
+  const list = (correlationId: string) =>
+    read(Calls, { method: "POST", path: "v3/list-calls", body: { limit: LIST_LIMIT } }).pipe(
+      Effect.map((calls) =>
+        callsIn(calls).flatMap(({ call_id, metadata }) =>
+          correlationIn(metadata) === correlationId ? [[call_id]] : [],
+        ),
+      ),
+      Effect.catchIf(cannotList, () => Effect.undefined),
+    )
+
+  const end = ({ sessionIds: [id = ""] }: WebSession) =>
+    read(Schema.Unknown, {
+      method: "POST",
+      path: `v2/stop-call/${encodeURIComponent(id)}`,
+      shownPath: "v2/stop-call/:id",
+    }).pipe(
+      Effect.as(true),
+      Effect.catchIf(isNotFound, () => Effect.succeed(false)),
+    )
+
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const [, time = "", digest = ""] = SIGNATURE.exec(headers["x-retell-signature"] ?? "") ?? []
+    if (time === "") return "x-retell-signature: Expected v=<milliseconds>,d=<hexadecimal>."
+    if (Math.abs(Number(time) - now) > TOLERANCE_MILLIS) return "x-retell-signature: It is too old or too new."
+    return equal(digest, hmacSha256(key, rawBody + time, "hex"))
+      ? undefined
+      : "x-retell-signature: It is not of Retell.ApiKey."
+  }
+
+  return {
+    mint,
+    status,
+    list,
+    end,
+    capacity: Effect.map(read(Concurrency, { method: "GET", path: "get-concurrency" }), (found) => ({
+      limit: Math.floor(found.concurrency_limit),
+      inUse: Math.ceil(found.current_concurrency),
+    })),
+    webhooks: {
+      verify,
+      ended: (body) => {
+        const webhook = Option.getOrUndefined(decodeWebhook(body))
+        if (webhook === undefined) return { _tag: "malformed" }
+        const { call, event } = webhook
+        return event === "call_ended" && correlationIn(call.metadata) !== undefined
+          ? { _tag: "ended", sessions: [[call.call_id]] }
+          : { _tag: "ignored" }
+      },
+    },
+    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `get-agent/${encodeURIComponent(AgentId)}` }), {
+      group: "Retell",
+      agent: "AgentId",
+      bounds:
+        "a token is for one call; Retell says in each how long it is valid, which may be longer than the start window",
+    }),
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Ultravox. A start makes a call of the agent, which the page joins with `ultravox-client` by its address. The call must be joined within
+ * the start window. Where the gate's address is set, each call names the gate's webhook itself; else the account's webhook does.
+ */
+import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
+import { equal } from "../equal.ts"
+import type { StartConfig } from "../Session.ts"
+import type { UltravoxSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import type { WebSession } from "./model.ts"
+import { hmacSha256 } from "./signatures.ts"
+import type { Call } from "./transport.ts"
+import {
+  cannotList,
+  checkAgent,
+  correlationIn,
+  isNotFound,
+  metadataOf,
+  saysConcurrency,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
+
+/** How far a webhook's time may differ (ms). */
+const TOLERANCE_MILLIS = 60_000
+/** How many of the newest calls are read to find one whose start was not confirmed. */
+const LIST_LIMIT = 100
+
+const Started = Schema.Struct({ callId: Schema.NonEmptyString, joinUrl: Schema.NonEmptyString })
+const Known = Schema.Struct({
+  callId: Schema.NonEmptyString,
+  ended: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  metadata: Schema.optionalKey(Schema.Unknown),
+})
+const Calls = Schema.Struct({ results: Schema.Array(Known) })
+const Account = Schema.Struct({ activeCalls: Schema.Finite, allowedConcurrentCalls: Schema.Finite })
+
+const decodeWebhook = Schema.decodeUnknownOption(Schema.Struct({ event: Schema.String, call: Known }))
+
+export const ultravox = (
+  { AgentId, ApiKey, GateUrl, WebhookSecret }: typeof UltravoxSettings.Type,
+  { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
+): Adapter => {
+  const secret = Redacted.value(WebhookSecret)
+  const agent = encodeURIComponent(AgentId)
+  const endpoint = vendorEndpoint({
+    vendor: "Ultravox",
+    campaign,
+    headers: { "x-api-key": Redacted.value(ApiKey) },
+    secrets: [ApiKey, WebhookSecret],
+    isAtCapacity: saysConcurrency,
+  })
+  const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
+
+  const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
+    const now = yield* Clock.currentTimeMillis
+    const body = {
+      templateContext: config.dynamicVariables,
+      metadata: metadataOf(config),
+      medium: { webRtc: {} },
+      joinTimeout: `${lifetimeSeconds}s`,
+      maxDuration: `${longestCallSeconds}s`,
+      ...(GateUrl === undefined
+        ? {}
+        : { callbacks: { ended: { url: `${GateUrl}api/webhook/ultravox`, secrets: [secret] } } }),
+    }
+    const start: Call = { kind: "start", method: "POST", path: `api/agents/${agent}/calls`, body }
+    const { callId, joinUrl } = yield* send(endpoint, Started, start, group)
+    const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(now + lifetimeSeconds * 1000))
+    const session: WebSession = {
+      sessionIds: [callId],
+      credential: { shape: "url", platform: "ultravox", url: joinUrl, expiresAt },
+    }
+    return session
+  })
+
+  const status = (id: string) =>
+    read(Known, { method: "GET", path: `api/calls/${encodeURIComponent(id)}`, shownPath: "api/calls/:id" }).pipe(
+      Effect.map(({ ended }) => stateOf(id, typeof ended === "string")),
+      Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+    )
+
+  const list = (correlationId: string) =>
+    read(Calls, { method: "GET", path: `api/calls?pageSize=${LIST_LIMIT}` }).pipe(
+      Effect.map(({ results }) =>
+        results.flatMap(({ callId, metadata }) => (correlationIn(metadata) === correlationId ? [[callId]] : [])),
+      ),
+      Effect.catchIf(cannotList, () => Effect.undefined),
+    )
+
+  const end = Effect.fnUntraced(function* ({ sessionIds: [id = ""] }: WebSession) {
+    const path = `api/calls/${encodeURIComponent(id)}/send_data_message`
+    const shownPath = "api/calls/:id/send_data_message"
+    const body = { type: "hang_up", message: "" }
+    yield* read(Schema.Unknown, { method: "POST", path, shownPath, body }).pipe(
+      Effect.catchIf(isNotFound, () => Effect.void),
+    )
+    // the message asks for the end; whether it has come, the call itself tells
+    return (yield* status(id)).status === "over"
+  })
+
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const time = headers["x-ultravox-webhook-timestamp"] ?? ""
+    const given = headers["x-ultravox-webhook-signature"] ?? ""
+    const millis = Date.parse(time)
+    if (given === "" || Number.isNaN(millis)) {
+      return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
+    }
+    if (Math.abs(millis - now) > TOLERANCE_MILLIS) return "x-ultravox-webhook-timestamp: It is too old or too new."
+    const expected = hmacSha256(secret, rawBody + time, "hex")
+    const matches = given
+      .split(",")
+      .slice(0, 10)
+      .reduce((found, each) => equal(each.trim(), expected) || found, false)
+    return matches ? undefined : "x-ultravox-webhook-signature: It is not of Ultravox.WebhookSecret."
+  }
+
+  return {
+    mint,
+    status,
+    list,
+    end,
+    capacity: Effect.map(read(Account, { method: "GET", path: "api/accounts/me" }), (account) => ({
+      limit: Math.floor(account.allowedConcurrentCalls),
+      inUse: Math.ceil(account.activeCalls),
+    })),
+    webhooks: {
+      verify,
+      ended: (body) => {
+        const webhook = Option.getOrUndefined(decodeWebhook(body))
+        if (webhook === undefined) return { _tag: "malformed" }
+        const { call, event } = webhook
+        return event === "call.ended" && correlationIn(call.metadata) !== undefined
+          ? { _tag: "ended", sessions: [[call.callId]] }
+          : { _tag: "ignored" }
+      },
+    },
+    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `api/agents/${agent}` }), {
+      group: "Ultravox",
+      agent: "AgentId",
+      bounds: `an address is for one call, which must be joined within ${lifetimeSeconds} s`,
+    }),
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Vapi. A start makes a web call of the assistant, which the page joins with `@vapi-ai/web`: `vapi.reconnect({ webCallUrl: credential.url })`.
+ * The key is a private one: it also reads and ends calls.
+ */
+import { Effect, Option, Redacted, Schema } from "effect"
+import { equal } from "../equal.ts"
+import type { StartConfig } from "../Session.ts"
+import type { VapiSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
+import { malformed } from "./answer.ts"
+import { AtCapacity, PlatformError } from "./errors.ts"
+import type { WebSession } from "./model.ts"
+import { hmacSha256 } from "./signatures.ts"
+import type { Call } from "./transport.ts"
+import {
+  cannotList,
+  checkAgent,
+  correlationIn,
+  isNotFound,
+  metadataOf,
+  saysConcurrency,
+  stateOf,
+  unknownState,
+  vendorEndpoint,
+} from "./vendor.ts"
+
+/** How far a webhook's time may differ (ms). */
+const TOLERANCE_MILLIS = 5 * 60_000
+/** Vapi's bounds of a call's length (s). */
+const SHORTEST_CALL_SECONDS = 10
+const LONGEST_CALL_SECONDS = 43_200
+/** How many of the newest calls are read to find one whose start was not confirmed. */
+const LIST_LIMIT = 100
+
+const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const Started = Schema.Struct({
+  id: Schema.NonEmptyString,
+  webCallUrl: maybe(Schema.String),
+  transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String) })),
+  subscriptionLimits: maybe(Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean) })),
+})
+const KnownCall = Schema.Struct({
+  id: Schema.NonEmptyString,
+  status: maybe(Schema.String),
+  assistantOverrides: maybe(Schema.Struct({ metadata: maybe(Schema.Unknown) })),
+  monitor: maybe(Schema.Struct({ controlUrl: maybe(Schema.String) })),
+})
+const correlationOf = ({ assistantOverrides }: typeof KnownCall.Type) => correlationIn(assistantOverrides?.metadata)
+
+const Webhook = Schema.Struct({
+  message: Schema.Struct({ type: Schema.String, status: maybe(Schema.String), call: maybe(KnownCall) }),
+})
+const decodeWebhook = Schema.decodeUnknownOption(Webhook)
+
+/** The time of a signature in ms; its header may be in seconds. */
+const millisOf = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
+
+export const vapi = (
+  { ApiKey, AssistantId, WebhookSecret }: typeof VapiSettings.Type,
+  { campaign, longestCallSeconds, send }: AdapterContext,
+): Adapter => {
+  const secret = Redacted.value(WebhookSecret)
+  const endpoint = vendorEndpoint({
+    vendor: "Vapi",
+    campaign,
+    headers: { authorization: `Bearer ${Redacted.value(ApiKey)}` },
+    secrets: [ApiKey, WebhookSecret],
+    isAtCapacity: saysConcurrency,
+  })
+  const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
+  const longest = Math.min(Math.max(longestCallSeconds, SHORTEST_CALL_SECONDS), LONGEST_CALL_SECONDS)
+
+  const mint = Effect.fnUntraced(function* (config: StartConfig, group: string) {
+    const body = {
+      assistantId: AssistantId,
+      assistantOverrides: {
+        variableValues: config.dynamicVariables,
+        metadata: metadataOf(config),
+        maxDurationSeconds: longest,
+      },
+    }
+    const call = yield* send(endpoint, Started, { kind: "start", method: "POST", path: "call/web", body }, group)
+    if (call.subscriptionLimits?.concurrencyBlocked === true) {
+      const message = "Vapi made the call and blocked it: every call of the account is running"
+      return yield* new PlatformError({ reason: new AtCapacity({ message }) })
+    }
+    const url = call.webCallUrl ?? call.transport?.callUrl
+    if (!url) return yield* malformed("start", "the answer of Vapi has no address to join")
+    const session: WebSession = { sessionIds: [call.id], credential: { shape: "url", platform: "vapi", url } }
+    return session
+  })
+
+  const callOf = (id: string) =>
+    read(KnownCall, { method: "GET", path: `call/${encodeURIComponent(id)}`, shownPath: "call/:id" })
+
+  const list = (correlationId: string) =>
+    read(Schema.Array(KnownCall), {
+      method: "GET",
+      path: `call?assistantId=${encodeURIComponent(AssistantId)}&limit=${LIST_LIMIT}`,
+    }).pipe(
+      Effect.map((calls) => calls.flatMap((call) => (correlationOf(call) === correlationId ? [[call.id]] : []))),
+      Effect.catchIf(cannotList, () => Effect.undefined),
+    )
+
+  const end = ({ sessionIds: [id = ""] }: WebSession) =>
+    callOf(id).pipe(
+      Effect.flatMap(({ monitor, status }) => {
+        if (status === "ended") return Effect.succeed(true)
+        const url = monitor?.controlUrl
+        if (!url || !URL.canParse(url)) return Effect.succeed(false)
+        // another host, which knows the call by its address and must not learn the key
+        const control: Call = {
+          kind: "read",
+          method: "POST",
+          path: "",
+          url,
+          shownPath: "control",
+          body: { type: "end-call" },
+        }
+        return Effect.as(send(endpoint, Schema.Unknown, control), true)
+      }),
+      Effect.catchIf(isNotFound, () => Effect.succeed(false)),
+    )
+
+  const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
+    const given = headers["x-signature"]
+    if (given === undefined) {
+      return equal(headers["x-vapi-secret"] ?? "", secret)
+        ? undefined
+        : "x-vapi-secret: Expected the secret of Vapi.WebhookSecret, or x-signature and x-timestamp."
+    }
+    const time = headers["x-timestamp"] ?? ""
+    if (!/^\d{1,15}$/.test(time)) return "x-timestamp: Expected the time of the signature."
+    if (Math.abs(millisOf(time) - now) > TOLERANCE_MILLIS) return "x-timestamp: It is too old or too new."
+    return equal(given, hmacSha256(secret, `${time}.${rawBody}`, "hex"))
+      ? undefined
+      : "x-signature: It is not of Vapi.WebhookSecret."
+  }
+
+  return {
+    mint,
+    list,
+    end,
+    status: (id) =>
+      callOf(id).pipe(
+        Effect.map(({ status }) => stateOf(id, status === "ended")),
+        Effect.catchIf(isNotFound, () => Effect.succeed(unknownState)),
+      ),
+    webhooks: {
+      verify,
+      ended: (body) => {
+        const message = Option.getOrUndefined(decodeWebhook(body))?.message
+        if (message === undefined) return { _tag: "malformed" }
+        const { call, status, type } = message
+        const isOver = type === "end-of-call-report" || (type === "status-update" && status === "ended")
+        return isOver && call && correlationOf(call) !== undefined
+          ? { _tag: "ended", sessions: [[call.id]] }
+          : { _tag: "ignored" }
+      },
+    },
+    check: checkAgent(read(Schema.Unknown, { method: "GET", path: `assistant/${encodeURIComponent(AssistantId)}` }), {
+      group: "Vapi",
+      agent: "AssistantId",
+      bounds: "an address is for one call; how long it is valid, Vapi does not tell",
+    }),
+  }
+}

@@ -1,0 +1,84 @@
+/** What the adapters of vendors with a REST API have in common. */
+import { Effect, Predicate, type Redacted } from "effect"
+import type { StartConfig } from "../Session.ts"
+import type { Campaign } from "../Settings.ts"
+import type { PlatformError } from "./errors.ts"
+import type { Finding, SessionState } from "./model.ts"
+import type { Endpoint } from "./transport.ts"
+import { readVendorAnswer, type VendorFailure } from "./vendor-answer.ts"
+
+/** Under this name the gate's id of a start is in the vendor's metadata of the call, and comes back in lists and webhooks. */
+export const CORRELATION = "voicegate"
+
+/** The metadata of a call: the caller's own, and the gate's id of the start. */
+export const metadataOf = ({ clientIdentifier, correlationId, metadata }: StartConfig) => ({
+  clientIdentifier,
+  ...metadata,
+  [CORRELATION]: correlationId ?? clientIdentifier,
+})
+
+/** The gate's id in the metadata of a call; undefined of a call that the gate did not start. */
+export const correlationIn = (metadata: unknown): string | undefined =>
+  Predicate.hasProperty(metadata, CORRELATION) && typeof metadata[CORRELATION] === "string"
+    ? metadata[CORRELATION]
+    : undefined
+
+interface VendorApi {
+  readonly vendor: string
+  readonly campaign: Campaign
+  /** the headers that authorise each call */
+  readonly headers: Readonly<Record<string, string>>
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  readonly isAtCapacity: (failure: VendorFailure) => boolean
+}
+
+export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): Endpoint => ({
+  campaign: campaign.name,
+  baseUrl: campaign.BaseUrl,
+  authorise: () => Effect.succeed(headers),
+  read: readVendorAnswer(answers),
+})
+
+/** A status that says that all calls are taken, in words: vendors use 429 for this and for the rate of requests. */
+export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
+  (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
+
+export const isNotFound = ({ reason }: PlatformError): boolean => reason._tag === "Refused" && reason.status === 404
+
+/** The list cannot be read with this key, or has another shape than documented. */
+export const cannotList = ({ reason }: PlatformError): boolean =>
+  (reason._tag === "Refused" && [403, 404, 405].includes(reason.status)) ||
+  (reason._tag === "Unavailable" && reason.reason === "malformed")
+
+export const stateOf = (sessionId: string, isOver: boolean): SessionState => ({
+  status: isOver ? "over" : "running",
+  sessionIds: [sessionId],
+})
+
+export const unknownState: SessionState = { status: "unknown", sessionIds: [] }
+
+/**
+ * Checks key and agent by reading the agent. `bounds` says what bounds the credential.
+ *
+ * @param group the vendor's key in the settings
+ * @param agent the name of the agent's setting
+ */
+export const checkAgent = (
+  read: Effect.Effect<unknown, PlatformError>,
+  { agent, bounds, group }: { readonly group: string; readonly agent: string; readonly bounds: string },
+): Effect.Effect<ReadonlyArray<Finding>> =>
+  read.pipe(
+    Effect.as<Finding>({ subject: "platform", state: "ok", detail: "reachable; the key may read the agent" }),
+    Effect.catch(({ message, reason }) => {
+      if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
+        return Effect.succeed<Finding>({ subject: "platform", state: "not_checked", detail: message })
+      }
+      const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : "ApiKey"
+      return Effect.succeed<Finding>({
+        subject: "platform",
+        state: "failed",
+        detail: `${group}.${setting}: ${message}`,
+      })
+    }),
+    Effect.map((platform) => [platform, { subject: "credential", state: "ok", detail: bounds }]),
+  )

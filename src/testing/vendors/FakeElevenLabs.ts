@@ -1,0 +1,59 @@
+/** The API of ElevenLabs Agents in memory, with its webhooks. A conversation is in its history once a page has opened it. */
+import { hmacSha256 } from "../../platform-api/signatures.ts"
+import { type FakeVendor, fakeApi, fakeCalls, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
+
+const KEY = "key-of-the-fake-elevenlabs"
+const SECRET = "webhook-secret-of-the-fake-elevenlabs"
+const AGENT = "agent_fake"
+
+const refusal = (status: number, message: string): VendorAnswer => ({ status, body: { detail: message } })
+
+/** @param now the time in ms since 1970, of the test's clock */
+export const makeFakeElevenLabs = (now: () => number): FakeVendor => {
+  const calls = fakeCalls("conv_")
+  const opened = new Set<string>()
+
+  const answer = ({ headers, path, query }: VendorRequest): VendorAnswer => {
+    if (headers.get("xi-api-key") !== KEY) return refusal(401, "invalid_api_key")
+    const [, id = ""] = /^\/v1\/convai\/conversations\/([^/]+)$/.exec(path) ?? []
+    if (path === `/v1/convai/agents/${AGENT}`) return { status: 200, body: { agent_id: AGENT } }
+    if (path === "/v1/convai/conversation/get-signed-url" && query.get("agent_id") === AGENT) {
+      const call = calls.start({})
+      if (call === undefined) return refusal(429, "Too many concurrent requests")
+      const address = new URL("wss://api.elevenlabs.example/v1/convai/conversation")
+      address.searchParams.set("agent_id", AGENT)
+      if (query.get("include_conversation_id") === "true") address.searchParams.set("conversation_id", call.id)
+      address.searchParams.set("conversation_signature", call.bearer)
+      return { status: 200, body: { signed_url: String(address) } }
+    }
+    if (!opened.has(id)) return refusal(404, "not_found")
+    return { status: 200, body: { conversation_id: id, status: calls.isRunning(id) ? "in-progress" : "done" } }
+  }
+
+  const webhook = (body: unknown) => {
+    const rawBody = JSON.stringify(body)
+    const time = Math.floor(now() / 1000)
+    const headers = { "elevenlabs-signature": `t=${time},v0=${hmacSha256(SECRET, `${time}.${rawBody}`, "hex")}` }
+    return { headers, rawBody }
+  }
+
+  return {
+    ...fakeApi(answer),
+    settings: {
+      Platform: "elevenlabs",
+      MaxConcurrency: 1,
+      ElevenLabs: { ApiKey: KEY, AgentId: AGENT, WebhookSecret: SECRET },
+    },
+    setLimit: calls.setLimit,
+    join: (credential) => {
+      const id = credential.shape === "url" ? calls.opened(credential.url) : undefined
+      if (id === undefined || opened.has(id)) return undefined
+      opened.add(id)
+      return id
+    },
+    isRunning: calls.isRunning,
+    hangUp: (id) =>
+      calls.end(id) && webhook({ type: "post_call_transcription", data: { agent_id: AGENT, conversation_id: id } }),
+    webhook,
+  }
+}

@@ -1,0 +1,84 @@
+/** Vapi's API in memory, with its webhooks. */
+import { hmacSha256 } from "../../platform-api/signatures.ts"
+import {
+  type FakeCall,
+  type FakeVendor,
+  fakeApi,
+  fakeCalls,
+  field,
+  type VendorAnswer,
+  type VendorRequest,
+} from "./fake-vendor.ts"
+
+const KEY = "private-key-of-the-fake-vapi"
+const SECRET = "webhook-secret-of-the-fake-vapi"
+const ASSISTANT = "assistant-fake"
+
+const refusal = (status: number, message: string): VendorAnswer => ({
+  status,
+  body: { statusCode: status, message, error: "Error" },
+})
+
+/** @param now the time in ms since 1970, of the test's clock */
+export const makeFakeVapi = (now: () => number): FakeVendor => {
+  const calls = fakeCalls("call-")
+  const shown = ({ bearer, id, metadata, running }: FakeCall) => ({
+    id,
+    type: "webCall",
+    status: running ? "in-progress" : "ended",
+    assistantId: ASSISTANT,
+    assistantOverrides: { metadata },
+    webCallUrl: `https://vapi.daily.example/${bearer}`,
+    monitor: { controlUrl: `https://control.vapi.example/${id}/control` },
+  })
+
+  const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {
+    const [, controlled] = /^\/([^/]+)\/control$/.exec(path) ?? []
+    if (controlled !== undefined) {
+      // the control address is another host's, and must not get the key
+      if (headers.has("authorization")) return refusal(400, "unexpected authorization")
+      if (field(body, "type") === "end-call") calls.end(controlled)
+      return { status: 200, body: {} }
+    }
+    if (headers.get("authorization") !== `Bearer ${KEY}`) return refusal(401, "Invalid Key")
+    const [, id = ""] = /^\/call\/([^/]+)$/.exec(path) ?? []
+    switch (`${method} ${path}`) {
+      case `GET /assistant/${ASSISTANT}`:
+        return { status: 200, body: { id: ASSISTANT } }
+      case "GET /call":
+        return { status: 200, body: calls.newestFirst().map(shown) }
+      case "POST /call/web": {
+        const started = calls.start(field(body, "assistantOverrides", "metadata"))
+        return started === undefined ? refusal(400, "Over Concurrency Limit.") : { status: 201, body: shown(started) }
+      }
+      default: {
+        const call = calls.find(id)
+        return call === undefined ? refusal(404, "Not found") : { status: 200, body: shown(call) }
+      }
+    }
+  }
+
+  const webhook = (body: unknown) => {
+    const rawBody = JSON.stringify(body)
+    const time = String(now())
+    const headers = { "x-timestamp": time, "x-signature": hmacSha256(SECRET, `${time}.${rawBody}`, "hex") }
+    return { headers, rawBody }
+  }
+
+  return {
+    ...fakeApi(answer),
+    settings: {
+      Platform: "vapi",
+      MaxConcurrency: 1,
+      Vapi: { ApiKey: KEY, AssistantId: ASSISTANT, WebhookSecret: SECRET },
+    },
+    setLimit: calls.setLimit,
+    join: (credential) => (credential.shape === "url" ? calls.opened(credential.url) : undefined),
+    isRunning: calls.isRunning,
+    hangUp: (id) => {
+      const call = calls.end(id)
+      return call && webhook({ message: { type: "status-update", status: "ended", call: shown(call) } })
+    },
+    webhook,
+  }
+}
