@@ -2,6 +2,7 @@
 import type { Campaign, SettingsTree } from "../Settings.ts"
 import type { Adapter, Send } from "./adapter.ts"
 import { elevenlabs } from "./elevenlabs.ts"
+import { generic } from "./generic.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
 import { retell } from "./retell.ts"
@@ -30,6 +31,7 @@ export const makeAdapter = (
   if (campaign.Retell !== undefined) return retell(campaign.Retell, context)
   if (campaign.Vapi !== undefined) return vapi(campaign.Vapi, context)
   if (campaign.ElevenLabs !== undefined) return elevenlabs(campaign.ElevenLabs, context)
+  if (campaign.Generic !== undefined) return generic(campaign.Generic, context)
   if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
   return iqra(context)
 }

@@ -103,7 +103,8 @@ export const ultravox = (
   const verify = ({ headers, rawBody }: VendorWebhook, now: number): string | undefined => {
     const time = headers["x-ultravox-webhook-timestamp"] ?? ""
     const given = headers["x-ultravox-webhook-signature"] ?? ""
-    const millis = Date.parse(time)
+    // a time without a zone is in UTC
+    const millis = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(time) ? time : `${time}Z`)
     if (given === "" || Number.isNaN(millis)) {
       return "x-ultravox-webhook-signature, x-ultravox-webhook-timestamp: Expected a signature and its time."
     }

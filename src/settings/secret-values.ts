@@ -33,6 +33,12 @@ export const signingSecret = secret(
   ),
 )
 
+/** One header with its value, which may be a key. */
+export const headerLine = secret(
+  "a header such as Authorization: Bearer key; one a list item",
+  pattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}:\s*[\x20-\x7e]{1,4096}$/u),
+)
+
 export const providerKey = secret("the provider's API key, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
 
 /** Any form that `parseConnectionString` accepts; otherwise its message says what is expected. */

@@ -128,6 +128,21 @@ export const domain = <const L extends ReadonlyArray<string>>(domains: L): Text<
 
 export const text: Text<string> = pattern(/^\P{Cc}{1,4096}$/u).annotate({ expected: "a text" })
 
+const isJson = (given: string): boolean => {
+  try {
+    JSON.parse(given)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** JSON, written as a text. */
+export const jsonText: Text<string> = Schema.String.check(
+  Schema.isMaxLength(4096),
+  Schema.makeFilter(isJson, { expected: "JSON in a text" }),
+).annotate({ expected: "JSON in a text of at most 4096 characters" })
+
 /** It becomes part of a path or a store key, so it has no slash or space. */
 export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).annotate({
   expected: "an id without spaces and slashes",

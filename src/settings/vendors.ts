@@ -2,7 +2,8 @@
  * Reads the settings of a vendor. A vendor's campaign has no business and no web campaign, so what identifies it, in the store and to
  * callers, is the vendor's agent at that vendor's address.
  */
-import type { Redacted, Schema } from "effect"
+import { Redacted, type Schema } from "effect"
+import { GenericSettings } from "./groups/generic.ts"
 import {
   ElevenLabsSettings,
   LiveKitSettings,
@@ -57,6 +58,13 @@ const byAgent = ({
   readonly BaseUrl: string
 }) => ({ BaseUrl, ApiSecretToken: ApiKey, agent: AgentId })
 
+const readGeneric = reading("Generic", GenericSettings, (Generic) => ({
+  settings: { Generic },
+  BaseUrl: Generic.BaseUrl,
+  ApiSecretToken: Generic.Headers[0] ?? Redacted.make(""),
+  agent: `${new URL(Generic.BaseUrl).host}:${Generic.AgentId}`,
+}))
+
 const vendors: Readonly<Record<Vendor, ReadVendor>> = {
   livekit: reading("LiveKit", LiveKitSettings, (LiveKit) => ({
     settings: { LiveKit },
@@ -74,10 +82,18 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent(ElevenLabs),
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
+  generic: (read, base, inheritFrom) => {
+    const found = readGeneric(read, base, inheritFrom)
+    const Generic = found?.settings.Generic
+    if (Generic !== undefined && Generic.UrlField === undefined && Generic.TokenField === undefined) {
+      read.reportMissing(`${base}.Generic.UrlField`, "this or Generic.TokenField: where the answer has the credential")
+    }
+    return found
+  },
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs"])
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs", "generic"])
 
 /**
  * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.

@@ -58,8 +58,13 @@ describe("a secret", () => {
     assert.deepStrictEqual(users.sort(), [
       "http/console/handlers.ts",
       "http/webhook.ts",
+      "platform-api/elevenlabs.ts",
+      "platform-api/generic.ts",
       "platform-api/jwt.ts",
       "platform-api/livekit.ts",
+      "platform-api/retell.ts",
+      "platform-api/ultravox.ts",
+      "platform-api/vapi.ts",
     ])
   })
 

@@ -65,6 +65,28 @@ describe("a vendor's campaign", () => {
     assert.deepStrictEqual(pathsOf(twice), ["VoiceAiPlatform.Campaigns.sales"])
   })
 
+  it("of any other kind needs a place for the credential, and valid templates", () => {
+    const Generic = {
+      BaseUrl: "https://vendor.example/v1",
+      AgentId: "agent",
+      Headers: "Authorization: Bearer the-key",
+      StartPath: "start",
+      SessionIdField: "id",
+    }
+    const generic = (more: object) => file({ Platform: "generic", MaxConcurrency: 1, Generic: { ...Generic, ...more } })
+    assert.deepInclude(treeOf(generic({ UrlField: "url" })).Campaigns[0], {
+      BaseUrl: "https://vendor.example/v1/",
+      WebCampaignId: "vendor.example:agent",
+    })
+    assert.deepStrictEqual(pathsOf(generic({})), ["VoiceAiPlatform.Generic.UrlField"])
+    const problems = problemsOf(generic({ UrlField: "url", StartBody: "{", Headers: ["no header, secret-key"] }))
+    assert.sameMembers(
+      problems.map(({ path }) => path),
+      ["VoiceAiPlatform.Generic.Headers.0", "VoiceAiPlatform.Generic.StartBody"],
+    )
+    assert.notInclude(JSON.stringify(problems), "secret-key")
+  })
+
   it("stands beside campaigns of the default platform", () => {
     const Campaigns = { live: { Platform: "livekit", MaxConcurrency: 3, LiveKit } }
     const [first, live] = treeOf(file({ ...platform, Campaigns })).Campaigns

@@ -7,6 +7,7 @@ import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
 import { identifier } from "../values.ts"
+import { GenericSettings } from "./generic.ts"
 
 export const LiveKitSettings = Schema.Struct({
   Url: requiredWith("livekit", serverUrl, {
@@ -66,7 +67,7 @@ export const UltravoxSettings = Schema.Struct({
 })
 
 /** The values of `Platform` that are vendors. */
-export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox"] as const
+export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "generic"] as const
 export type Vendor = (typeof VENDORS)[number]
 
 /** The settings of each vendor, below its key. */
@@ -76,6 +77,7 @@ export const vendorFields = {
   Vapi: VapiSettings,
   ElevenLabs: ElevenLabsSettings,
   Ultravox: UltravoxSettings,
+  Generic: GenericSettings,
 }
 
 /** What a vendor's campaign has of these. */

@@ -1,5 +1,6 @@
 /** Every platform keeps the contract. */
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
+import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
@@ -32,6 +33,8 @@ adapterContract({
   otherEvent: { event: "participant_left", room: { name: `voicegate-1800000020-${"a".repeat(22)}` } },
   foreignEnd: { event: "room_finished", room: { name: "a-room-of-another-program" } },
   noticedAfterMinutes: 4,
+  unusedForMinutes: 5,
+  reusable: true,
   lists: false,
   ends: true,
 })
@@ -99,6 +102,22 @@ adapterContract({
   otherEvent: { type: "post_call_audio", data: { agent_id: "agent_fake", conversation_id: "conv_1" } },
   foreignEnd: { type: "post_call_transcription", data: { agent_id: "another", conversation_id: "conv_1" } },
   noticedAfterMinutes: 4,
+  unusedForMinutes: 20,
   lists: false,
   ends: false,
+})
+
+adapterContract({
+  platform: "generic",
+  fake: makeFakeGeneric,
+  shape: "url+token",
+  asksToStart: true,
+  atCapacity: [{ status: 503, body: { message: "all lines are busy" } }],
+  secrets: ["key-of-the-fake-vendor", "webhook-secret-of-the-fake-vendor"],
+  otherEvent: { event: "session.opened", session: { id: "session-1" } },
+  foreignEnd: { event: "session.closed", session: { id: "session-of-another" } },
+  noticedAfterMinutes: 4,
+  unchecked: true,
+  lists: false,
+  ends: true,
 })

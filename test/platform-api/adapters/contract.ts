@@ -194,6 +194,33 @@ const ends = (subject: Subject): void => {
     }),
   )
 
+  const { unusedForMinutes } = subject
+  if (unusedForMinutes !== undefined) {
+    vendorTest("a credential that nobody has used gives its slot back after it has expired", subject, (world) =>
+      Effect.gen(function* () {
+        const { credential, uniqueRequestId } = yield* ask(1)
+        yield* world.pass(unusedForMinutes)
+        assert.strictEqual(yield* stateOf(uniqueRequestId), "ended")
+        assert.isAbove(BEGIN + unusedForMinutes * 60_000, Date.parse(credential?.expiresAt ?? ""))
+      }),
+    )
+  }
+
+  if (subject.reusable === true) {
+    vendorTest("a call that is left while its credential opens another one keeps its slot", subject, (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        const id = joined(world, started)
+        yield* gate.leave(started.uniqueRequestId)
+        assert.isFalse(world.fake.isRunning(id))
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        yield* world.pass(5)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    )
+  }
+
   if (subject.ends) {
     vendorTest("a call whose caller has left is ended at the vendor", subject, (world) =>
       Effect.gen(function* () {
@@ -267,6 +294,22 @@ const webhooks = (subject: Subject): void => {
 }
 
 const checks = (subject: Subject): void => {
+  if (subject.unchecked === true) {
+    vendorTest("the check of the settings says that it checks nothing, and what bounds the credential", subject, () =>
+      Effect.gen(function* () {
+        const findings = yield* PlatformApi.use((api) => api.verify("default"))
+        assert.deepStrictEqual(
+          findings.map(({ state, subject }) => [subject, state]),
+          [
+            ["platform", "not_checked"],
+            ["credential", "ok"],
+          ],
+        )
+      }),
+    )
+    return
+  }
+
   vendorTest("the check of the settings says that the vendor accepts the key", subject, () =>
     Effect.gen(function* () {
       const findings = yield* PlatformApi.use((api) => api.verify("default"))

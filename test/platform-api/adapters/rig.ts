@@ -35,6 +35,12 @@ export interface Subject {
   readonly foreignEnd?: unknown
   /** how long after its webhook was lost an ended call is noticed (minutes) */
   readonly noticedAfterMinutes: number
+  /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
+  readonly unusedForMinutes?: number
+  /** The credential opens another call until it expires, so a call that was left before is not over. */
+  readonly reusable?: true
+  /** The settings cannot be checked without a start. */
+  readonly unchecked?: true
   /** The vendor lists its calls, so that one whose start was not confirmed is found. */
   readonly lists: boolean
   /** The vendor ends a call for the gate. */
