@@ -94,6 +94,14 @@ const refusals = (subject: Subject): void => {
     Effect.gen(function* () {
       world.fake.failNext({ status: 503, body: "<html>" })
       assert.strictEqual((yield* waits(1)).queuePosition, 1)
+      for (const [status, mayHaveHappened] of [
+        [503, false],
+        [500, true],
+      ] as const) {
+        world.fake.failNext({ status, body: "<html>" })
+        const error = yield* Effect.flip(PlatformApi.use((api) => api.initiate(sessionConfig(), "a")))
+        assert.deepInclude(error.reason, { _tag: "Unavailable", mayHaveHappened })
+      }
     }),
   )
 
@@ -257,7 +265,7 @@ const webhooks = (subject: Subject): void => {
       const authentic = world.fake.hangUp(id)
       assert.isDefined(authentic)
       if (authentic === undefined) return
-      const forged = world.fake.webhook(otherEvent)
+      const forged = world.fake.webhook(otherEvent(id))
       for (const webhook of [
         { ...authentic, headers: {} },
         { ...authentic, headers: forged.headers },
@@ -270,7 +278,7 @@ const webhooks = (subject: Subject): void => {
       assert.deepStrictEqual(yield* gate.vendorWebhook(platform, authentic), { _tag: "accepted", released: false })
       for (const minutes of [-61, 122]) {
         world.shiftVendor(minutes)
-        const late = world.fake.webhook(otherEvent)
+        const late = world.fake.webhook(otherEvent(id))
         assert.strictEqual((yield* gate.vendorWebhook(platform, late))._tag, "refused", `${minutes}`)
       }
     }),
@@ -283,8 +291,8 @@ const webhooks = (subject: Subject): void => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        joined(world, started)
-        for (const body of [otherEvent, foreignEnd, {}, [], null, { event: 1 }, "text"]) {
+        const id = joined(world, started)
+        for (const body of [otherEvent(id), foreignEnd, {}, [], null, { event: 1 }, "text"]) {
           const outcome = yield* gate.vendorWebhook(platform, world.fake.webhook(body))
           assert.deepStrictEqual(outcome, { _tag: "accepted", released: false }, JSON.stringify(body))
         }

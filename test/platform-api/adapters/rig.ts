@@ -29,8 +29,8 @@ export interface Subject {
   readonly unboundedLifetime?: true
   /** secrets that no answer may contain */
   readonly secrets: ReadonlyArray<string>
-  /** an authentic webhook that ends nothing; absent where the vendor sends none */
-  readonly otherEvent?: unknown
+  /** an authentic webhook about a running call that does not end it; absent where the vendor sends none */
+  readonly otherEvent?: (id: string) => unknown
   /** an authentic webhook about the end of a call that another program has started */
   readonly foreignEnd?: unknown
   /** how long after its webhook was lost an ended call is noticed (minutes) */
