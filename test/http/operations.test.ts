@@ -23,6 +23,7 @@ describe("operations", () => {
         "/api/session/{id}/leave",
         "/api/session/{id}/start",
         "/api/webhook/session-ended",
+        "/api/webhook/{platform}",
         "/health/live",
         "/health/ready",
       ])
