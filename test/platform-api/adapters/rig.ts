@@ -9,7 +9,7 @@ import { type PlatformApi, layer as platformLayer } from "../../../src/PlatformA
 import { layerLocal } from "../../../src/PushChannel.ts"
 import type { Credential, Started } from "../../../src/Session.ts"
 import { Settings } from "../../../src/Settings.ts"
-import { settingsFrom } from "../../../src/settings/load.ts"
+import { settingsFrom } from "../../../src/settings/given.ts"
 import * as memory from "../../../src/store/memory.ts"
 import { layer as ipIntelLayer } from "../../../src/testing/FakeIpIntel.ts"
 import type { FakeVendor, VendorAnswer } from "../../../src/testing/vendors/fake-vendor.ts"
