@@ -132,3 +132,15 @@ export const startProvider = async (): Promise<FakeProvider> => {
   const provider: FakeProvider = { ...listening, lookups, script: () => clean }
   return provider
 }
+
+/** A server that refuses every request, with each status in turn, and repeats the headers and the body that it was sent. */
+export const startEcho = async (): Promise<Listening & { readonly asked: ReadonlyArray<string> }> => {
+  const asked: Array<string> = []
+  const listening = await listen(async (request, response) => {
+    const sent = { headers: request.headers, url: request.url, body: await read(request) }
+    asked.push(request.url ?? "")
+    const status = [401, 402, 403, 429, 500, 200][asked.length % 6] ?? 500
+    carryOut({ status, body: { ...sent, error: sent, message: JSON.stringify(sent) } }, response)
+  })
+  return { ...listening, asked }
+}

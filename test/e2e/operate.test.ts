@@ -19,7 +19,9 @@ describe("an operator without a browser", () => {
 
   beforeAll(async () => {
     const platform = bench.own(await startPlatform())
-    gate = await bench.gate(settingsFor(platform, { Security__ConsoleToken: TOKEN }))
+    // the callers have no connection, and a command takes seconds on a busy machine
+    const given = { Security__ConsoleToken: TOKEN, Queue__DisconnectGraceSeconds: "300" }
+    gate = await bench.gate(settingsFor(platform, given))
     access = { Security__ConsoleToken: TOKEN, Server__Host: "127.0.0.1", Server__Port: new URL(gate.url).port }
   })
 

@@ -89,7 +89,7 @@ describe("the package's types", () => {
 
     export const tell = (result: RequestResult): string => {
       switch (result.status) {
-        case "started": return result.webSocketUrl
+        case "started": return result.webSocketUrl ?? result.credential?.shape ?? ""
         case "queued": return String(result.queuePosition)
         case "refused": return result.code === "blocked" ? String(result.reason) : result.message
       }

@@ -8,7 +8,13 @@ import { type Environment, type Gate, makeBench, runProgram, settingsFor } from 
 import { ask, field } from "../../scripts/harness/http.ts"
 import { eventually } from "../../scripts/harness/process.ts"
 import { type RedisServer, startRedis } from "../../scripts/harness/redis.ts"
-import { type FakePlatform, type Scripted, startPlatform, startProvider } from "../../scripts/harness/servers.ts"
+import {
+  type FakePlatform,
+  type Scripted,
+  startEcho,
+  startPlatform,
+  startProvider,
+} from "../../scripts/harness/servers.ts"
 import { settingRows } from "../../src/settings/table.ts"
 
 const base64 = (byte: number): string => `whsec_${Buffer.alloc(24, byte).toString("base64")}`
@@ -21,6 +27,42 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Security.WebhookApiToken": ["SentinelWebhookToken01", "SentinelWebhookToken02"],
   "Security.WebhookSigningSecret": [base64(0x5e), base64(0x7a)],
   "Security.ConsoleToken": ["SentinelConsoleToken01"],
+  "LiveKit.ApiKey": ["SentinelLiveKitKey01"],
+  "LiveKit.ApiSecret": ["SentinelLiveKitSecret01SentinelLiveKitSecret01"],
+  "Retell.ApiKey": ["SentinelRetellKey01"],
+  "Vapi.ApiKey": ["SentinelVapiKey01"],
+  "Vapi.WebhookSecret": ["SentinelVapiWebhook01"],
+  "ElevenLabs.ApiKey": ["SentinelElevenLabsKey01"],
+  "ElevenLabs.WebhookSecret": ["SentinelElevenLabsWebhook01"],
+  "Ultravox.ApiKey": ["SentinelUltravoxKey01"],
+  "Ultravox.WebhookSecret": ["SentinelUltravoxWebhook01"],
+  "Generic.Headers": ["x-api-key: SentinelGenericKey01"],
+  "Generic.WebhookSecret": ["SentinelGenericWebhook01"],
+}
+/** The campaigns of vendors, whose APIs are at `origin`; LiveKit's credential names its key, so none is started. */
+const VENDOR_CAMPAIGNS = ["retell", "vapi", "elevenlabs", "ultravox", "generic"]
+const vendorSettings = (origin: string): Environment => {
+  const given: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    LiveKit: { Url: origin.replace("http", "ws"), AgentName: "agent-livekit" },
+    Retell: { AgentId: "agent-retell" },
+    Vapi: { AssistantId: "agent-vapi" },
+    ElevenLabs: { AgentId: "agent-elevenlabs" },
+    Ultravox: { AgentId: "agent-ultravox" },
+    Generic: { AgentId: "agent-generic", StartPath: "calls", SessionIdField: "id", TokenField: "token" },
+  }
+  const settings: Record<string, string> = {}
+  for (const [vendor, values] of Object.entries(given)) {
+    const campaign = `VoiceAiPlatform__Campaigns__${vendor.toLowerCase()}`
+    settings[`${campaign}__Platform`] = vendor.toLowerCase()
+    settings[`${campaign}__MaxConcurrency`] = "10"
+    if (vendor !== "LiveKit") settings[`${campaign}__${vendor}__BaseUrl`] = origin
+    for (const [name, value] of Object.entries(values)) settings[`${campaign}__${vendor}__${name}`] = value
+    for (const secret of Object.keys(SENTINELS).filter((path) => path.startsWith(`${vendor}.`))) {
+      const name = secret === "Generic.Headers" ? "Generic__Headers__0" : secret.replace(".", "__")
+      settings[`${campaign}__${name}`] = sentinel(secret)
+    }
+  }
+  return settings
 }
 const sentinel = (setting: string, n = 0): string => {
   const found = SENTINELS[setting]?.[n]
@@ -31,7 +73,7 @@ const sentinel = (setting: string, n = 0): string => {
 const forbidden = Object.values(SENTINELS)
   .flat()
   .flatMap((secret) => {
-    const bare = secret.replace(/^whsec_/, "")
+    const bare = secret.replace(/^whsec_|^x-api-key: /, "")
     return [bare, encodeURIComponent(bare), Buffer.from(secret).toString("base64").slice(0, -4)]
   })
 
@@ -47,6 +89,7 @@ describe("a secret setting", () => {
   let redis: RedisServer
   let platform: FakePlatform
   let gate: Gate
+  let vendors: Awaited<ReturnType<typeof startEcho>>
   let environment: Environment
   afterAll(bench.dispose)
 
@@ -54,6 +97,7 @@ describe("a secret setting", () => {
     redis = bench.own(await startRedis({ password: sentinel("StoreConnectionString") }))
     platform = bench.own(await startPlatform())
     const provider = bench.own(await startProvider())
+    vendors = bench.own(await startEcho())
     provider.script = (address) =>
       address.endsWith("1")
         ? { status: 500, body: `wrong key ${sentinel("IpIntel.ApiKey")}` }
@@ -75,6 +119,7 @@ describe("a secret setting", () => {
       Security__WebhookSigningSecret__0: sentinel("Security.WebhookSigningSecret"),
       Security__WebhookSigningSecret__1: sentinel("Security.WebhookSigningSecret", 1),
       Security__ConsoleToken: sentinel("Security.ConsoleToken"),
+      ...vendorSettings(vendors.origin),
     }
     const { Security__WebhookApiToken: _one, ...lists } = environment
     environment = lists
@@ -155,6 +200,17 @@ describe("a secret setting", () => {
           await record("POST", "/api/webhook/session-ended", token, { ConversationSessionId: session })
       }
     }
+    for (const [n, campaignId] of [...VENDOR_CAMPAIGNS, ...VENDOR_CAMPAIGNS].entries()) {
+      const answer = await record(
+        "POST",
+        "/api/session/request",
+        { "x-forwarded-for": `93.184.217.${n}` },
+        { campaignId },
+      )
+      const ticket = field(answer, "uniqueRequestId")
+      if (ticket !== undefined) await record("DELETE", `/api/session/${ticket}`)
+      await record("POST", `/api/webhook/${campaignId}`, { "x-signature": "00", "x-webhook-secret": "no" }, { id: "c" })
+    }
     for (const token of ["wrong", `${sentinel("Security.WebhookApiToken")}x`.slice(0, -2), ""]) {
       await record("POST", "/api/webhook/session-ended", { "x-api-token": token }, { ConversationSessionId: "s" })
     }
@@ -173,6 +229,7 @@ describe("a secret setting", () => {
     for (const text of seen) assertSilent("an answer", text)
     // and one for the store that was killed, or none
     assert.isAtLeast(platform.starts.length, 2 * echoes.length)
+    assert.isAtLeast(vendors.asked.length, VENDOR_CAMPAIGNS.length)
     assertSilent("the output", gate.output())
   })
 
