@@ -95,6 +95,49 @@ describe("a host's own platform", () => {
     assert.notInclude(log.join(), "secret")
   })
 
+  it("may give a credential in place of an address", async () => {
+    const credential = { shape: "token" as const, platform: "our vendor", token: "t-1" }
+    const { ask } = await create({ platform: platformOf(async () => ({ sessionIds: ["s-1"], credential })) })
+    assert.deepInclude(await ask(), { status: "started", sessionId: "s-1", credential })
+    const neither = await create({ platform: platformOf(async () => ({ sessionIds: ["s-1"] })) })
+    assert.notEqual((await neither.ask()).status, "started")
+  })
+
+  it("may be an instance of a class, and so may the store", async () => {
+    class Vendor implements OwnPlatform {
+      readonly limit = 2
+      readonly client = { start: async () => session }
+      initiate() {
+        return this.client.start()
+      }
+      async concurrency() {
+        return { limit: this.limit, inUse: 0 }
+      }
+    }
+    class Database {
+      readonly client = storeOf()
+      run: OwnStore["run"] = (rule, ask) => this.client.run(rule, ask)
+      get: OwnStore["get"] = (key) => this.client.get(key)
+      set: OwnStore["set"] = (key, value, millis) => this.client.set(key, value, millis)
+      publish: OwnStore["publish"] = (channel, message) => this.client.publish(channel, message)
+      subscribe: OwnStore["subscribe"] = (...subscription) => this.client.subscribe(...subscription)
+      ping() {
+        return this.client.ping()
+      }
+      async now() {
+        return (await this.client.now?.()) ?? 0
+      }
+    }
+    const { MaxConcurrency: _, ...platform } = settings.VoiceAiPlatform
+    const { ask } = await create(
+      { platform: new Vendor(), store: new Database() },
+      { ...settings, VoiceAiPlatform: platform },
+    )
+    assert.equal((await ask()).status, "started")
+    assert.equal((await ask("203.0.113.2")).status, "started")
+    assert.equal((await ask("203.0.113.3")).status, "queued")
+  })
+
   it("without its concurrency needs `MaxConcurrency`", async () => {
     const { MaxConcurrency: _, ...platform } = settings.VoiceAiPlatform
     const options = { log: () => {}, platform: platformOf(async () => session) }

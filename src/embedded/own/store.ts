@@ -58,7 +58,8 @@ export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
     },
     optional: { now: "function", crossSlot: "boolean", listens: "function" },
   })
-  const { listens, now } = own
+  const listens = own.listens?.bind(own)
+  const now = own.now?.bind(own)
   const clock = Clock.currentTimeMillis
   return Layer.effect(
     Store,
