@@ -6,7 +6,7 @@
  */
 import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
-import { dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
+import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
@@ -80,8 +80,7 @@ const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome =>
 /** Ends a pause. */
 const resume = (s: Step): LoggedOutcome => {
   const result = isPaused(s) ? "done" : "already"
-  s.db.hdel(s.keys.meta, "paused")
-  s.db.hdel(s.keys.meta, "pausedUntil")
+  clearPause(s)
   callNext(s)
   return { result, ticket: "-" }
 }

@@ -156,6 +156,9 @@ export const operator = (test: QueueTest): void => {
       assert.notProperty(yield* q.operator.snapshot(), "pausedUntil")
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t0"])
+      // nothing of it stays, which gates of versions without an end would take for a pause
+      const { meta } = q.state()
+      assert.deepStrictEqual([meta.get("paused"), meta.get("pausedUntil")], [undefined, undefined])
       assert.strictEqual((yield* q.operator.turn("resume")).result, "already")
       const [, line] = (yield* q.operator.auditLog()).lines
       assert.deepInclude(line, { action: "pause", target: `until ${isoTime(until)}`, result: "done" })
