@@ -165,6 +165,14 @@ export const operator = (test: QueueTest): void => {
     }),
   )
 
+  test("a pause until a time that has passed ends no other pause", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.operator.turn("pause")
+      assert.strictEqual((yield* q.operator.pauseUntil(yield* q.now)).result, "gone")
+      assert.deepInclude(yield* q.operator.snapshot(), { paused: true })
+    }),
+  )
+
   test("a pause may get another end, or none, and a newcomer is admitted once it is over", { slots: 1 }, (q) =>
     Effect.gen(function* () {
       const until = (yield* q.now) + 10_000
