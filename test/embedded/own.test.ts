@@ -1,5 +1,7 @@
 /** A host's own platform, store and facts about addresses, as plain objects. */
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
+import { ownStore } from "../../src/embedded/own/store.ts"
 import {
   AtCapacity,
   createGate,
@@ -9,6 +11,7 @@ import {
   type OwnPlatform,
   type OwnStore,
 } from "../../src/index.ts"
+import { Store } from "../../src/Store.ts"
 import { rejection, useGates, WEBHOOK_TOKEN } from "./support.ts"
 
 const gates = useGates()
@@ -184,6 +187,19 @@ describe("a host's own facts about addresses", () => {
 })
 
 describe("a host's own store", () => {
+  it("may answer null for a value that there is not; its time must be a number", async () => {
+    const own: OwnStore = {
+      ...storeOf(),
+      get: async () => JSON.parse("null"),
+      now: async () => JSON.parse('"1800000000000"'),
+    }
+    const asking = <A, E>(effect: Effect.Effect<A, E, Store>) =>
+      Effect.runPromise(Effect.scoped(Effect.provide(effect, ownStore(own))))
+    assert.isUndefined(await asking(Effect.flatMap(Store, ({ get }) => get("key"))))
+    const error = await rejection(asking(Effect.flatMap(Store, ({ now }) => now)))
+    assert.equal(error.message, "options.store.now: expected ms since 1970")
+  })
+
   it("has the queue, the limits and the messages", async () => {
     const calls: Array<string> = []
     const store = storeOf(calls)
