@@ -6,7 +6,7 @@
  * except a reply to the peer (`session`, `error`), which is always sent.
  */
 import { randomBytes } from "node:crypto"
-import { Context, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Latch, Layer, Random, Schedule, Schema } from "effect"
 import { makeConnectionCounter } from "./connection-counter.ts"
 import { accessOf } from "./credential.ts"
 import { INSTANCE_CHANNEL, type Signal } from "./FifoQueue.ts"
@@ -50,6 +50,7 @@ export const CONNECTIONS_PER_CALLER = 100
 export const BACKLOG_BYTES = 64 * 1024
 /** The interval between two batches of connections that are told to reconnect. */
 const SEND_AWAY_MILLIS = 100
+const NANOS_PER_MILLI = 1_000_000n
 /** How often every connection is pinged. */
 export const HEARTBEAT_MILLIS = 15_000
 
@@ -216,8 +217,13 @@ const serve = (
         const entries = yield* Random.shuffle(table.all())
         const batches = Math.max(1, Math.floor(millis / SEND_AWAY_MILLIS))
         const batchSize = Math.ceil(entries.length / batches)
+        const clock = yield* Clock.Clock
+        let due = clock.monotonicTimeNanosUnsafe()
         for (let from = 0; from < entries.length; from += batchSize) {
-          yield* Effect.sleep(SEND_AWAY_MILLIS)
+          // timers are late: thousands of batches would take longer than the shutdown waits
+          due += BigInt(SEND_AWAY_MILLIS) * NANOS_PER_MILLI
+          const wait = due - clock.monotonicTimeNanosUnsafe()
+          if (wait > 0n) yield* Effect.sleep(Duration.nanos(wait))
           for (const entry of entries.slice(from, from + batchSize)) table.sendAway(entry)
         }
       }),

@@ -1,6 +1,6 @@
 /** Delivery to connections: on one instance, and between two instances over a store. */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { settingsWith } from "../scripts/harness/settings.ts"
 import { FifoQueue, INSTANCE_CHANNEL } from "../src/FifoQueue.ts"
@@ -71,6 +71,7 @@ const open = (ticket: string, caller = "203.0.113.7") => {
   )
 }
 const send = (ticket: string, event: PushEvent) => PushChannel.use((channel) => channel.send(ticket, event))
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `ticket-${i}`)
 const tickets = PushChannel.use((channel) => channel.tickets)
 
 const channels = [
@@ -93,6 +94,23 @@ for (const [name, layer] of channels) {
         yield* send("nobody", position(2))
         expect([own.got, alsoOwn.got, other.got]).toEqual([[position(1)], [position(1)], []])
         expect([...(yield* tickets)].sort()).toEqual(["mine", "other"])
+      }),
+    )
+
+    channelTest(
+      "tells its connections to reconnect within the time, although timers are late",
+      Effect.gen(function* () {
+        const peers = yield* Effect.forEach(ids(10), (ticket) => open(ticket))
+        const clock = yield* Clock.Clock
+        const sleep = (duration: Duration.Duration) => clock.sleep(Duration.sum(duration, Duration.millis(20)))
+        const told = yield* PushChannel.use(({ sendAway = () => Effect.die("it is a channel of this gate") }) =>
+          sendAway(1_000),
+        ).pipe(Effect.provideService(Clock.Clock, { ...clock, sleep }), Effect.forkChild)
+        yield* TestClock.adjust(500)
+        expect(peers.filter(({ closed }) => closed.length > 0)).toHaveLength(4)
+        yield* TestClock.adjust(520)
+        expect(peers.filter(({ closed }) => closed.length > 0)).toHaveLength(10)
+        yield* Fiber.join(told)
       }),
     )
 

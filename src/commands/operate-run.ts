@@ -78,7 +78,7 @@ const WORDS: Readonly<Record<ActionOutcome["result"], string>> = {
   more: "It is not finished; run the command again.",
   removed: "The ticket is removed, and its caller told.",
   ended: "The slot is free, and its caller told.",
-  gone: "The ticket has moved on meanwhile; look at it again.",
+  gone: "Nothing was done: the ticket has moved on meanwhile, or the pause would be over already. Look at it again.",
 }
 const FAILED: ReadonlyArray<ActionOutcome["result"]> = ["no_slot", "nobody", "more", "gone"]
 

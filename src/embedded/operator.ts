@@ -1,8 +1,16 @@
 /** What the console can do, for a host's own administration page or tool. The host decides who may use it. */
-import { Effect, Schema } from "effect"
-import { HASH } from "../operator/find.ts"
+import { Effect, Option, Schema } from "effect"
+import { HASH, positionOf } from "../operator/find.ts"
 import type { Operator } from "../operator/service.ts"
-import { Action, type ActionOutcome, type AuditLog, type Campaigns, type Found, type View } from "../operator/shapes.ts"
+import {
+  Action,
+  type ActionOutcome,
+  AuditFilter,
+  type AuditLog,
+  type Campaigns,
+  type Found,
+  type View,
+} from "../operator/shapes.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import { unknownFields } from "../unknown-field.ts"
 import { type RefusedResult, storeUnavailable } from "./results.ts"
@@ -27,6 +35,8 @@ export interface AuditLogQuery extends OfCampaign {
   readonly first?: number
   /** at most 100, 25 by default */
   readonly count?: number
+  /** only changed settings, or only actions on the queue; both by default */
+  readonly only?: AuditFilter
 }
 
 export interface ActRequest extends OfCampaign {
@@ -52,8 +62,11 @@ export interface GateOperator {
   /** Pauses, resumes, drains or reopens a queue, calls the next caller, removes one, or ends a call; the audit log has a line of it. */
   readonly act: (request: ActRequest) => Promise<ActResult>
   readonly auditLog: (query?: AuditLogQuery) => Promise<AuditLogResult>
-  /** The tickets of all campaigns whose hash begins with these 4 to 10 hexadecimal digits. */
-  readonly find: (hash: string) => Promise<FindResult>
+  /**
+   * The tickets of all campaigns whose hash begins with these 4 to 10 hexadecimal digits. An answer with `next` has not read everything: ask
+   * again `from` there.
+   */
+  readonly find: (hash: string, from?: string) => Promise<FindResult>
 }
 
 const ROWS = 25
@@ -66,7 +79,7 @@ const VIEW = {
   places: "row",
   since: "row",
 } as const
-const AUDIT_LOG = { campaign: "string", first: "row", count: "row" } as const
+const AUDIT_LOG = { campaign: "string", first: "row", count: "row", only: "string" } as const
 const ACT = { campaign: "string", who: "string", action: "object" } as const
 
 /** Throws a `TypeError` for an unknown field, or one of a wrong type. */
@@ -89,7 +102,9 @@ const check = <T extends object>(
   if (problems.length > 0) throw new TypeError(problems.join("\n"))
 }
 
-const isAction = Schema.is(Action)
+/** Without further fields, which rules may read. */
+const decodeAction = Schema.decodeUnknownOption(Action)
+const isAuditFilter = Schema.is(AuditFilter)
 
 const unknownCampaign = (): UnknownCampaign => ({
   status: "refused",
@@ -122,25 +137,32 @@ export const makeOperator = (
   campaigns: () => run(operator.campaigns),
   act: async (request) => {
     check("request", request, ACT)
-    const { action, campaign, who } = request
+    const { campaign, who } = request
     if (typeof who !== "string") throw new TypeError("request.who: expected a string")
-    if (!isAction(action)) throw new TypeError("request.action: expected an action with its fields")
+    const action = Option.getOrUndefined(decodeAction(request.action))
+    if (action === undefined) throw new TypeError("request.action: expected an action with its fields")
     return await run<ActResult>(
       orRefused(operator.act(campaign, who, action), (outcome) => ({ status: "done" as const, outcome })),
     )
   },
   auditLog: async (query = {}) => {
     check("query", query, AUDIT_LOG)
-    const { campaign, count = ROWS, first = 0 } = query
+    const { campaign, count = ROWS, first = 0, only } = query
+    if (only !== undefined && !isAuditFilter(only)) throw new TypeError("query.only: expected settings or actions")
     return await run<AuditLogResult>(
-      orRefused(operator.auditLog(campaign, first, count), (auditLog) => ({ status: "found" as const, auditLog })),
+      orRefused(operator.auditLog(campaign, first, count, only), (auditLog) => ({
+        status: "found" as const,
+        auditLog,
+      })),
     )
   },
-  find: async (hash) => {
+  find: async (hash, from) => {
     const lower = typeof hash === "string" ? hash.toLowerCase() : ""
     if (!HASH.test(lower)) throw new TypeError("hash: expected 4 to 10 hexadecimal digits")
+    const position = typeof from === "string" ? positionOf(from) : undefined
+    if (from !== undefined && position === undefined) throw new TypeError("from: expected the `next` of a search")
     return await run<FindResult>(
-      Effect.match(operator.find(lower), {
+      Effect.match(operator.find(lower, position), {
         onFailure: storeUnavailable,
         onSuccess: (found) => ({ status: "found" as const, found }),
       }),

@@ -211,8 +211,9 @@ export const layer: Layer.Layer<GateServer, ListenFailed, Listeners | Settings> 
     const server = makeServer(listeners)
     yield* limitConnectionsPerAddress(server, listeners, Server.MaxConnectionsPerAddress, trusted)
     const drainSeconds = derived(yield* currentSettings, (settings) => settings.Server.DrainSeconds)
-    yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds()))
     const privateUrl = yield* servePrivate(listeners, Server)
+    // after the private port, which operators read until this one is closed
+    yield* Effect.addFinalizer(() => close(server, listeners, drainSeconds()))
     const port = yield* listen(server, Server.Host, Server.Port)
     return GateServer.of({ url: urlOf(Server.Host, port), port, privateUrl })
   }),

@@ -19,7 +19,17 @@
  */
 
 import { isHeld, noteStall } from "./hold.ts"
-import { dequeue, endTicket, isBelowShare, isDisrupted, isParked, isPauseOn, passedEntry, takeSlot } from "./line.ts"
+import {
+  clearPause,
+  dequeue,
+  endTicket,
+  isBelowShare,
+  isDisrupted,
+  isParked,
+  isPauseOn,
+  passedEntry,
+  takeSlot,
+} from "./line.ts"
 import { loadWaiting } from "./load.ts"
 import { HIGHEST, LOWEST, wordsOf } from "./native.ts"
 import { isAbsent } from "./outage.ts"
@@ -143,7 +153,10 @@ export const callNext = (s: Step): boolean => {
     s,
     CALL_FIELDS,
   )
-  if (backoffUntil > s.now || isPauseOn(s, paused, pausedUntil) || isHeld(s, heldFrom)) return false
+  const pauseOn = isPauseOn(s, paused, pausedUntil)
+  // gates of versions that know no end of a pause would not see it end, and would not replace its end by a pause of theirs
+  if (pausedUntil > 0 && !pauseOn) clearPause(s)
+  if (backoffUntil > s.now || pauseOn || isHeld(s, heldFrom)) return false
   if (disrupted !== 1) return callUpTo(s, s.context.slots, false)
   // a ticket was called a moment ago to probe the platform; wait for its result
   if (probeUntil > s.now) return false

@@ -104,6 +104,12 @@ export const isPauseOn = (s: Step, paused: number, pausedUntil: number): boolean
 /** An operator has paused the campaign: nobody is called. */
 export const isPaused = (s: Step): boolean => isPauseOn(s, meta(s, "paused"), meta(s, "pausedUntil"))
 
+/** Removes the fields of a pause. */
+export const clearPause = (s: Step): void => {
+  s.db.hdel(s.keys.meta, "paused")
+  s.db.hdel(s.keys.meta, "pausedUntil")
+}
+
 /** Adds to an answer that the campaign is paused, and until when. */
 export const pausedAnswer = <A extends Pause>(answer: A, pausedUntil: number): A =>
   pausedUntil === 0 ? { ...answer, paused: true } : { ...answer, paused: true, pausedUntil }

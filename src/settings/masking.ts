@@ -2,11 +2,12 @@
 import type { Flat, Given } from "./flat.ts"
 import { settingAt, settingRows } from "./table.ts"
 
-/** The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. */
-export const secretParts = (text: string): ReadonlyArray<string> => [
-  text,
-  ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6),
-]
+/**
+ * The text and its parts that may be the actual secret: the key after `Token`, the password in a connection string. None of an empty
+ * text, which stands for an absent key and is part of every text.
+ */
+export const secretParts = (text: string): ReadonlyArray<string> =>
+  [text, ...text.split(/[\s:@,=/?&]+/).filter((part) => part.length >= 6)].filter((part) => part !== "")
 
 const secretNames = new Set(
   settingRows.filter(({ secret }) => secret).map(({ path }) => path.slice(path.lastIndexOf(".") + 1).toLowerCase()),

@@ -31,6 +31,29 @@ it("a host sees a queue, finds a ticket and acts on it, with a line in the audit
   assert.deepInclude(log.auditLog.lines[0], { who: "Ada" })
 })
 
+it("a host reads lines of one kind, goes on with a search, and acts only by the fields of an action", async () => {
+  const on = await gates.create()
+  const action = JSON.parse('{ "type": "pause", "untilText": { "until": "tomorrow" } }')
+  assert.equal((await on.operator.act({ who: "Ada", action })).status, "done")
+  const lines = async (only: "settings" | "actions") => {
+    const found = await on.operator.auditLog({ only })
+    return found.status === "found" ? found.auditLog.lines.map(({ target }) => target) : assert.fail(found.code)
+  }
+  assert.deepEqual([await lines("actions"), await lines("settings")], [["-"], []])
+
+  await on.request({}, { address: "127.0.0.1" })
+  const seen = await on.operator.view()
+  const hash = (seen.status === "found" && seen.view.queue?.waitingPage[0]?.ticket) || assert.fail("nobody waits")
+  const rows = async (from: string) => {
+    const found = await on.operator.find(hash, from)
+    return found.status === "found" ? found.found.found.map(({ row }) => row) : assert.fail(found.code)
+  }
+  assert.deepEqual([await rows("0 default"), await rows("1 default")], [[0], []])
+  assert.match((await rejection(on.operator.find(hash, "default"))).message, /^from: /)
+  const only = JSON.parse('"calls"')
+  assert.match((await rejection(on.operator.auditLog({ only }))).message, /^query\.only: /)
+})
+
 it("an unknown campaign is a refusal; an argument that is wrong, a TypeError that names it", async () => {
   const on = await gates.create()
   const unknown = {

@@ -1,5 +1,7 @@
 /** A host's own platform, store and facts about addresses, as plain objects. */
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
+import { ownStore } from "../../src/embedded/own/store.ts"
 import {
   AtCapacity,
   createGate,
@@ -9,6 +11,7 @@ import {
   type OwnPlatform,
   type OwnStore,
 } from "../../src/index.ts"
+import { Store } from "../../src/Store.ts"
 import { rejection, useGates, WEBHOOK_TOKEN } from "./support.ts"
 
 const gates = useGates()
@@ -95,6 +98,49 @@ describe("a host's own platform", () => {
     assert.notInclude(log.join(), "secret")
   })
 
+  it("may give a credential in place of an address", async () => {
+    const credential = { shape: "token" as const, platform: "our vendor", token: "t-1" }
+    const { ask } = await create({ platform: platformOf(async () => ({ sessionIds: ["s-1"], credential })) })
+    assert.deepInclude(await ask(), { status: "started", sessionId: "s-1", credential })
+    const neither = await create({ platform: platformOf(async () => ({ sessionIds: ["s-1"] })) })
+    assert.notEqual((await neither.ask()).status, "started")
+  })
+
+  it("may be an instance of a class, and so may the store", async () => {
+    class Vendor implements OwnPlatform {
+      readonly limit = 2
+      readonly client = { start: async () => session }
+      initiate() {
+        return this.client.start()
+      }
+      async concurrency() {
+        return { limit: this.limit, inUse: 0 }
+      }
+    }
+    class Database {
+      readonly client = storeOf()
+      run: OwnStore["run"] = (rule, ask) => this.client.run(rule, ask)
+      get: OwnStore["get"] = (key) => this.client.get(key)
+      set: OwnStore["set"] = (key, value, millis) => this.client.set(key, value, millis)
+      publish: OwnStore["publish"] = (channel, message) => this.client.publish(channel, message)
+      subscribe: OwnStore["subscribe"] = (...subscription) => this.client.subscribe(...subscription)
+      ping() {
+        return this.client.ping()
+      }
+      async now() {
+        return (await this.client.now?.()) ?? 0
+      }
+    }
+    const { MaxConcurrency: _, ...platform } = settings.VoiceAiPlatform
+    const { ask } = await create(
+      { platform: new Vendor(), store: new Database() },
+      { ...settings, VoiceAiPlatform: platform },
+    )
+    assert.equal((await ask()).status, "started")
+    assert.equal((await ask("203.0.113.2")).status, "started")
+    assert.equal((await ask("203.0.113.3")).status, "queued")
+  })
+
   it("without its concurrency needs `MaxConcurrency`", async () => {
     const { MaxConcurrency: _, ...platform } = settings.VoiceAiPlatform
     const options = { log: () => {}, platform: platformOf(async () => session) }
@@ -141,6 +187,19 @@ describe("a host's own facts about addresses", () => {
 })
 
 describe("a host's own store", () => {
+  it("may answer null for a value that there is not; its time must be a number", async () => {
+    const own: OwnStore = {
+      ...storeOf(),
+      get: async () => JSON.parse("null"),
+      now: async () => JSON.parse('"1800000000000"'),
+    }
+    const asking = <A, E>(effect: Effect.Effect<A, E, Store>) =>
+      Effect.runPromise(Effect.scoped(Effect.provide(effect, ownStore(own))))
+    assert.isUndefined(await asking(Effect.flatMap(Store, ({ get }) => get("key"))))
+    const error = await rejection(asking(Effect.flatMap(Store, ({ now }) => now)))
+    assert.equal(error.message, "options.store.now: expected ms since 1970")
+  })
+
   it("has the queue, the limits and the messages", async () => {
     const calls: Array<string> = []
     const store = storeOf(calls)

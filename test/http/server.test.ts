@@ -10,6 +10,11 @@ import { Settings } from "../../src/Settings.ts"
 import { enqueue, gateLayer, makeWorld, session } from "../support/gate.ts"
 import { post, webSocket } from "../support/gate-server.ts"
 
+const PRIVATE_METRICS = {
+  VoiceAiPlatform: { MaxConcurrency: 2 },
+  Server: { Metrics: "private", PrivatePort: 0, PrivateHost: "127.0.0.1" },
+}
+
 it.live(
   "a server that stops turns unready, finishes requests in progress and tells push connections to reconnect, within ten seconds",
   () =>
@@ -18,10 +23,10 @@ it.live(
       const scope = yield* Scope.make()
       const app = Server.layer.pipe(
         Layer.provideMerge(Listeners.layer()),
-        Layer.provideMerge(gateLayer(world, { VoiceAiPlatform: { MaxConcurrency: 2 } }, { push: layerLocal })),
+        Layer.provideMerge(gateLayer(world, PRIVATE_METRICS, { push: layerLocal })),
       )
       const context = yield* Layer.buildWithScope(app, scope)
-      const { url } = Context.get(context, Server.GateServer)
+      const { privateUrl, url } = Context.get(context, Server.GateServer)
       yield* post(`${url}/api/session/request`)
       const answer = yield* Deferred.make<void>()
       world.initiate = (n) => Effect.as(Deferred.await(answer), session(n))
@@ -35,6 +40,8 @@ it.live(
       yield* Effect.promise(() =>
         eventually("it says that it is not ready", async () => (await fetch(`${url}/health/ready`)).status === 503),
       )
+      // the metrics of a gate that stops are read until it has stopped
+      expect((yield* Effect.promise(() => fetch(`${privateUrl}/metrics`))).status).toBe(200)
       expect(yield* socket.waitClosed).toBe(1001)
       expect(socket.events.at(-1)?.type).toBe("reconnect")
       // no new connection is accepted

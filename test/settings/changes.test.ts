@@ -77,6 +77,26 @@ describe("the values of changed settings", () => {
       ["VoiceAiPlatform.BusinessId", '"business-1"', "***"],
     ])
   })
+
+  it("are shown beside a campaign whose vendor needs no key", () => {
+    const Generic = {
+      BaseUrl: "https://vendor.example/",
+      AgentId: "agent-1",
+      StartPath: "calls",
+      SessionIdField: "id",
+      UrlField: "url",
+    }
+    const withVendor = (AgentId: string): Json =>
+      withPlatform({
+        DefaultRegionId: AgentId,
+        Campaigns: { open: { Platform: "generic", MaxConcurrency: 1, Generic: { ...Generic, AgentId } } },
+      })
+    assert.deepInclude(valuesOf(withVendor("two"), withVendor("one")), [
+      "VoiceAiPlatform.DefaultRegionId",
+      '"one"',
+      '"two"',
+    ])
+  })
 })
 
 describe("settings that cannot change while the gate runs", () => {

@@ -9,7 +9,16 @@ export interface Members<T> {
   readonly optional: { readonly [K in keyof T as undefined extends T[K] ? K : never]-?: Kind }
 }
 
-/** Throws a `TypeError` with a line for each unknown, missing or wrong member of what the host gives at `path`. */
+/** Whether an object was written as `{ … }`. An instance of a class has members of its own, such as its client. */
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/**
+ * Throws a `TypeError` with a line for each missing or wrong member of what the host gives at `path`, and for each unknown one of a plain
+ * object.
+ */
 export const checkMembers = <T extends object>(path: string, given: T, { optional, required }: Members<T>): void => {
   const value: unknown = given
   if (typeof value !== "object" || value === null) throw new TypeError(`${path}: expected an object`)
@@ -20,7 +29,9 @@ export const checkMembers = <T extends object>(path: string, given: T, { optiona
     return member === undefined ? Object.hasOwn(required, name) : typeof member !== kind
   })
   const problems = [
-    ...unknownFields(value, [...kinds.keys()]).map(({ field, message }) => `${path}.${field}: ${message}`),
+    ...(isPlain(value) ? unknownFields(value, [...kinds.keys()]) : []).map(
+      ({ field, message }) => `${path}.${field}: ${message}`,
+    ),
     ...wrong.map(([name, kind]) => `${path}.${name}: expected a ${kind}`),
   ]
   if (problems.length > 0) throw new TypeError(problems.join("\n"))

@@ -1,5 +1,6 @@
 /** A host's own voice-agent platform, as a plain object. */
 import { Effect, Layer, Schema } from "effect"
+import { Credential } from "../../credential.ts"
 import { PlatformApi, type StartConfig, type WebSession } from "../../PlatformApi.ts"
 import {
   AtCapacity,
@@ -17,7 +18,7 @@ import { checkMembers } from "./check.ts"
  * gate does next. Any other rejection is a platform that cannot be reached; a start may then have happened, and keeps its slot in doubt.
  */
 export interface OwnPlatform {
-  /** Starts a session. Never repeated. */
+  /** Starts a session, which its caller joins with its `webSocketUrl` or its `credential`. Never repeated. */
   readonly initiate: (start: StartConfig) => Promise<WebSession>
   /** The account's concurrency; without it `MaxConcurrency` is required. */
   readonly concurrency?: (campaign: string) => Promise<typeof Concurrency.Type>
@@ -30,7 +31,11 @@ export interface OwnPlatform {
 }
 
 const ids = Schema.Array(Schema.NonEmptyString)
-const Session = Schema.Struct({ sessionIds: ids.check(Schema.isMinLength(1)), webSocketUrl: Schema.NonEmptyString })
+const Session = Schema.Struct({
+  sessionIds: ids.check(Schema.isMinLength(1)),
+  webSocketUrl: Schema.optional(Schema.NonEmptyString),
+  credential: Schema.optional(Credential),
+}).check(Schema.makeFilter((session) => session.webSocketUrl !== undefined || session.credential !== undefined))
 const Concurrency = Schema.Struct({ limit: Schema.Finite, inUse: Schema.Finite })
 const SessionState = Schema.Struct({ status: Schema.Literals(["running", "over", "unknown"]), sessionIds: ids })
 const Sessions = Schema.UndefinedOr(Schema.Array(ids))
@@ -78,7 +83,10 @@ export const ownPlatform = (own: OwnPlatform): Layer.Layer<PlatformApi> => {
     required: { initiate: "function" },
     optional: { concurrency: "function", sessionStatus: "function", sessionsOf: "function", end: "function" },
   })
-  const { concurrency, end, sessionStatus, sessionsOf } = own
+  const concurrency = own.concurrency?.bind(own)
+  const end = own.end?.bind(own)
+  const sessionStatus = own.sessionStatus?.bind(own)
+  const sessionsOf = own.sessionsOf?.bind(own)
   return Layer.succeed(
     PlatformApi,
     PlatformApi.of({

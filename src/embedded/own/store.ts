@@ -46,6 +46,12 @@ const outage = (cause: unknown): StoreUnavailable =>
 const attempt = <A>(call: () => Promise<A>): Effect.Effect<A, StoreUnavailable> =>
   Effect.tryPromise({ try: async () => await call(), catch: outage })
 
+/** A time that is no number would become the deadline of tickets. */
+const checkNow = (now: unknown): Effect.Effect<number> =>
+  typeof now === "number" && Number.isFinite(now)
+    ? Effect.succeed(now)
+    : Effect.die(new TypeError("options.store.now: expected ms since 1970"))
+
 export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
   checkMembers("options.store", own, {
     required: {
@@ -58,14 +64,16 @@ export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
     },
     optional: { now: "function", crossSlot: "boolean", listens: "function" },
   })
-  const { listens, now } = own
+  const listens = own.listens?.bind(own)
+  const now = own.now?.bind(own)
   const clock = Clock.currentTimeMillis
   return Layer.effect(
     Store,
     withSpans({
       run: (rule, ask) => attempt(() => own.run(rule, ask)),
       crossSlot: own.crossSlot ?? true,
-      get: (key) => attempt(() => own.get(key)),
+      // clients of Redis answer null
+      get: (key) => attempt(async () => (await own.get(key)) ?? undefined),
       set: (key, value, ttlMillis) => attempt(() => own.set(key, value, ttlMillis)),
       publish: (channel, message) => attempt(() => own.publish(channel, message)),
       subscribe: (channel, onMessage, onGap = () => {}) =>
@@ -75,7 +83,13 @@ export const ownStore = (own: OwnStore): Layer.Layer<Store> => {
         ).pipe(Effect.asVoid),
       ping: attempt(() => own.ping()),
       // an outage is reported by what is asked next
-      now: now === undefined ? clock : Effect.catch(attempt(now), () => clock),
+      now:
+        now === undefined
+          ? clock
+          : Effect.flatMap(
+              Effect.catch(attempt(now), () => clock),
+              checkNow,
+            ),
       ...(listens === undefined ? {} : { listens: Effect.catch(attempt(listens), () => Effect.succeed(false)) }),
     }),
   )

@@ -6,7 +6,7 @@
  */
 import { callNext, callUpTo } from "../call-next.ts"
 import { dropDoubt } from "../doubt.ts"
-import { dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
+import { clearPause, dequeue, endSession, endTicket, freeSlot, isPaused } from "../line.ts"
 import { loadHolder, loadWaiting } from "../load.ts"
 import { ALL, textOf } from "../native.ts"
 import { meta, type Step } from "../step.ts"
@@ -39,7 +39,7 @@ export interface SettingsChange {
 /**
  * - `already`: the campaign was in that state
  * - `more`: only absent tickets were cleared so far; repeat the action
- * - `gone`: the ticket or slot has changed since the operator saw it; nothing was done
+ * - `gone`: the ticket or slot has changed since the operator saw it, or the pause would have ended; nothing was done
  */
 export type ActionResult = "done" | "already" | "called" | "no_slot" | "nobody" | "more" | "removed" | "ended" | "gone"
 
@@ -66,22 +66,23 @@ const setDraining = (s: Step, type: "drain" | "reopen"): LoggedOutcome => {
 
 /**
  * Pauses the campaign, or changes when its pause ends. While it is paused, nobody is called and newcomers queue; a called ticket may still
- * start. A pause until a time that has passed is none.
+ * start. A pause until a time that has passed changes nothing: it would end another one.
  */
 const pause = (s: Step, { until = 0, untilText }: PauseAction): LoggedOutcome => {
+  const target = untilText === undefined ? {} : { loggedTarget: untilText }
+  if (until > 0 && until <= s.now) return { result: "gone", ticket: "-", ...target }
   const same = isPaused(s) && meta(s, "pausedUntil") === until
   s.db.hset(s.keys.meta, "paused", "1")
   if (until === 0) s.db.hdel(s.keys.meta, "pausedUntil")
   else s.db.hset(s.keys.meta, "pausedUntil", textOf(until))
   const result = same ? "already" : "done"
-  return untilText === undefined ? { result, ticket: "-" } : { result, ticket: "-", loggedTarget: untilText }
+  return { result, ticket: "-", ...target }
 }
 
 /** Ends a pause. */
 const resume = (s: Step): LoggedOutcome => {
   const result = isPaused(s) ? "done" : "already"
-  s.db.hdel(s.keys.meta, "paused")
-  s.db.hdel(s.keys.meta, "pausedUntil")
+  clearPause(s)
   callNext(s)
   return { result, ticket: "-" }
 }

@@ -156,9 +156,20 @@ export const operator = (test: QueueTest): void => {
       assert.notProperty(yield* q.operator.snapshot(), "pausedUntil")
       yield* q.sweep
       assert.deepStrictEqual(q.called(), ["t0"])
+      // nothing of it stays, which gates of versions without an end would take for a pause
+      const { meta } = q.state()
+      assert.deepStrictEqual([meta.get("paused"), meta.get("pausedUntil")], [undefined, undefined])
       assert.strictEqual((yield* q.operator.turn("resume")).result, "already")
       const [, line] = (yield* q.operator.auditLog()).lines
       assert.deepInclude(line, { action: "pause", target: `until ${isoTime(until)}`, result: "done" })
+    }),
+  )
+
+  test("a pause until a time that has passed ends no other pause", { slots: 1 }, (q) =>
+    Effect.gen(function* () {
+      yield* q.operator.turn("pause")
+      assert.strictEqual((yield* q.operator.pauseUntil(yield* q.now)).result, "gone")
+      assert.deepInclude(yield* q.operator.snapshot(), { paused: true })
     }),
   )
 
