@@ -42,6 +42,8 @@ export interface Tickets {
   readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
   /** The session is over, under any of its ids. Ids are unique at one vendor alone, so whoever knows which it is names `by`. */
   readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
+  /** Whether the end of this session is known, and no ticket has it. False of a session that this store does not know. */
+  readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
 }
 
 /** Who says that a session is over. */
@@ -249,6 +251,15 @@ export const makeTickets = (
         ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
+      hasEnded: (sessionId, { campaigns: names }) =>
+        Effect.gen(function* () {
+          for (const where of campaigns.all.filter(({ name }) => names.includes(name)).map(at)) {
+            // no further ids: only tells whether a ticket has the session
+            if ((yield* step(where, queue.alias(where, sessionId, []))) !== "stale") return false
+            if ((yield* step(where, queue.end(where, [sessionId]))) === "repeat") return true
+          }
+          return false
+        }),
       sessionEnded: (sessionIds, by) =>
         Effect.gen(function* () {
           // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook

@@ -24,8 +24,9 @@ export type ReceiveWebhook = (
 ) => Effect.Effect<WebhookOutcome, StoreUnavailable>
 
 export const makeReceiveWebhook = ({
+  hasEnded,
   sessionEnded,
-}: Pick<Tickets, "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
+}: Pick<Tickets, "hasEnded" | "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const platforms = yield* PlatformApi
     const scope = yield* Effect.scope
@@ -64,6 +65,14 @@ export const makeReceiveWebhook = ({
         )
       })
 
+    /** A session that runs again after its end has no slot. */
+    const endAgain = (campaign: string, sessionIds: ReadonlyArray<string>): Effect.Effect<void> =>
+      Effect.logInfo("A call was opened again after its end. It has no slot, and is ended.").pipe(
+        Effect.andThen(platforms.end?.(campaign, { sessionIds }) ?? Effect.void),
+        Effect.catch(({ message }) => Effect.logWarning(`A call without a slot could not be ended: ${message}`)),
+        Effect.asVoid,
+      )
+
     return Effect.fnUntraced(function* (platform, webhook) {
       const verdict = yield* platforms.webhook?.(platform, webhook) ?? Effect.succeed({ _tag: "unexpected" } as const)
       switch (verdict._tag) {
@@ -74,6 +83,14 @@ export const makeReceiveWebhook = ({
         case "malformed": {
           yield* Metric.update(metrics.webhooks(verdict._tag), 1)
           if (verdict._tag === "malformed") yield* warnOfShape(platform)
+          return { _tag: "accepted", released: false }
+        }
+        case "began": {
+          const { campaigns, session } = verdict
+          yield* Metric.update(metrics.webhooks("ignored"), 1)
+          const [id = ""] = session
+          const [campaign = ""] = campaigns
+          if (yield* hasEnded(id, { campaigns })) yield* endAgain(campaign, session)
           return { _tag: "accepted", released: false }
         }
         case "ended": {

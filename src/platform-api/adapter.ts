@@ -29,6 +29,8 @@ export type WebhookMeaning =
       /** Until then (ms since 1970) the credential may open the session again, so its slot stays held. */
       readonly notBefore?: number
     }
+  /** This session has begun, perhaps again after its end; its ids. */
+  | { readonly _tag: "began"; readonly session: ReadonlyArray<string> }
   /** Something else, or about a session that the gate did not start. */
   | { readonly _tag: "ignored" }
   /** It does not have the vendor's documented shape. */

@@ -164,7 +164,10 @@ export const livekit = (
         if (webhook === undefined) return { _tag: "malformed" }
         const room = webhook.room?.name ?? ""
         const notBefore = opensUntil(room)
-        return webhook.event === "room_finished" && notBefore !== undefined
+        if (notBefore === undefined) return { _tag: "ignored" }
+        // the server gives a page that has joined further tokens, so it could open the room again after its end
+        if (webhook.event === "room_started") return { _tag: "began", session: [room] }
+        return webhook.event === "room_finished"
           ? { _tag: "ended", sessions: [[room]], notBefore }
           : { _tag: "ignored" }
       },

@@ -9,11 +9,12 @@ export interface WebhookReader extends Webhooks {
 
 /** What a webhook is to the gate. */
 export type WebhookVerdict =
-  | Exclude<WebhookMeaning, { readonly _tag: "ended" }>
+  | Exclude<WebhookMeaning, { readonly _tag: "ended" | "began" }>
   | (Extract<WebhookMeaning, { readonly _tag: "ended" }> & {
       /** The campaigns whose key proves it: it ends no session of another. Absent: of any campaign. */
       readonly campaigns?: ReadonlyArray<string>
     })
+  | (Extract<WebhookMeaning, { readonly _tag: "began" }> & { readonly campaigns: ReadonlyArray<string> })
   /** No campaign's key or secret proves it; `reason` says what to change. */
   | { readonly _tag: "refused"; readonly reason: string }
   /** No campaign has this platform, or the platform sends no webhooks. */
@@ -53,5 +54,7 @@ export const readWebhook = (
     const sessions = new Map(ends.flatMap(({ meaning }) => meaning.sessions).map((ids) => [ids.join(" "), ids]))
     return { ...first.meaning, sessions: [...sessions.values()], campaigns: ends.map(({ campaign }) => campaign) }
   }
+  const begun = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "began" ? [{ campaign, meaning }] : []))
+  if (begun[0] !== undefined) return { ...begun[0].meaning, campaigns: begun.map(({ campaign }) => campaign) }
   return meanings.some(({ meaning }) => meaning._tag === "ignored") ? { _tag: "ignored" } : { _tag: "malformed" }
 }

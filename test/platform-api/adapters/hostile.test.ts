@@ -3,6 +3,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
+import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
@@ -127,6 +128,43 @@ describe("a LiveKit room", () => {
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
       yield* world.pass(0.5)
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+    }),
+  )
+})
+
+describe("a LiveKit room that opens", () => {
+  const begun = (name: string) => ({ event: "room_started", room: { name } })
+  const receive = (webhook: VendorWebhook | undefined) =>
+    webhook === undefined
+      ? Effect.die(new Error("there is no webhook"))
+      : Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
+
+  vendorTest("again after its end, with a token that the server has renewed, is closed", livekit, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const id = joined(world, started)
+      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+      assert.isTrue(world.fake.isRunning(id))
+      yield* world.pass(2)
+      assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
+      const other = yield* ask(2)
+      const othersRoom = joined(world, other)
+      yield* Effect.sync(() => world.fake.open?.(id))
+      assert.isTrue(world.fake.isRunning(id))
+      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+      assert.isFalse(world.fake.isRunning(id))
+      yield* receive(world.fake.webhook(begun(othersRoom)))
+      assert.isTrue(world.fake.isRunning(othersRoom))
+      assert.strictEqual(yield* stateOf(other.uniqueRequestId), "live")
+    }),
+  )
+
+  vendorTest("for a gate with another store stays open", livekit, (world) =>
+    Effect.gen(function* () {
+      const id = `voicegate-1700000000-${"b".repeat(22)}`
+      world.fake.open?.(id)
+      yield* receive(world.fake.webhook(begun(id)))
+      assert.isTrue(world.fake.isRunning(id))
     }),
   )
 })
