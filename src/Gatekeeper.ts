@@ -139,7 +139,9 @@ export const layer: Layer.Layer<
       }),
       status: traced("Gatekeeper.status", tickets.status),
       attach: traced("Gatekeeper.attach", tickets.attach),
-      sessionEnded: traced("Gatekeeper.sessionEnded", tickets.sessionEnded),
+      sessionEnded: traced("Gatekeeper.sessionEnded", (sessionIds: ReadonlyArray<string>) =>
+        tickets.sessionEnded(sessionIds),
+      ),
       vendorWebhook: traced("Gatekeeper.vendorWebhook", yield* makeReceiveWebhook(tickets)),
       capacityProblem: Effect.sync(capacity.problem),
       queueProblem: Effect.sync(() => {

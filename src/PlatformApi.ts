@@ -116,7 +116,10 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
       webhook: (platform, webhook) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           const campaigns = settings.Campaigns.filter(({ Platform }) => Platform === platform)
-          const readers = campaigns.flatMap(({ name }) => adapters.get(name)?.webhooks ?? [])
+          const readers = campaigns.flatMap(({ name: campaign }) => {
+            const webhooks = adapters.get(campaign)?.webhooks
+            return webhooks === undefined ? [] : [{ campaign, ...webhooks }]
+          })
           return readWebhook(readers, webhook, now)
         }),
       verify: (campaign) =>

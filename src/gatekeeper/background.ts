@@ -188,7 +188,7 @@ export const background = (
           if (status === "running") yield* ids.keep(steps.at(campaign), session, sessionIds)
           if (status !== "over") continue
           yield* Effect.logWarning("A session has ended without a webhook from the platform; its slot is freed.")
-          yield* sessionEnded([session])
+          yield* sessionEnded([session], { campaigns: [campaign.name] })
         }
       })
     yield* runEvery(AUDIT_MILLIS, "audit", Effect.forEach(campaigns.all, auditOf, { discard: true }))

@@ -40,7 +40,18 @@ export interface Tickets {
    * campaign was removed, and the store answers, at most `WITHDRAW_TRIES` times; then the ticket's deadlines end it.
    */
   readonly withdrawRemoved: (ticket: string) => Effect.Effect<void>
-  readonly sessionEnded: (sessionIds: ReadonlyArray<string>) => Effect.Effect<boolean, StoreUnavailable>
+  /** The session is over, under any of its ids. Ids are unique at one vendor alone, so whoever knows which it is names `by`. */
+  readonly sessionEnded: (sessionIds: ReadonlyArray<string>, by?: EndSource) => Effect.Effect<boolean, StoreUnavailable>
+  /** Whether the end of this session is known, and no ticket has it. False of a session that this store does not know. */
+  readonly hasEnded: (sessionId: string, by: EndSource) => Effect.Effect<boolean, StoreUnavailable>
+}
+
+/** Who says that a session is over. */
+export interface EndSource {
+  /** the names of the campaigns that may have the session */
+  readonly campaigns: ReadonlyArray<string>
+  /** removed campaigns of this platform may have it too */
+  readonly platform?: string
 }
 
 const NO_PLACE = { position: 0, length: 0, averageMillis: 0, disrupted: false }
@@ -191,6 +202,14 @@ export const makeTickets = (
     const endIn = (queues: ReadonlyArray<CampaignContext>, sessionIds: ReadonlyArray<string>) =>
       Effect.forEach(queues, (where) => step(where, queue.end(where, sessionIds)), { concurrency: "unbounded" })
 
+    /** The removed campaigns that may have the session; a campaign's key begins with its platform if that is a vendor. */
+    const goneOf = (by: EndSource | undefined): Effect.Effect<ReadonlyArray<CampaignContext>, StoreUnavailable> =>
+      by !== undefined && by.platform === undefined
+        ? Effect.succeed([])
+        : Effect.map(removed.queues, (queues) =>
+            queues.filter(({ campaign }) => by === undefined || campaign.startsWith(`${by.platform}/`)),
+          )
+
     return {
       rejoin: (ticket) =>
         standing(ticket, false).pipe(
@@ -232,13 +251,21 @@ export const makeTickets = (
         ),
       status: (ticket) => Effect.map(standing(ticket, false), ({ found, slots }) => statusOf(ticket, found, slots)),
       attach: (ticket) => Effect.map(standing(ticket, true), ({ found, slots }) => eventOf(ticket, found, slots)),
-      sessionEnded: (sessionIds) =>
+      hasEnded: (sessionId, { campaigns: names }) =>
+        Effect.gen(function* () {
+          for (const where of campaigns.all.filter(({ name }) => names.includes(name)).map(at)) {
+            // no further ids: only tells whether a ticket has the session
+            if ((yield* step(where, queue.alias(where, sessionId, []))) !== "stale") return false
+            if ((yield* step(where, queue.end(where, [sessionId]))) === "repeat") return true
+          }
+          return false
+        }),
+      sessionEnded: (sessionIds, by) =>
         Effect.gen(function* () {
           // at most one campaign holds the session, and its id does not tell which; others may know the id from an earlier webhook
-          const own = yield* endIn(campaigns.all.map(at), sessionIds)
-          const results = own.includes("released")
-            ? own
-            : [...own, ...(yield* endIn(yield* removed.queues, sessionIds))]
+          const named = campaigns.all.filter(({ name }) => by === undefined || by.campaigns.includes(name))
+          const own = yield* endIn(named.map(at), sessionIds)
+          const results = own.includes("released") ? own : [...own, ...(yield* endIn(yield* goneOf(by), sessionIds))]
           const result = metrics.WEBHOOK_RESULTS.find((each) => results.includes(each)) ?? "unknown"
           yield* Metric.update(metrics.webhooks(result), 1)
           yield* noteEnd(result)

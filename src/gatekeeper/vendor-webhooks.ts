@@ -1,12 +1,13 @@
 /**
  * Webhooks of vendors: each is authenticated and read by the adapters of its platform's campaigns. The end of a session frees its slot
- * once, however often and by whatever other way it is reported. What is about something else is ignored.
+ * once, however often and by whatever other way it is reported. What is about something else is ignored. A key ends sessions of its own
+ * campaigns alone: ids of different vendors may be equal, and one vendor must not end the calls of another.
  */
-import { Effect, Metric } from "effect"
+import { Clock, Effect, Metric, type Scope } from "effect"
 import { PlatformApi, type VendorWebhook } from "../PlatformApi.ts"
 import type { StoreUnavailable } from "../Session.ts"
 import * as metrics from "./metrics.ts"
-import type { Tickets } from "./tickets.ts"
+import type { EndSource, Tickets } from "./tickets.ts"
 
 /** What became of a webhook. */
 export type WebhookOutcome =
@@ -23,11 +24,35 @@ export type ReceiveWebhook = (
 ) => Effect.Effect<WebhookOutcome, StoreUnavailable>
 
 export const makeReceiveWebhook = ({
+  hasEnded,
   sessionEnded,
-}: Pick<Tickets, "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi> =>
+}: Pick<Tickets, "hasEnded" | "sessionEnded">): Effect.Effect<ReceiveWebhook, never, PlatformApi | Scope.Scope> =>
   Effect.gen(function* () {
     const platforms = yield* PlatformApi
+    const scope = yield* Effect.scope
     const warned = new Set<string>()
+    /** ids of the sessions that end later */
+    const closing = new Set<string>()
+
+    /**
+     * Frees the slot once the credential opens nothing more, if the session does not run again by then. The audit does it too, later:
+     * when this gate has stopped, or the vendor cannot be asked.
+     */
+    const endLater = (ids: ReadonlyArray<string>, millis: number, by: EndSource | undefined): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const [id = ""] = ids
+        const [campaign] = by?.campaigns ?? []
+        if (campaign === undefined || closing.has(id)) return Effect.void
+        closing.add(id)
+        return Effect.sleep(millis).pipe(
+          Effect.andThen(platforms.sessionStatus(campaign, id)),
+          Effect.flatMap(({ status }) => (status === "over" ? sessionEnded(ids, by) : Effect.succeed(false))),
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => void closing.delete(id))),
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
+      })
 
     /** Logged once for each platform: it comes with every webhook until the gate is changed. */
     const warnOfShape = (platform: string): Effect.Effect<void> =>
@@ -39,6 +64,14 @@ export const makeReceiveWebhook = ({
             "ended calls stay held until the gate asks the vendor, or until the longest call has passed.",
         )
       })
+
+    /** A session that runs again after its end has no slot. */
+    const endAgain = (campaign: string, sessionIds: ReadonlyArray<string>): Effect.Effect<void> =>
+      Effect.logInfo("A call was opened again after its end. It has no slot, and is ended.").pipe(
+        Effect.andThen(platforms.end?.(campaign, { sessionIds }) ?? Effect.void),
+        Effect.catch(({ message }) => Effect.logWarning(`A call without a slot could not be ended: ${message}`)),
+        Effect.asVoid,
+      )
 
     return Effect.fnUntraced(function* (platform, webhook) {
       const verdict = yield* platforms.webhook?.(platform, webhook) ?? Effect.succeed({ _tag: "unexpected" } as const)
@@ -52,8 +85,23 @@ export const makeReceiveWebhook = ({
           if (verdict._tag === "malformed") yield* warnOfShape(platform)
           return { _tag: "accepted", released: false }
         }
+        case "began": {
+          const { campaigns, session } = verdict
+          yield* Metric.update(metrics.webhooks("ignored"), 1)
+          const [id = ""] = session
+          const [campaign = ""] = campaigns
+          if (yield* hasEnded(id, { campaigns })) yield* endAgain(campaign, session)
+          return { _tag: "accepted", released: false }
+        }
         case "ended": {
-          const released = yield* Effect.forEach(verdict.sessions, sessionEnded)
+          const { campaigns } = verdict
+          const by = campaigns && { campaigns, platform }
+          const millis = (verdict.notBefore ?? 0) - (yield* Clock.currentTimeMillis)
+          if (millis > 0) {
+            yield* Effect.forEach(verdict.sessions, (ids) => endLater(ids, millis, by), { discard: true })
+            return { _tag: "accepted", released: false }
+          }
+          const released = yield* Effect.forEach(verdict.sessions, (ids) => sessionEnded(ids, by))
           return { _tag: "accepted", released: released.includes(true) }
         }
       }

@@ -123,6 +123,8 @@ export const internalError = refused(problems.internalError.make("An internal er
 
 /** Maximum length of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024
+/** The same of a vendor's webhook, which may have the whole transcript of a call. */
+export const MAX_WEBHOOK_BYTES: number = 1024 * 1024
 
 const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({
   ...answer,
@@ -133,12 +135,14 @@ const withHeaders = (answer: Answer, headers: Answer["headers"]): Answer => ({
 export const methodNotAllowed = (allowed: string): Answer =>
   refused(problems.methodNotAllowed.make("method_not_allowed", `method: Expected ${allowed}.`, {}, { allow: allowed }))
 
+/** Closes the connection instead of reading the rest of the body. */
+export const bodyTooLarge = (maxBytes: number): Answer =>
+  withHeaders(refused(problems.bodyTooLarge.make(`The body is larger than ${maxBytes} bytes.`)), {
+    connection: "close",
+  })
+
 export const refusals = {
   notFound: refused(problems.notFound.make("There is nothing at this path.")),
-  // closes the connection instead of reading the rest of the body
-  tooLarge: withHeaders(refused(problems.bodyTooLarge.make(`The body is larger than ${MAX_BODY_BYTES} bytes.`)), {
-    connection: "close",
-  }),
   mediaType: refused(problems.unsupportedMediaType.make("content-type: Expected application/json.")),
   /** a host's body parser consumed the body and kept no usable copy */
   bodyTaken: refused(

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import { Effect, Result } from "effect"
 import { clientAddress, type TrustedProxies } from "../ip-intel/client-address.ts"
-import { type Answer, MAX_BODY_BYTES, refusals } from "./answer.ts"
+import { type Answer, bodyTooLarge, MAX_BODY_BYTES, refusals } from "./answer.ts"
 
 /** The value of a header; repeated headers are joined by commas. */
 export const header = (request: IncomingMessage, name: string): string | undefined => {
@@ -38,23 +38,24 @@ export const isJson = (request: IncomingMessage): boolean => JSON_MEDIA_TYPE.tes
 const parsedBody = (
   request: IncomingMessage & { readonly body?: unknown; readonly rawBody?: unknown },
   verbatim: boolean,
+  maxBytes: number,
 ): string | Answer => {
   const kept = request.rawBody ?? request.body
   const bytes =
     typeof kept === "string" ? kept : kept instanceof Uint8Array ? Buffer.from(kept).toString("utf8") : undefined
   const text = bytes ?? (verbatim || kept === undefined ? undefined : JSON.stringify(kept))
   if (text === undefined) return refusals.bodyTaken
-  return Buffer.byteLength(text) > MAX_BODY_BYTES ? refusals.tooLarge : text
+  return Buffer.byteLength(text) > maxBytes ? bodyTooLarge(maxBytes) : text
 }
 
 /**
  * The result if the stream must not be read: a body kept by a parser, or a refusal; undefined if it must be read. `bodyUsed` is of a
  * host's `Request` (`embedded/fetch.ts`).
  */
-const withoutReading = (request: IncomingMessage, verbatim: boolean): string | Answer | undefined => {
+const withoutReading = (request: IncomingMessage, verbatim: boolean, maxBytes: number): string | Answer | undefined => {
   const isRead = "bodyUsed" in request && request.bodyUsed === true
-  if (isRead || request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim)
-  if (Number(header(request, "content-length") ?? "0") > MAX_BODY_BYTES) return refusals.tooLarge
+  if (isRead || request.readableDidRead || request.readableEnded) return parsedBody(request, verbatim, maxBytes)
+  if (Number(header(request, "content-length") ?? "0") > maxBytes) return bodyTooLarge(maxBytes)
   // the client disconnected before the body was read, so no event would follow
   return request.destroyed ? refusals.malformedJson : undefined
 }
@@ -67,8 +68,9 @@ export const collectBody = (
   request: IncomingMessage,
   verbatim: boolean,
   done: (body: string | Answer) => void,
+  maxBytes: number = MAX_BODY_BYTES,
 ): void => {
-  const known = withoutReading(request, verbatim)
+  const known = withoutReading(request, verbatim, maxBytes)
   if (known !== undefined) {
     done(known)
     return
@@ -83,7 +85,7 @@ export const collectBody = (
   }
   request.on("data", (chunk: Buffer) => {
     size += chunk.length
-    if (size > MAX_BODY_BYTES) finish(refusals.tooLarge)
+    if (size > maxBytes) finish(bodyTooLarge(maxBytes))
     else chunks.push(chunk)
   })
   request.on("end", () => {
@@ -96,10 +98,17 @@ export const collectBody = (
 }
 
 /** `collectBody` as an effect. */
-export const readBody = (request: IncomingMessage, verbatim = false): Effect.Effect<string, Answer> =>
+export const readBody = (
+  request: IncomingMessage,
+  verbatim = false,
+  maxBytes: number = MAX_BODY_BYTES,
+): Effect.Effect<string, Answer> =>
   Effect.callback((resume) =>
-    collectBody(request, verbatim, (body) =>
-      resume(typeof body === "string" ? Effect.succeed(body) : Effect.fail(body)),
+    collectBody(
+      request,
+      verbatim,
+      (body) => resume(typeof body === "string" ? Effect.succeed(body) : Effect.fail(body)),
+      maxBytes,
     ),
   )
 

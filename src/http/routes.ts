@@ -146,7 +146,7 @@ export const layer = (basePath: string): Layer.Layer<Routes, never, Gatekeeper |
           }).pipe(Effect.catch((answer) => Effect.succeed(answer))),
         vendorWebhook: (platform, request) =>
           Effect.gen(function* () {
-            const rawBody = yield* readBody(request, true)
+            const rawBody = yield* readBody(request, true, answers.MAX_WEBHOOK_BYTES)
             const outcome = yield* Effect.mapError(
               gatekeeper.vendorWebhook(platform, { headers: headersOf(request), rawBody }),
               (error) => answers.failed(error, basePath),

@@ -23,7 +23,14 @@ export interface VendorWebhook {
 /** What an authentic webhook says. */
 export type WebhookMeaning =
   /** These sessions are over; each by its ids. */
-  | { readonly _tag: "ended"; readonly sessions: ReadonlyArray<ReadonlyArray<string>> }
+  | {
+      readonly _tag: "ended"
+      readonly sessions: ReadonlyArray<ReadonlyArray<string>>
+      /** Until then (ms since 1970) the credential may open the session again, so its slot stays held. */
+      readonly notBefore?: number
+    }
+  /** This session has begun, perhaps again after its end; its ids. */
+  | { readonly _tag: "began"; readonly session: ReadonlyArray<string> }
   /** Something else, or about a session that the gate did not start. */
   | { readonly _tag: "ignored" }
   /** It does not have the vendor's documented shape. */

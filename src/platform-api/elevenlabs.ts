@@ -15,7 +15,7 @@ import { malformed } from "./answer.ts"
 import type { WebSession } from "./model.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
-import { checkAgent, isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
+import { checkAgent, isNotFound, SessionId, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
 
 /** How long a signed address may be opened (s). */
 const ADDRESS_SECONDS = 15 * 60
@@ -39,10 +39,12 @@ const OVER = new Set(["processing", "done", "failed"])
 const ENDS = new Set(["post_call_transcription", "call_initiation_failure"])
 const SIGNATURE = /^t=(\d{1,12}),v0=([0-9a-f]{64})$/
 
+const isSessionId = Schema.is(SessionId)
+
 /** The parts of a session's first id. */
 const partsOf = (id: string) => {
-  const [conversation = "", expiry = ""] = id.split("@")
-  return { conversation, expiryMillis: Number(expiry) * 1000 }
+  const at = id.lastIndexOf("@")
+  return { conversation: id.slice(0, at), expiryMillis: Number(id.slice(at + 1)) * 1000 }
 }
 
 export const elevenlabs = (
@@ -64,7 +66,8 @@ export const elevenlabs = (
     const path = `v1/convai/conversation/get-signed-url?${query}`
     const { signed_url: url } = yield* send(endpoint, Signed, { kind: "start", method: "GET", path }, group)
     const conversation = URL.parse(url)?.searchParams.get("conversation_id")
-    if (!conversation) return yield* malformed("start", "the address that ElevenLabs signed has no conversation_id")
+    if (!isSessionId(conversation))
+      return yield* malformed("start", "the address that ElevenLabs signed has no conversation_id")
     const expiry = Math.ceil((yield* Clock.currentTimeMillis) / 1000) + ADDRESS_SECONDS
     const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(expiry * 1000))
     const session: WebSession = {

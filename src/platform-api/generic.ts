@@ -8,15 +8,15 @@ import type { Credential, StartConfig } from "../Session.ts"
 import type { GenericSettings } from "../settings/groups/generic.ts"
 import type { Adapter, AdapterContext, VendorWebhook, Webhooks } from "./adapter.ts"
 import { malformed } from "./answer.ts"
+import { PlatformError, RequestRefused } from "./errors.ts"
 import type { WebSession } from "./model.ts"
 import { hmacSha256 } from "./signatures.ts"
 import type { Call } from "./transport.ts"
-import { isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
+import { chosenIn, isNotFound, SessionId, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
 
 /** How far a webhook's time may differ (ms). */
 const TOLERANCE_MILLIS = 5 * 60_000
-/** Longer ids are not kept. */
-const MAX_ID = 256
+const isSessionId = Schema.is(SessionId)
 
 type Values = Readonly<Record<string, unknown>>
 type Settings = typeof GenericSettings.Type
@@ -26,6 +26,14 @@ const PLACEHOLDER = /\{\{(\w+)\}\}/g
 /** A path with its placeholders replaced by encoded values. */
 const pathOf = (template: string, values: Values): string =>
   template.replace(/^\/+/, "").replace(PLACEHOLDER, (_, name) => encodeURIComponent(String(values[name] ?? "")))
+
+const DOTS = /^\.{1,2}$/
+
+/** Whether a value has become a segment that leads to another path. Percent-encoding would not change what such a segment means. */
+const isElsewhere = (template: string, path: string): boolean => {
+  const written = template.replace(/^\/+/, "").split(/[/?#]/)
+  return path.split(/[/?#]/).some((segment, n) => DOTS.test(segment) && !DOTS.test(written[n] ?? ""))
+}
 
 /** JSON with the placeholders in its texts replaced. A text that is one placeholder alone becomes the value itself. */
 const filled = (template: unknown, values: Values): unknown => {
@@ -75,7 +83,7 @@ const webhooksOf = (settings: Settings, secret: string): Webhooks => ({
     if (WebhookEventField !== undefined && event === undefined) return { _tag: "malformed" }
     if (event !== undefined && !WebhookEndEvents.includes(event)) return { _tag: "ignored" }
     const id = textAt(body, WebhookIdField)
-    return id === undefined || id.length > MAX_ID ? { _tag: "malformed" } : { _tag: "ended", sessions: [[id]] }
+    return isSessionId(id) ? { _tag: "ended", sessions: [[id]] } : { _tag: "malformed" }
   },
 })
 
@@ -116,17 +124,23 @@ export const generic = (
     const now = yield* Clock.currentTimeMillis
     const { clientIdentifier, correlationId = clientIdentifier, dynamicVariables, metadata } = config
     const values = { ...limits, clientIdentifier, correlationId, metadata, variables: dynamicVariables }
+    const path = pathOf(settings.StartPath, values)
+    if (isElsewhere(settings.StartPath, path)) {
+      const message = "the client identifier cannot be in the path of the start"
+      return yield* new PlatformError({ reason: new RequestRefused({ status: 400, code: "", message }) })
+    }
     const start: Call = {
       kind: "start",
       method: ({ post: "POST", get: "GET", put: "PUT" } as const)[settings.StartMethod],
-      path: pathOf(settings.StartPath, values),
+      path,
+      fromCaller: chosenIn(config),
       ...(StartBody === undefined ? {} : { body: filled(JSON.parse(StartBody), values) }),
     }
     const answer = yield* send(endpoint, Schema.Unknown, start, group)
     const id = textAt(answer, settings.SessionIdField)
     const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(now + lifetimeSeconds * 1000))
     const credential = credentialOf(answer, expiresAt)
-    if (id === undefined || id.length > MAX_ID || credential === undefined) {
+    if (!isSessionId(id) || credential === undefined) {
       return yield* malformed("start", "the vendor's answer has nothing at SessionIdField, UrlField or TokenField")
     }
     const session: WebSession = { sessionIds: [id], credential }

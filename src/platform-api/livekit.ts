@@ -25,10 +25,13 @@ const API_TOKEN_SECONDS = 60
 
 const ROOM = /^voicegate-(\d{10,11})-[\w-]{22}$/
 
-/** When the token of a room expires (s since 1970); undefined if the gate did not name the room. */
-const expiryOf = (room: string): number | undefined => {
+/** LiveKit accepts a token for so long after it has expired, because clocks differ (s). */
+const SERVER_LEEWAY_SECONDS = 60
+
+/** Until when the token of a room may open it (ms since 1970); undefined if the gate did not name the room. */
+const opensUntil = (room: string): number | undefined => {
   const seconds = ROOM.exec(room)?.[1]
-  return seconds === undefined ? undefined : Number(seconds)
+  return seconds === undefined ? undefined : (Number(seconds) + SERVER_LEEWAY_SECONDS) * 1000
 }
 
 const Rooms = Schema.Struct({ rooms: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String }))) })
@@ -99,7 +102,7 @@ export const livekit = (
     })
 
   const isExpired = (room: string): Effect.Effect<boolean> =>
-    Effect.map(Clock.currentTimeMillis, (now) => (expiryOf(room) ?? Number.POSITIVE_INFINITY) * 1000 <= now)
+    Effect.map(Clock.currentTimeMillis, (now) => (opensUntil(room) ?? Number.POSITIVE_INFINITY) <= now)
 
   const status = Effect.fnUntraced(function* (room: string): Effect.fn.Return<SessionState, PlatformError> {
     const { rooms = [] } = yield* ask(Rooms, "ListRooms", { names: [room] })
@@ -160,8 +163,12 @@ export const livekit = (
         const webhook = Option.getOrUndefined(decodeWebhook(body))
         if (webhook === undefined) return { _tag: "malformed" }
         const room = webhook.room?.name ?? ""
-        return webhook.event === "room_finished" && expiryOf(room) !== undefined
-          ? { _tag: "ended", sessions: [[room]] }
+        const notBefore = opensUntil(room)
+        if (notBefore === undefined) return { _tag: "ignored" }
+        // the server gives a page that has joined further tokens, so it could open the room again after its end
+        if (webhook.event === "room_started") return { _tag: "began", session: [room] }
+        return webhook.event === "room_finished"
+          ? { _tag: "ended", sessions: [[room]], notBefore }
           : { _tag: "ignored" }
       },
     },

@@ -13,9 +13,11 @@ import type { Call } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
+  chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  SessionId,
   saysConcurrency,
   stateOf,
   unknownState,
@@ -31,7 +33,7 @@ const LONGEST_CALL_MILLIS = 2 * 60 * 60_000
 const LIST_LIMIT = 100
 
 const WebCall = Schema.Struct({
-  call_id: Schema.NonEmptyString,
+  call_id: SessionId,
   access_token: Schema.NonEmptyString,
   transport: Schema.optionalKey(Schema.NullOr(Schema.String)),
   ice_servers: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Json))),
@@ -40,7 +42,7 @@ const WebCall = Schema.Struct({
 })
 
 const KnownCall = Schema.Struct({
-  call_id: Schema.NonEmptyString,
+  call_id: SessionId,
   call_status: Schema.optionalKey(Schema.String),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
@@ -78,7 +80,10 @@ export const retell = (
     shape: "token",
     platform: "retell",
     token: call.access_token,
-    ...(call.expires_at ? { expiresAt: DateTime.formatIso(DateTime.makeUnsafe(call.expires_at)) } : {}),
+    ...Option.match(DateTime.make(call.expires_at ?? Number.NaN), {
+      onNone: () => ({}),
+      onSome: (time) => ({ expiresAt: DateTime.formatIso(time) }),
+    }),
     details: {
       callId: call.call_id,
       transport: call.transport ?? null,
@@ -95,7 +100,12 @@ export const retell = (
       agent_override: { agent: { max_call_duration_ms: longestMillis } },
     }
     return Effect.map(
-      send(endpoint, WebCall, { kind: "start", method: "POST", path: "v3/create-web-call", body }, group),
+      send(
+        endpoint,
+        WebCall,
+        { kind: "start", method: "POST", path: "v3/create-web-call", body, fromCaller: chosenIn(config) },
+        group,
+      ),
       (call): WebSession => ({ sessionIds: [call.call_id], credential: credentialOf(call) }),
     )
   }

@@ -36,6 +36,8 @@ export interface Call {
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
+  /** what of the request its caller has chosen; a refusal may quote it */
+  readonly fromCaller?: string
 }
 
 /** Codes of Node and undici for a connection that was never established. */

@@ -13,9 +13,11 @@ import type { Call } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
+  chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  SessionId,
   saysConcurrency,
   stateOf,
   unknownState,
@@ -27,9 +29,9 @@ const TOLERANCE_MILLIS = 60_000
 /** How many of the newest calls are read to find one whose start was not confirmed. */
 const LIST_LIMIT = 100
 
-const Started = Schema.Struct({ callId: Schema.NonEmptyString, joinUrl: Schema.NonEmptyString })
+const Started = Schema.Struct({ callId: SessionId, joinUrl: Schema.NonEmptyString })
 const Known = Schema.Struct({
-  callId: Schema.NonEmptyString,
+  callId: SessionId,
   ended: Schema.optionalKey(Schema.NullOr(Schema.String)),
   metadata: Schema.optionalKey(Schema.Unknown),
 })
@@ -65,7 +67,8 @@ export const ultravox = (
         ? {}
         : { callbacks: { ended: { url: `${GateUrl}api/webhook/ultravox`, secrets: [secret] } } }),
     }
-    const start: Call = { kind: "start", method: "POST", path: `api/agents/${agent}/calls`, body }
+    const fromCaller = chosenIn(config)
+    const start: Call = { kind: "start", method: "POST", path: `api/agents/${agent}/calls`, body, fromCaller }
     const { callId, joinUrl } = yield* send(endpoint, Started, start, group)
     const expiresAt = DateTime.formatIso(DateTime.makeUnsafe(now + lifetimeSeconds * 1000))
     const session: WebSession = {

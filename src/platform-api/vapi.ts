@@ -15,9 +15,11 @@ import type { Call } from "./transport.ts"
 import {
   cannotList,
   checkAgent,
+  chosenIn,
   correlationIn,
   isNotFound,
   metadataOf,
+  SessionId,
   saysConcurrency,
   stateOf,
   unknownState,
@@ -35,13 +37,13 @@ const LIST_LIMIT = 100
 const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const Started = Schema.Struct({
-  id: Schema.NonEmptyString,
+  id: SessionId,
   webCallUrl: maybe(Schema.String),
   transport: maybe(Schema.Struct({ callUrl: maybe(Schema.String) })),
   subscriptionLimits: maybe(Schema.Struct({ concurrencyBlocked: maybe(Schema.Boolean) })),
 })
 const KnownCall = Schema.Struct({
-  id: Schema.NonEmptyString,
+  id: SessionId,
   status: maybe(Schema.String),
   assistantOverrides: maybe(Schema.Struct({ metadata: maybe(Schema.Unknown) })),
   monitor: maybe(Schema.Struct({ controlUrl: maybe(Schema.String) })),
@@ -52,6 +54,16 @@ const Webhook = Schema.Struct({
   message: Schema.Struct({ type: Schema.String, status: maybe(Schema.String), call: maybe(KnownCall) }),
 })
 const decodeWebhook = Schema.decodeUnknownOption(Webhook)
+
+/**
+ * Whether a call may be controlled at this address. It comes with the vendor's answer, and the gate must not be sent to another host: in its own
+ * network it reaches what others do not.
+ */
+const isControl = (address: string, baseUrl: string): boolean => {
+  const url = URL.parse(address)
+  if (url === null || url.username !== "" || url.password !== "") return false
+  return url.origin === URL.parse(baseUrl)?.origin || (url.protocol === "https:" && url.hostname.endsWith(".vapi.ai"))
+}
 
 /** The time of a signature in ms; its header may be in seconds. */
 const millisOf = (time: string): number => (time.length > 11 ? Number(time) : Number(time) * 1000)
@@ -80,7 +92,8 @@ export const vapi = (
         maxDurationSeconds: longest,
       },
     }
-    const call = yield* send(endpoint, Started, { kind: "start", method: "POST", path: "call/web", body }, group)
+    const start: Call = { kind: "start", method: "POST", path: "call/web", body, fromCaller: chosenIn(config) }
+    const call = yield* send(endpoint, Started, start, group)
     if (call.subscriptionLimits?.concurrencyBlocked === true) {
       const message = "Vapi made the call and blocked it: every call of the account is running"
       return yield* new PlatformError({ reason: new AtCapacity({ message }) })
@@ -108,7 +121,7 @@ export const vapi = (
       Effect.flatMap(({ monitor, status }) => {
         if (status === "ended") return Effect.succeed(true)
         const url = monitor?.controlUrl
-        if (!url || !URL.canParse(url)) return Effect.succeed(false)
+        if (!url || !isControl(url, campaign.BaseUrl)) return Effect.succeed(false)
         // another host, which knows the call by its address and must not learn the key
         const control: Call = {
           kind: "read",

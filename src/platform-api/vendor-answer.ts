@@ -45,7 +45,7 @@ const REQUEST_STATUSES = new Set([400, 413, 422])
 
 export const readVendorAnswer =
   ({ isAtCapacity, secrets, vendor }: VendorAnswers) =>
-  ({ kind }: Call, { body, retryAfter, status }: Answered): Effect.Effect<unknown, PlatformError> => {
+  ({ fromCaller = "", kind }: Call, { body, retryAfter, status }: Answered): Effect.Effect<unknown, PlatformError> => {
     if (status >= 200 && status < 300) {
       if (body === "") return Effect.succeed({})
       const json = decodeJson(body)
@@ -62,7 +62,9 @@ export const readVendorAnswer =
     const code = safe(textOf(error?.code) || textOf(error?.error))
     const said = safe([error?.message, error?.msg, error?.detail].map(textOf).find((each) => each !== "") ?? "")
     const message = `${vendor} answered HTTP ${status}${said === "" ? "" : `: ${said}`}`
-    if (isAtCapacity({ status, code, text: body })) {
+    // Such a refusal may quote what the caller has sent, and must not make all others wait.
+    const isEcho = REQUEST_STATUSES.has(status) && isAtCapacity({ status, code: "", text: fromCaller })
+    if (!isEcho && isAtCapacity({ status, code, text: body })) {
       return Effect.fail(new PlatformError({ reason: new AtCapacity({ message }) }))
     }
     if (status === 429) {

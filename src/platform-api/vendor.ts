@@ -1,5 +1,5 @@
 /** What the adapters of vendors with a REST API have in common. */
-import { Effect, Predicate, type Redacted } from "effect"
+import { Effect, Predicate, type Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
 import type { PlatformError } from "./errors.ts"
@@ -17,11 +17,18 @@ export const metadataOf = ({ clientIdentifier, correlationId, metadata }: StartC
   [CORRELATION]: correlationId ?? clientIdentifier,
 })
 
+/** What of a start its caller has chosen. */
+export const chosenIn = ({ clientIdentifier, dynamicVariables, metadata }: StartConfig): string =>
+  JSON.stringify([clientIdentifier, dynamicVariables, metadata])
+
 /** The gate's id in the metadata of a call; undefined of a call that the gate did not start. */
 export const correlationIn = (metadata: unknown): string | undefined =>
   Predicate.hasProperty(metadata, CORRELATION) && typeof metadata[CORRELATION] === "string"
     ? metadata[CORRELATION]
     : undefined
+
+/** A vendor's id of a session: one segment of a path, and text that every store keeps as it is. */
+export const SessionId = Schema.String.check(Schema.isPattern(/^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/))
 
 interface VendorApi {
   readonly vendor: string

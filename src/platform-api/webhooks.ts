@@ -1,9 +1,20 @@
 /** Authenticates and reads the webhooks of vendors. */
 import type { VendorWebhook, WebhookMeaning, Webhooks } from "./adapter.ts"
 
+/** How the webhooks of one campaign are authenticated and read. */
+export interface WebhookReader extends Webhooks {
+  /** the campaign's name */
+  readonly campaign: string
+}
+
 /** What a webhook is to the gate. */
 export type WebhookVerdict =
-  | WebhookMeaning
+  | Exclude<WebhookMeaning, { readonly _tag: "ended" | "began" }>
+  | (Extract<WebhookMeaning, { readonly _tag: "ended" }> & {
+      /** The campaigns whose key proves it: it ends no session of another. Absent: of any campaign. */
+      readonly campaigns?: ReadonlyArray<string>
+    })
+  | (Extract<WebhookMeaning, { readonly _tag: "began" }> & { readonly campaigns: ReadonlyArray<string> })
   /** No campaign's key or secret proves it; `reason` says what to change. */
   | { readonly _tag: "refused"; readonly reason: string }
   /** No campaign has this platform, or the platform sends no webhooks. */
@@ -17,14 +28,33 @@ const parsed = (text: string): { readonly body: unknown } | undefined => {
   }
 }
 
-/** @param readers those of the platform's campaigns, which may have different keys */
-export const readWebhook = (readers: ReadonlyArray<Webhooks>, webhook: VendorWebhook, now: number): WebhookVerdict => {
+/**
+ * Campaigns may share a key, so each whose key proves the webhook reads it: it may be about any of them.
+ *
+ * @param readers those of the platform's campaigns
+ */
+export const readWebhook = (
+  readers: ReadonlyArray<WebhookReader>,
+  webhook: VendorWebhook,
+  now: number,
+): WebhookVerdict => {
   let reason: string | undefined
-  for (const { ended, verify } of readers) {
-    reason = verify(webhook, now)
-    if (reason !== undefined) continue
-    const json = parsed(webhook.rawBody)
-    return json === undefined ? { _tag: "malformed" } : ended(json.body)
+  const authentic = readers.filter(({ verify }) => {
+    const refusal = verify(webhook, now)
+    reason = refusal ?? reason
+    return refusal === undefined
+  })
+  if (authentic.length === 0) return reason === undefined ? { _tag: "unexpected" } : { _tag: "refused", reason }
+  const json = parsed(webhook.rawBody)
+  if (json === undefined) return { _tag: "malformed" }
+  const meanings = authentic.map(({ campaign, ended }) => ({ campaign, meaning: ended(json.body) }))
+  const ends = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "ended" ? [{ campaign, meaning }] : []))
+  const [first] = ends
+  if (first !== undefined) {
+    const sessions = new Map(ends.flatMap(({ meaning }) => meaning.sessions).map((ids) => [ids.join(" "), ids]))
+    return { ...first.meaning, sessions: [...sessions.values()], campaigns: ends.map(({ campaign }) => campaign) }
   }
-  return reason === undefined ? { _tag: "unexpected" } : { _tag: "refused", reason }
+  const begun = meanings.flatMap(({ campaign, meaning }) => (meaning._tag === "began" ? [{ campaign, meaning }] : []))
+  if (begun[0] !== undefined) return { ...begun[0].meaning, campaigns: begun.map(({ campaign }) => campaign) }
+  return meanings.some(({ meaning }) => meaning._tag === "ignored") ? { _tag: "ignored" } : { _tag: "malformed" }
 }

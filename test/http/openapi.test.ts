@@ -11,7 +11,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { eventually } from "../../scripts/harness/process.ts"
 import type { Answered } from "../../scripts/harness/wire-document.ts"
-import { MAX_BODY_BYTES } from "../../src/http/answer.ts"
+import { MAX_BODY_BYTES, MAX_WEBHOOK_BYTES } from "../../src/http/answer.ts"
 import { listen } from "../../src/http/server.ts"
 import { noFacts } from "../../src/IpIntel.ts"
 import { limitKey } from "../../src/ip-intel/address.ts"
@@ -76,7 +76,9 @@ describe("the document says all of", () => {
       for (const body of [{ transportType: 9 }, { campaignId: "nobody" }, { regionId: "moon" }, "{"])
         yield* request(body)
       const large = "x".repeat(MAX_BODY_BYTES + 1)
-      for (const at of [REQUEST, WEBHOOK, VENDOR_WEBHOOK]) yield* ask("POST", at, { body: large, headers: token })
+      for (const at of [REQUEST, WEBHOOK]) yield* ask("POST", at, { body: large, headers: token })
+      const tooLarge = yield* ask("POST", VENDOR_WEBHOOK, { body: "x".repeat(MAX_WEBHOOK_BYTES + 1) })
+      assert.deepStrictEqual(codeOf(tooLarge), [413, "body_too_large"])
       yield* request({}, { "content-type": "text/plain" })
       for (const body of ["{", {}]) yield* ask("POST", WEBHOOK, { body, headers: token })
       yield* ask("POST", WEBHOOK, { body: {} })
@@ -99,6 +101,9 @@ describe("the document says all of", () => {
       const ended = { _tag: "ended", sessions: [session(1).sessionIds] } as const
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: true } })
       assert.deepInclude(yield* receive(ended), { status: 200, body: { released: false } })
+      // with the transcript of a long call
+      const long = yield* ask("POST", VENDOR_WEBHOOK, { body: { transcript: "x".repeat(MAX_BODY_BYTES * 4) } })
+      assert.deepInclude(long, { status: 200 })
     }),
   )
 

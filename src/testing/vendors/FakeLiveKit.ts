@@ -64,6 +64,7 @@ export const makeFakeLiveKit = (now: () => number): FakeVendor => {
       rooms.set(room, { metadata: String(field(claims, "roomConfig", "metadata") ?? "") })
       return room
     },
+    open: (id) => void rooms.set(id, { metadata: "" }),
     isRunning: (id) => rooms.has(id),
     hangUp: (id) =>
       rooms.delete(id) ? webhook({ event: "room_finished", room: { name: id, sid: "RM_fake" } }) : undefined,

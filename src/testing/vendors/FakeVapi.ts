@@ -29,7 +29,7 @@ export const makeFakeVapi = (now: () => number): FakeVendor => {
     assistantId: ASSISTANT,
     assistantOverrides: { metadata },
     webCallUrl: `https://vapi.daily.example/${bearer}`,
-    monitor: { controlUrl: `https://control.vapi.example/${id}/control` },
+    monitor: { controlUrl: `https://control.vapi.ai/${id}/control` },
   })
 
   const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {

@@ -38,6 +38,8 @@ export interface FakeVendor {
   readonly setLimit: (limit: number) => void
   /** A page joins with its credential. Returns the call's id; undefined when the vendor does not let it in. */
   readonly join: (credential: Credential) => string | undefined
+  /** A page opens a call by its id, with a later credential from the vendor itself; absent where the vendor gives none. */
+  readonly open?: (id: string) => void
   /** Whether a call runs. */
   readonly isRunning: (id: string) => boolean
   /** A running call ends. Returns the webhook that the vendor sends; undefined where it sends none, or no such call runs. */

@@ -5,9 +5,12 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import { sessionConfig } from "../../platform/support.ts"
 import { BEGIN } from "../../support/gate.ts"
-import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, waits } from "./rig.ts"
+import { ask, joined, reportEnd, type Subject, stateOf, vendorTest, type World, waits } from "./rig.ts"
 
 const START_WINDOW_MILLIS = 20_000
+
+/** Until the credential opens no other call. */
+const untilUsed = (world: World, { reusable }: Subject) => world.pass(reusable === true ? 1.5 : 0)
 
 const credentials = (subject: Subject): void => {
   vendorTest("a start gives a credential that holds no secret of the gate", subject, () =>
@@ -171,8 +174,9 @@ const ends = (subject: Subject): void => {
     Effect.gen(function* () {
       const started = yield* ask(1)
       const gate = yield* Gatekeeper
-      const next = yield* waits(2)
       const id = joined(world, started)
+      yield* untilUsed(world, subject)
+      const next = yield* waits(2)
       assert.isTrue(yield* reportEnd(world, subject, id))
       assert.isFalse(yield* gate.sessionEnded([id]))
       assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
@@ -235,7 +239,7 @@ const ends = (subject: Subject): void => {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
         const id = joined(world, started)
-        yield* world.pass(1)
+        yield* world.pass(1.5)
         assert.isTrue(world.fake.isRunning(id))
         yield* gate.leave(started.uniqueRequestId)
         assert.isFalse(world.fake.isRunning(id))
@@ -262,6 +266,7 @@ const webhooks = (subject: Subject): void => {
       const gate = yield* Gatekeeper
       const started = yield* ask(1)
       const id = joined(world, started)
+      yield* untilUsed(world, subject)
       const authentic = world.fake.hangUp(id)
       assert.isDefined(authentic)
       if (authentic === undefined) return

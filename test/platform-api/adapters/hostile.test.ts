@@ -1,0 +1,263 @@
+/** Hostile callers, hostile and broken vendors: what one can do to another. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { Gatekeeper } from "../../../src/Gatekeeper.ts"
+import { PlatformApi } from "../../../src/PlatformApi.ts"
+import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
+import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
+import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
+import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
+import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
+import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
+import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
+import { sessionConfig } from "../../platform/support.ts"
+import { ask, joined, type Subject, stateOf, vendorTest } from "./rig.ts"
+
+const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
+  platform,
+  fake,
+  shape: undefined,
+  asksToStart: true,
+  atCapacity: [],
+  secrets: [],
+  noticedAfterMinutes: 4,
+  lists: false,
+  ends: true,
+})
+const generic = subjectOf("generic", makeFakeGeneric)
+const livekit = subjectOf("livekit", makeFakeLiveKit)
+const retell = subjectOf("retell", makeFakeRetell)
+const vapi = subjectOf("vapi", makeFakeVapi)
+const elevenlabs = subjectOf("elevenlabs", makeFakeElevenLabs)
+
+const initiate = (config: Parameters<typeof sessionConfig>[0] = {}) =>
+  PlatformApi.use((api) => api.initiate(sessionConfig(config), "a"))
+
+const OTHER_SECRET = "secret-of-another-vendor-01"
+const GENERIC = makeFakeGeneric(() => 0).settings.Generic
+
+describe("the key of one campaign", () => {
+  const other = {
+    Campaigns: {
+      other: {
+        Platform: "generic",
+        MaxConcurrency: 1,
+        Generic: { AgentId: "agent-2", BaseUrl: "https://other.example", WebhookSecret: OTHER_SECRET },
+      },
+    },
+  }
+  const endOf = (id: string, time: number) => {
+    const rawBody = JSON.stringify({ event: "session.closed", session: { id } })
+    const signature = hmacSha256(OTHER_SECRET, `${Math.floor(time / 1000)}.${rawBody}`, "hex")
+    return { rawBody, headers: { "x-time": String(Math.floor(time / 1000)), "x-signature": signature } }
+  }
+
+  vendorTest(
+    "ends no session of another campaign, neither now nor when it begins later",
+    generic,
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const time = Number(world.fake.webhook({}).headers["x-time"]) * 1000
+        const receive = (id: string) => gate.vendorWebhook("generic", endOf(id, time))
+        assert.deepStrictEqual(yield* receive("session-1"), { _tag: "accepted", released: false })
+        const started = yield* ask(1)
+        assert.strictEqual(started.sessionId, "session-1")
+        assert.deepStrictEqual(yield* receive("session-1"), { _tag: "accepted", released: false })
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+    other,
+  )
+
+  vendorTest(
+    "that several campaigns share ends a session of any of them",
+    elevenlabs,
+    (world) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1, { campaignId: "named" })
+        const webhook = world.fake.hangUp(joined(world, started))
+        assert.isDefined(webhook)
+        if (webhook === undefined) return
+        assert.deepStrictEqual(yield* Gatekeeper.use((gate) => gate.vendorWebhook("elevenlabs", webhook)), {
+          _tag: "accepted",
+          released: true,
+        })
+      }),
+    {
+      ElevenLabs: { ...Object(makeFakeElevenLabs(() => 0).settings.ElevenLabs), AgentId: "agent_before" },
+      Campaigns: { named: { Platform: "elevenlabs", MaxConcurrency: 1, ElevenLabs: { AgentId: "agent_fake" } } },
+    },
+  )
+})
+
+describe("a LiveKit room", () => {
+  vendorTest(
+    "that closes while its token opens it again keeps its slot until the token has expired",
+    livekit,
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        const id = joined(world, started)
+        const webhook = world.fake.hangUp(id)
+        assert.isDefined(webhook)
+        if (webhook === undefined) return
+        for (let n = 0; n < 2; n++) {
+          assert.deepStrictEqual(yield* gate.vendorWebhook("livekit", webhook), { _tag: "accepted", released: false })
+        }
+        // the caller comes back with the same token
+        assert.strictEqual(started.credential && world.fake.join(started.credential), id)
+        yield* world.pass(2)
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+        const last = world.fake.hangUp(id)
+        assert.isDefined(last)
+        if (last === undefined) return
+        assert.deepStrictEqual(yield* gate.vendorWebhook("livekit", last), { _tag: "accepted", released: true })
+      }),
+  )
+
+  vendorTest("that closes early and stays closed gives its slot back when its token has expired", livekit, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const webhook = world.fake.hangUp(joined(world, started))
+      assert.isDefined(webhook)
+      if (webhook === undefined) return
+      yield* Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
+      // 20 s of the token, and the minute that LiveKit's server adds
+      yield* world.pass(1)
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      yield* world.pass(0.5)
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+    }),
+  )
+})
+
+describe("a LiveKit room that opens", () => {
+  const begun = (name: string) => ({ event: "room_started", room: { name } })
+  const receive = (webhook: VendorWebhook | undefined) =>
+    webhook === undefined
+      ? Effect.die(new Error("there is no webhook"))
+      : Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
+
+  vendorTest("again after its end, with a token that the server has renewed, is closed", livekit, (world) =>
+    Effect.gen(function* () {
+      const started = yield* ask(1)
+      const id = joined(world, started)
+      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+      assert.isTrue(world.fake.isRunning(id))
+      yield* world.pass(2)
+      assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
+      const other = yield* ask(2)
+      const othersRoom = joined(world, other)
+      yield* Effect.sync(() => world.fake.open?.(id))
+      assert.isTrue(world.fake.isRunning(id))
+      assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
+      assert.isFalse(world.fake.isRunning(id))
+      yield* receive(world.fake.webhook(begun(othersRoom)))
+      assert.isTrue(world.fake.isRunning(othersRoom))
+      assert.strictEqual(yield* stateOf(other.uniqueRequestId), "live")
+    }),
+  )
+
+  vendorTest("for a gate with another store stays open", livekit, (world) =>
+    Effect.gen(function* () {
+      const id = `voicegate-1700000000-${"b".repeat(22)}`
+      world.fake.open?.(id)
+      yield* receive(world.fake.webhook(begun(id)))
+      assert.isTrue(world.fake.isRunning(id))
+    }),
+  )
+})
+
+describe("a hostile vendor", () => {
+  vendorTest("cannot send the gate to another host to end a call", vapi, (world) =>
+    Effect.gen(function* () {
+      for (const controlUrl of [
+        "http://169.254.169.254/latest/meta-data",
+        "https://127.0.0.1:9200/_shutdown",
+        "http://phone.vapi.ai/control",
+        "https://vapi.ai.evil.example/control",
+        "https://user:password@phone.vapi.ai/control",
+        "file:///etc/passwd",
+      ]) {
+        world.fake.failNext({ status: 200, body: { id: "call-1", status: "in-progress", monitor: { controlUrl } } })
+        const before = world.fake.requests.length
+        const isOver = yield* PlatformApi.use((api) => api.end?.("default", { sessionIds: ["call-1"] }) ?? Effect.void)
+        assert.isFalse(isOver, controlUrl)
+        assert.lengthOf(world.fake.requests, before + 1, controlUrl)
+      }
+    }),
+  )
+
+  for (const expires_at of [1e300, -1e300, 0]) {
+    vendorTest(`that names no possible time of expiry (${expires_at}) fails no start`, retell, (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 201, body: { call_id: "call_1", access_token: "token", expires_at } })
+        const { credential, sessionIds } = yield* initiate()
+        assert.deepStrictEqual(sessionIds, ["call_1"])
+        assert.strictEqual(credential?.shape, "token")
+      }),
+    )
+  }
+
+  for (const id of ["\ud800", "..", ".", "a b", "x".repeat(257), "\u0000"]) {
+    vendorTest(
+      `that gives a session the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
+      retell,
+      (world) =>
+        Effect.gen(function* () {
+          world.fake.failNext({ status: 201, body: { call_id: id, access_token: "token" } })
+          const { reason } = yield* Effect.flip(initiate())
+          assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: true })
+        }),
+    )
+    vendorTest(
+      `without an adapter that gives the id ${JSON.stringify(id).slice(0, 12)} has not confirmed its start`,
+      generic,
+      (world) =>
+        Effect.gen(function* () {
+          world.fake.failNext({
+            status: 200,
+            body: { result: { id, address: "wss://vendor.example", token: "token" } },
+          })
+          const { reason } = yield* Effect.flip(initiate())
+          assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: true })
+        }),
+    )
+  }
+})
+
+describe("a hostile caller", () => {
+  for (const clientIdentifier of [".", ".."]) {
+    vendorTest(
+      `whose identifier is ${clientIdentifier} does not change the path of the start`,
+      generic,
+      (world) =>
+        Effect.gen(function* () {
+          const { reason } = yield* Effect.flip(initiate({ clientIdentifier }))
+          assert.strictEqual(reason._tag, "RequestRefused")
+          assert.lengthOf(world.fake.requests, 0)
+          yield* Effect.flip(initiate({ clientIdentifier: "..%2f..?#" }))
+          assert.strictEqual(world.fake.requests[0]?.path, "/v1/agents/..%252f..%3F%23/sessions")
+        }),
+      { Generic: { ...Object(GENERIC), StartPath: "agents/{{clientIdentifier}}/sessions" } },
+    )
+  }
+
+  for (const [subject, status] of [
+    [vapi, 400],
+    [retell, 400],
+    [generic, 422],
+  ] as const) {
+    vendorTest(`whose words a refusal of ${subject.platform} quotes does not make all others wait`, subject, (world) =>
+      Effect.gen(function* () {
+        const words = "all lines are busy: concurrency"
+        const refusal = { status, body: { message: `bad variable ${words}` } }
+        world.fake.failNext(refusal)
+        assert.strictEqual((yield* Effect.flip(initiate({ metadata: { [words]: "" } }))).reason._tag, "RequestRefused")
+        world.fake.failNext(refusal)
+        assert.strictEqual((yield* Effect.flip(initiate())).reason._tag, "AtCapacity")
+      }),
+    )
+  }
+})
