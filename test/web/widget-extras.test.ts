@@ -201,6 +201,25 @@ describe("a small window", () => {
     await screen(tab, "In call")
   })
 
+  it("opens once at a double click, and its button comes back in another language", async () => {
+    const tab = await open("<voice-agent picture-in-picture></voice-agent>")
+    await widget.rig.hold()
+    await click(tab, "Start talking")
+    await place(tab, 1)
+    await tab.evaluate(`
+      window.opened = 0
+      const pip = window.documentPictureInPicture
+      const open = pip.requestWindow.bind(pip)
+      pip.requestWindow = (size) => (window.opened++, open(size))`)
+    const button = tab.getByRole("button", { name: "Keep in a small window" })
+    const [small] = await Promise.all([tab.context().waitForEvent("page"), button.dblclick()])
+    expect(await tab.evaluate("window.opened")).toBe(1)
+    await tab.evaluate('document.documentElement.lang = "de"')
+    await tab.getByText("Ihr Platz", { exact: false }).first().waitFor()
+    await small.close()
+    await tab.getByRole("button", { name: "In kleinem Fenster" }).waitFor()
+  })
+
   it("is not offered where the browser has none", async () => {
     const tab = await open("<voice-agent picture-in-picture></voice-agent>")
     await tab.evaluate("delete window.documentPictureInPicture")

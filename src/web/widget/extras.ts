@@ -43,7 +43,16 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   let rating: number | undefined
   let agree = (): void => {}
   let float: Float | undefined
+  /** The window is open, or opens. */
+  let floats = false
+  let floatButton: HTMLElement | undefined
   let state: VoiceAgentState = { name: "idle", notice: undefined }
+
+  const showFloats = (on: boolean): void => {
+    floats = on
+    // the button of the screen that is shown now, which may be a later one
+    if (floatButton !== undefined) floatButton.hidden = on
+  }
 
   const noteState = (next: VoiceAgentState): void => {
     state = next
@@ -106,26 +115,23 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const whileWaiting = (tools: Tools): ReadonlyArray<Node> => {
     const { button } = partsOf(tools)
     const nodes: Array<Node> = []
+    const openWindow = (): void => {
+      const dock = element.shadowRoot?.querySelector(".dock")
+      if (dock === null || dock === undefined || floats) return
+      showFloats(true)
+      const closed = (): void => {
+        float = undefined
+        showFloats(false)
+      }
+      void openFloat(tools, dock, closed).then((opened) => {
+        float = opened
+        float?.show(element.agent.state)
+      })
+    }
     if (has("picture-in-picture") && canFloat()) {
-      const open = button(
-        "float.open",
-        () => {
-          const dock = element.shadowRoot?.querySelector(".dock")
-          if (dock === null || dock === undefined || float !== undefined) return
-          open.hidden = true
-          const closed = (): void => {
-            float = undefined
-            open.hidden = false
-          }
-          void openFloat(tools, dock, closed).then((opened) => {
-            float = opened
-            float?.show(element.agent.state)
-          })
-        },
-        "plain",
-      )
-      open.hidden = float !== undefined
-      nodes.push(open)
+      floatButton = button("float.open", openWindow, "plain")
+      floatButton.hidden = floats
+      nodes.push(floatButton)
     }
     if (has("handoff")) {
       const link = (): string => {
