@@ -320,6 +320,37 @@ describe("continuing on another device", () => {
     })
   })
 
+  it("is known to a page that was loaded again since: it takes no call that the other device started, and ends none", async () => {
+    const tab = await open("<voice-agent handoff auto-start></voice-agent>")
+    const hangUp = await widget.rig.hold()
+    await click(tab, "Start talking")
+    await place(tab, 1)
+    const link = await offered(tab)
+    await tab.reload()
+    await place(tab, 1)
+    await elsewhere(link, async (other) => {
+      await click(other, "Continue here")
+      await place(other, 1)
+      hangUp()
+      // neither starts by itself: a tap says where the call is
+      await screen(tab, "Your turn")
+      await click(other, "Start the call")
+      await screen(other, "In call")
+      await screen(tab, "Open elsewhere")
+      await tab.reload()
+      await screen(tab, "Talk to us")
+      await other.waitForTimeout(1_000)
+      await screen(other, "In call")
+    })
+  })
+
+  it("is not taken where the page does not offer it", async () => {
+    const tab = await open("<voice-agent></voice-agent>")
+    await tab.goto(`${tab.url()}#voicegate=.kW3-a_fX0y1Bq9dTzL5mNw`)
+    await tab.reload()
+    await screen(tab, "Talk to us")
+  })
+
   it("says so when the place has expired, and takes a new one", async () => {
     const tab = await open("<voice-agent handoff></voice-agent>")
     await widget.rig.hold()

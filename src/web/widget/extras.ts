@@ -6,7 +6,8 @@ import { createConsent } from "./consent.ts"
 import { withExtraStrings } from "./extra-say.ts"
 import css from "./extras.css?inline"
 import { canFloat, type Float, openFloat } from "./float.ts"
-import { createOffer, handoffScreen, linkOf, takeFromAddress } from "./handoff.ts"
+import { createOffer, handoffScreen, isShared, share, takeFromAddress } from "./handoff.ts"
+import { linkOf } from "./handoff-link.ts"
 import type { VoiceAgentOptions } from "./options.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
 import { createRating } from "./rating.ts"
@@ -37,9 +38,8 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const consent = createConsent(element)
   const has = (name: string): boolean => element.hasAttribute(name)
   /** the ticket of another device, with which the next visit waits */
-  let foreign = takeFromAddress(key)
+  let foreign = has("handoff") ? takeFromAddress(key) : undefined
   let ticket: string | undefined
-  let offered = false
   let rating: number | undefined
   let agree = (): void => {}
   let float: Float | undefined
@@ -65,7 +65,6 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const openVisit = (options: VoiceAgentOptions, visitor: Parameters<typeof OpenVisit>[1]) => {
     let hasAgreed = false
     ticket = undefined
-    offered = false
     const show = (next: VoiceAgentState): void => {
       noteState(next)
       visitor.show(next)
@@ -87,8 +86,9 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
         takes: () => foreign,
         holds: (held) => {
           ticket = held
+          if (held === foreign) share(held)
         },
-        offered: () => offered,
+        shares: isShared,
       },
     })
   }
@@ -135,8 +135,8 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
     }
     if (has("handoff")) {
       const link = (): string => {
-        offered = true
-        return linkOf(ticket ?? "", key)
+        if (ticket !== undefined) share(ticket)
+        return linkOf(location.href, ticket ?? "", key)
       }
       nodes.push(createOffer(tools, link))
     }
