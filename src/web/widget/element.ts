@@ -220,7 +220,7 @@ export const defineVoiceAgent = (): void => {
       const patience = new Promise((resolve) => window.setTimeout(resolve, LANGUAGE_PATIENCE))
       void Promise.race([this.languages.update(), patience]).then(async () => {
         // its first screen is another one
-        if (this.hasAttribute("handoff") && location.hash.includes(HANDOFF)) await this.ready()
+        if (location.hash.includes(HANDOFF)) await this.ready()
         if (this.view === undefined) return
         this.place()
         this.view.redraw()
