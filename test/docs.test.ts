@@ -158,6 +158,21 @@ describe("the README", () => {
   })
 })
 
+describe("vendors.md", () => {
+  const samples = [...readDocument("vendors").matchAll(/```json\n([\s\S]*?)```/g)]
+    .map(([, written = ""]) => JSON.parse(written.replaceAll("…", "0123456789abcdef")))
+    .filter((sample) => !("status" in sample))
+
+  it("begins with a whole settings file, and shows each vendor's part of one, all of which are accepted", () => {
+    const [whole, ...parts] = samples
+    assert.isAtLeast(parts.length, 5)
+    for (const VoiceAiPlatform of [whole.VoiceAiPlatform, ...parts]) {
+      const resolved = resolveSettings({ ...whole, VoiceAiPlatform }, NO_VARIABLES)
+      assert.isTrue(Result.isSuccess(resolved), String(resolved))
+    }
+  })
+})
+
 describe("the pages", () => {
   const hrefs = (page: string): ReadonlyArray<string> =>
     [...page.matchAll(/ href="([^"]+)"/g)].map(([, href = ""]) => href)

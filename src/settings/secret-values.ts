@@ -39,7 +39,10 @@ export const headerLine = secret(
   pattern(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}:\s*[\x20-\x7e]{1,4096}$/u),
 )
 
-export const providerKey = secret("the provider's API key, without spaces", pattern(/^[\x21-\x7e]{1,4096}$/u))
+export const providerKey = secret(
+  "a key or secret of ASCII characters, without spaces",
+  pattern(/^[\x21-\x7e]{1,4096}$/u),
+)
 
 /** Any form that `parseConnectionString` accepts; otherwise its message says what is expected. */
 export const connectionString = secret(

@@ -38,6 +38,7 @@ describe("a vendor's campaign", () => {
       ["VoiceAiPlatform.LiveKit.Url", "VoiceAiPlatform.LiveKit.ApiSecret"],
     )
     assert.notInclude(JSON.stringify(problems), "my secret")
+    assert.strictEqual(problems[1]?.expected, "a key or secret of ASCII characters, without spaces")
   })
 
   it("is read from the environment", () => {

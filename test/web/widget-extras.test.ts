@@ -121,8 +121,18 @@ describe("the rating", () => {
     await click(tab, "Start talking")
     await screen(tab, "In call")
     await check(tab, "in-call")
+    await tab.evaluate(`
+      window.closings = 0
+      const close = AudioContext.prototype.close
+      // as Firefox: its state changes only when it is closed
+      AudioContext.prototype.close = function () {
+        window.closings++
+        return new Promise((closed) => setTimeout(closed, 200)).then(() => close.call(this))
+      }`)
     await click(tab, "Hang up")
     await screen(tab, "Call ended")
+    // the sound of the call: a second time would be an error in the browser's console
+    expect(await tab.evaluate("window.closings")).toBe(1)
     const stars = tab.getByRole("group", { name: "How was the call?" }).getByRole("button")
     expect(await stars.count()).toBe(5)
     await check(tab, "rating")
@@ -189,6 +199,25 @@ describe("a small window", () => {
     await small.getByRole("button", { name: "Start the call" }).click()
     await closed
     await screen(tab, "In call")
+  })
+
+  it("opens once at a double click, and its button comes back in another language", async () => {
+    const tab = await open("<voice-agent picture-in-picture></voice-agent>")
+    await widget.rig.hold()
+    await click(tab, "Start talking")
+    await place(tab, 1)
+    await tab.evaluate(`
+      window.opened = 0
+      const pip = window.documentPictureInPicture
+      const open = pip.requestWindow.bind(pip)
+      pip.requestWindow = (size) => (window.opened++, open(size))`)
+    const button = tab.getByRole("button", { name: "Keep in a small window" })
+    const [small] = await Promise.all([tab.context().waitForEvent("page"), button.dblclick()])
+    expect(await tab.evaluate("window.opened")).toBe(1)
+    await tab.evaluate('document.documentElement.lang = "de"')
+    await tab.getByText("Ihr Platz", { exact: false }).first().waitFor()
+    await small.close()
+    await tab.getByRole("button", { name: "In kleinem Fenster" }).waitFor()
   })
 
   it("is not offered where the browser has none", async () => {
@@ -289,6 +318,37 @@ describe("continuing on another device", () => {
       await other.waitForTimeout(1_500)
       expect((await names()).toSorted()).toEqual(["ended", "in-call"])
     })
+  })
+
+  it("is known to a page that was loaded again since: it takes no call that the other device started, and ends none", async () => {
+    const tab = await open("<voice-agent handoff auto-start></voice-agent>")
+    const hangUp = await widget.rig.hold()
+    await click(tab, "Start talking")
+    await place(tab, 1)
+    const link = await offered(tab)
+    await tab.reload()
+    await place(tab, 1)
+    await elsewhere(link, async (other) => {
+      await click(other, "Continue here")
+      await place(other, 1)
+      hangUp()
+      // neither starts by itself: a tap says where the call is
+      await screen(tab, "Your turn")
+      await click(other, "Start the call")
+      await screen(other, "In call")
+      await screen(tab, "Open elsewhere")
+      await tab.reload()
+      await screen(tab, "Talk to us")
+      await other.waitForTimeout(1_000)
+      await screen(other, "In call")
+    })
+  })
+
+  it("is not taken where the page does not offer it", async () => {
+    const tab = await open("<voice-agent></voice-agent>")
+    await tab.goto(`${tab.url()}#voicegate=.kW3-a_fX0y1Bq9dTzL5mNw`)
+    await tab.reload()
+    await screen(tab, "Talk to us")
   })
 
   it("says so when the place has expired, and takes a new one", async () => {

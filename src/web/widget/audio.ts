@@ -82,6 +82,7 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
   const carrier = await carrying
   context.suspend().catch(ignore)
   const [input, output] = [formatOf(options.input), formatOf(options.output)]
+  let isClosed = false
   const capture = node(context, "voicegate-capture", input, { channelCount: 1, channelCountMode: "explicit" })
   const playback = node(context, "voicegate-playback", output, { numberOfInputs: 0, outputChannelCount: [1] })
   return {
@@ -99,10 +100,13 @@ export const openSound = async (options: VoiceAgentOptions): Promise<Sound> => {
       context.resume().catch(ignore)
     },
     close: () => {
+      // The context's own state changes only once it is closed, and some browsers do not close it twice.
+      if (isClosed) return
+      isClosed = true
       capture.port.onmessage = null
       playback.port.onmessage = null
       carrier.close()
-      if (context.state !== "closed") void context.close()
+      void context.close()
     },
   }
 }

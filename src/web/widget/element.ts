@@ -73,8 +73,8 @@ declare global {
 
 /** What the fragment begins with that the link of another device has. */
 const HANDOFF = "#voicegate"
-/** What needs `extras.js`: attributes, or that link. */
-const EXTRAS = /consent|rating|handoff|picture|#voicegate/
+/** The attributes that need `extras.js`. */
+const EXTRAS = /consent|rating|handoff|picture/
 
 /** How long the first texts may take before they are shown in English, in milliseconds. */
 const LANGUAGE_PATIENCE = 1_000
@@ -121,7 +121,7 @@ export const defineVoiceAgent = (): void => {
     }
 
     private async load(options: VoiceAgentOptions): Promise<VisitPart> {
-      const extended = EXTRAS.test(this.getAttributeNames() + location.hash)
+      const extended = EXTRAS.test(`${this.getAttributeNames()}`)
       const [visit, screens, extras] = await Promise.all([
         loadVisit(options),
         loadScreens(options),

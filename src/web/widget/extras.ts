@@ -6,7 +6,8 @@ import { createConsent } from "./consent.ts"
 import { withExtraStrings } from "./extra-say.ts"
 import css from "./extras.css?inline"
 import { canFloat, type Float, openFloat } from "./float.ts"
-import { createOffer, handoffScreen, linkOf, takeFromAddress } from "./handoff.ts"
+import { createOffer, handoffScreen, isShared, share, takeFromAddress } from "./handoff.ts"
+import { linkOf } from "./handoff-link.ts"
 import type { VoiceAgentOptions } from "./options.ts"
 import { partsOf, type Screen, type Tools } from "./parts.ts"
 import { createRating } from "./rating.ts"
@@ -37,13 +38,21 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const consent = createConsent(element)
   const has = (name: string): boolean => element.hasAttribute(name)
   /** the ticket of another device, with which the next visit waits */
-  let foreign = takeFromAddress(key)
+  let foreign = has("handoff") ? takeFromAddress(key) : undefined
   let ticket: string | undefined
-  let offered = false
   let rating: number | undefined
   let agree = (): void => {}
   let float: Float | undefined
+  /** The window is open, or opens. */
+  let floats = false
+  let floatButton: HTMLElement | undefined
   let state: VoiceAgentState = { name: "idle", notice: undefined }
+
+  const showFloats = (on: boolean): void => {
+    floats = on
+    // the button of the screen that is shown now, which may be a later one
+    if (floatButton !== undefined) floatButton.hidden = on
+  }
 
   const noteState = (next: VoiceAgentState): void => {
     state = next
@@ -56,7 +65,6 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const openVisit = (options: VoiceAgentOptions, visitor: Parameters<typeof OpenVisit>[1]) => {
     let hasAgreed = false
     ticket = undefined
-    offered = false
     const show = (next: VoiceAgentState): void => {
       noteState(next)
       visitor.show(next)
@@ -78,8 +86,9 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
         takes: () => foreign,
         holds: (held) => {
           ticket = held
+          if (held === foreign) share(held)
         },
-        offered: () => offered,
+        shares: isShared,
       },
     })
   }
@@ -106,31 +115,28 @@ const createExtras = (element: Host, key: string, { screens, visit }: Parts): Pa
   const whileWaiting = (tools: Tools): ReadonlyArray<Node> => {
     const { button } = partsOf(tools)
     const nodes: Array<Node> = []
+    const openWindow = (): void => {
+      const dock = element.shadowRoot?.querySelector(".dock")
+      if (dock === null || dock === undefined || floats) return
+      showFloats(true)
+      const closed = (): void => {
+        float = undefined
+        showFloats(false)
+      }
+      void openFloat(tools, dock, closed).then((opened) => {
+        float = opened
+        float?.show(element.agent.state)
+      })
+    }
     if (has("picture-in-picture") && canFloat()) {
-      const open = button(
-        "float.open",
-        () => {
-          const dock = element.shadowRoot?.querySelector(".dock")
-          if (dock === null || dock === undefined || float !== undefined) return
-          open.hidden = true
-          const closed = (): void => {
-            float = undefined
-            open.hidden = false
-          }
-          void openFloat(tools, dock, closed).then((opened) => {
-            float = opened
-            float?.show(element.agent.state)
-          })
-        },
-        "plain",
-      )
-      open.hidden = float !== undefined
-      nodes.push(open)
+      floatButton = button("float.open", openWindow, "plain")
+      floatButton.hidden = floats
+      nodes.push(floatButton)
     }
     if (has("handoff")) {
       const link = (): string => {
-        offered = true
-        return linkOf(ticket ?? "", key)
+        if (ticket !== undefined) share(ticket)
+        return linkOf(location.href, ticket ?? "", key)
       }
       nodes.push(createOffer(tools, link))
     }

@@ -3,29 +3,35 @@
  * has the place: the ticket is its only credential.
  */
 import { h, setText } from "./dom.ts"
+import { readLink } from "./handoff-link.ts"
 import { copyIcon } from "./icons.ts"
 import { nothing, partsOf, type Screen, type Tools } from "./parts.ts"
 
-/** `key` tells several widgets of a page apart, as `VoiceAgentOptions.key` does. */
-export const linkOf = (ticket: string, key: string): string => {
-  const url = new URL(location.href)
-  url.hash = `voicegate=${encodeURIComponent(key)}.${encodeURIComponent(ticket)}`
-  return url.href
-}
-
-const LINK = /^#voicegate=([^.]*)\.(.+)$/
-
 /** The ticket in the page's address, if it is for this widget; it is removed from the address. */
 export const takeFromAddress = (key: string): string | undefined => {
-  const [, forKey = "", ticket] = LINK.exec(location.hash) ?? []
-  if (ticket === undefined) return undefined
+  const link = readLink(location.href, key)
+  if (link !== undefined) history.replaceState(history.state, "", link.page)
+  return link?.ticket
+}
+
+const PREFIX = "voicegate.shared."
+const shared = new Set<string>()
+
+/** Notes that another device may have this ticket too; also over a reload, where the page may use session storage. */
+export const share = (ticket: string): void => {
+  shared.add(ticket)
   try {
-    if (decodeURIComponent(forKey) !== key) return undefined
-    history.replaceState(history.state, "", location.pathname + location.search)
-    return decodeURIComponent(ticket)
+    sessionStorage.setItem(PREFIX + ticket, "")
   } catch {
-    // somebody wrote that address by hand
-    return undefined
+    // Storage is disabled: so is resuming after a reload.
+  }
+}
+
+export const isShared = (ticket: string): boolean => {
+  try {
+    return shared.has(ticket) || sessionStorage.getItem(PREFIX + ticket) !== null
+  } catch {
+    return false
   }
 }
 

@@ -23,8 +23,8 @@ export interface VisitExtras {
   readonly takes: () => string | undefined
   /** Tells which ticket the visit has. */
   readonly holds: (ticket: string) => void
-  /** whether another device may take this visit's ticket */
-  readonly offered: () => boolean
+  /** whether another device may have this ticket too */
+  readonly shares: (ticket: string) => boolean
 }
 
 export interface Visitor {
@@ -68,7 +68,6 @@ class Visit {
   private refresh: (() => void) | undefined
   /** the ticket of another device, until this one waits with it too: it is not given up here */
   private foreign: string | undefined
-  private hasTaken = false
   private hasStarted = false
 
   constructor(options: VoiceAgentOptions, visitor: Visitor) {
@@ -105,7 +104,6 @@ class Visit {
 
   /** Waits with the ticket of another device too, unless its call has started there. */
   private async takeOver(ticket: string): Promise<void> {
-    this.hasTaken = true
     this.foreign = ticket
     this.show({ name: "connecting", to: "gate" })
     let state = "over"
@@ -119,9 +117,9 @@ class Visit {
     else await this.request(ticket)
   }
 
-  /** Whether another device may have this visit's ticket too. Then both wait, and the one that starts first has the call. */
-  private isContested(): boolean {
-    return this.hasTaken || this.visitor.extras?.offered() === true
+  /** Whether another device may have this ticket too. Then both wait, and the one that starts first has the call. */
+  private isContested(ticket = this.ticket): boolean {
+    return ticket !== undefined && (ticket === this.foreign || this.visitor.extras?.shares(ticket) === true)
   }
 
   /** Resumes a ticket after a reload; false if another tab has it. */
@@ -228,8 +226,9 @@ class Visit {
     if (!Number.isNaN(startBefore)) {
       window.setTimeout(() => this.refresh?.(), startBefore - Date.now() + WINDOW_GRACE)
     }
+    // Where two devices wait, a tap says which one has the call.
     if (this.isContested()) this.watchTurn()
-    if (this.options.autoStart === true) void this.start()
+    else if (this.options.autoStart === true) void this.start()
   }
 
   /** Learns within moments that the other device has started the call. */
@@ -245,7 +244,6 @@ class Visit {
     const called = this.state
     const { ticket } = this
     if (called.name !== "your-turn" || called.starting || ticket === undefined) return
-    this.hasStarted = true
     this.show({ ...called, starting: true, notice: undefined })
     const backTo = (code: string): void => {
       if (this.state.name === "your-turn") this.show({ ...called, starting: false, notice: { code, message: "" } })
@@ -262,16 +260,19 @@ class Visit {
       window.clearTimeout(asking)
     }
     if (this.isOver || this.state.name !== "your-turn") return
+    this.hasStarted = true
     try {
       await this.connect(await this.gate.start(ticket, neverAborted))
     } catch (error) {
       if (this.isOver || this.connecting) return
       if (!(error instanceof Refusal)) return backTo("no-answer")
+      // a later start is another device's
+      this.hasStarted = error.code === "start_in_progress"
       if (error.status === 404 || error.status === 410) return this.end("missed", error.message)
       if (error.code === "draining") return this.startElsewhere(error)
       if (error.status !== 409) return this.refuse(error)
       // The session will arrive on the push connection.
-      if (error.code !== "start_in_progress") this.showWaiting({ code: error.code, message: error.message })
+      if (!this.hasStarted) this.showWaiting({ code: error.code, message: error.message })
     }
   }
 
@@ -285,9 +286,10 @@ class Visit {
 
   /** Opens a call that the gate reports, unless another device has started it. */
   private async connectOwn(session: Session): Promise<void> {
-    const isOthers = this.isContested() && !this.hasStarted && [this.ticket, this.foreign].includes(session.ticket)
-    if (isOthers) this.end("elsewhere", "")
-    else await this.connect(session)
+    if (this.hasStarted || !this.isContested(session.ticket)) return this.connect(session)
+    // after a reload, only the session tells it
+    this.ticket ??= session.ticket
+    this.end("elsewhere", "")
   }
 
   /** Opens the call. A second announcement of the same session is ignored, because its URL can be used once. */
@@ -337,12 +339,12 @@ class Visit {
       },
       ended: (how) => {
         // A session can be opened once: the other device was faster.
-        const isOthers = since === undefined && how === "unreached" && this.isContested()
+        const isOthers = since === undefined && how === "unreached" && this.isContested(ticket)
         this.end(isOthers ? "elsewhere" : how, "", since === undefined ? undefined : Date.now() - since)
       },
       closed: (clean) => {
         // what could not be opened may be open on the other device
-        if (!clean && !(since === undefined && this.isContested())) this.discard(ticket)
+        if (!clean && !(since === undefined && this.isContested(ticket))) this.discard(ticket)
       },
     })
     if (ticket === undefined) return
