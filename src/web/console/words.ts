@@ -25,20 +25,22 @@ export const stateOf = (
     disrupted,
     draining,
     paused,
+    pausedUntil,
     probeUntil,
     backoffUntil,
-  }: Pick<Queue, "disrupted" | "draining" | "paused" | "probeUntil" | "backoffUntil">,
+  }: Pick<Queue, "disrupted" | "draining" | "paused" | "pausedUntil" | "probeUntil" | "backoffUntil">,
   now: number,
 ): { readonly limited: boolean; readonly title: string; readonly meaning: string } => {
+  const end = pausedUntil === undefined ? "" : ` The pause ends ${dateTime(pausedUntil)}.`
   const outage = disrupted ? " The platform is unreachable." : ""
   if (paused && draining) {
     return {
       limited: true,
       title: "Paused and draining",
-      meaning: `No one is called, and new callers are turned away.${outage}`,
+      meaning: `No one is called, and new callers are turned away.${end}${outage}`,
     }
   }
-  if (paused) return { limited: true, title: "Paused", meaning: `New callers wait; no one is called.${outage}` }
+  if (paused) return { limited: true, title: "Paused", meaning: `New callers wait; no one is called.${end}${outage}` }
   if (draining) {
     return {
       limited: true,

@@ -1,7 +1,7 @@
 /** Why callers wait, in the words of the console. */
 import { describe, expect, it } from "vitest"
 import type { Queue } from "../../../src/operator/shapes.ts"
-import { whyWaiting } from "../../../src/web/console/words.ts"
+import { dateTime, stateOf, whyWaiting } from "../../../src/web/console/words.ts"
 
 const NOW = 1_000_000
 
@@ -34,5 +34,15 @@ describe("why callers wait", () => {
     [{}, "The next caller is being called."],
   ])("%j: %s", (change, words) => {
     expect(whyWaiting({ ...queue, ...change }, 2, NOW)).toBe(words)
+  })
+})
+
+describe("the state of a campaign", () => {
+  it("says when a pause ends, if it ends by itself", () => {
+    const paused = { ...queue, paused: true }
+    expect(stateOf(paused, NOW).meaning).toBe("New callers wait; no one is called.")
+    expect(stateOf({ ...paused, pausedUntil: NOW + 60_000 }, NOW).meaning).toBe(
+      `New callers wait; no one is called. The pause ends ${dateTime(NOW + 60_000)}.`,
+    )
   })
 })
