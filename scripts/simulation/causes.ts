@@ -5,7 +5,7 @@
  */
 import { TICK_MILLIS } from "../../src/FifoQueue.ts"
 import { DOUBT_MILLIS } from "../../src/rules/doubt.ts"
-import { DEAD_MILLIS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_EXCUSED_TURNS } from "../../src/rules/outage.ts"
 import { START_LEASE_MILLIS } from "../../src/rules/queue/admit.ts"
 import { LIMITED_LONGEST_MILLIS, MAX_DISRUPTED_MILLIS } from "../../src/rules/queue/fail.ts"
 import type { StepAnswer } from "../../src/rules/step.ts"
@@ -64,11 +64,13 @@ const heardEarly = ({ before, call: { further }, ended }: Carried<"alias">): boo
 
 const isDisrupted = ({ before }: Carried): boolean => before.meta.get("disrupted") === 1
 
-/**
- * The turn of a called ticket passes: it is missed, or, while the platform cannot be reached, the ticket waits again.
- */
+/** While the platform cannot be reached, the ticket waits again when its turn passes, so many times in a row. */
+const isExcused = (step: Carried, id: string): boolean =>
+  isDisrupted(step) && (step.before.tickets.get(id)?.excusedTurns ?? 0) < MAX_EXCUSED_TURNS
+
+/** The turn of a called ticket passes. */
 const turnPasses = (step: Carried, id: string, move: Move): boolean =>
-  isMissed(step, id) && move === (isDisrupted(step) ? "called→waiting" : "called→missed")
+  isMissed(step, id) && move === (isExcused(step, id) ? "called→waiting" : "called→missed")
 
 /** An ended ticket is forgotten after its retention. */
 const forgotten = (step: Carried, id: string): boolean => (step.before.forget.get(id) ?? 0) < step.now

@@ -20,8 +20,9 @@
  *   starts at most once per `HOLD_INTERVAL_MILLIS`, so that a flapping gate does not delay all calls. A step that took `STALL_MILLIS` to
  *   arrive came through an outage that may not be reported yet: it calls nobody and holds calls like a report, unless such steps follow
  *   each other, since the store is slow then.
- * - While the platform cannot be reached nobody misses a turn, since nobody could start. A called ticket that does not start returns to
- *   its own place and is parked (`MISSED_PARK_MILLIS`) while others are called to probe the platform.
+ * - While the platform cannot be reached, a called ticket that does not start returns to its own place and is parked
+ *   (`MISSED_PARK_MILLIS`) while others are called to probe the platform. After `MAX_EXCUSED_TURNS` such turns in a row the turn is missed:
+ *   only a start ends the outage, so callers who never start could otherwise keep everybody else waiting.
  * - A gate whose machine was suspended may not notice for a second, and its clock lags by as long. A start that it accepts gets its full
  *   time counted from the latest sweep.
  * - Apart from outages, a turn lasts at most `MAX_WINDOWS` windows, and a grace must end before a new one begins. Of outages of single
@@ -50,6 +51,8 @@ export const SILENT_AFTER_MILLIS = 2_500
 export const MAX_WINDOWS = 3
 /** A ticket that did not start while the platform could not be reached is not called again for this long (ms). */
 export const MISSED_PARK_MILLIS = 15_000
+/** Turns in a row that a ticket may let pass without a start while the platform cannot be reached. */
+export const MAX_EXCUSED_TURNS = 3
 /**
  * This much of each outage counts as part of the turn (ms), so that repeated outages cannot hold a slot forever. The shortest start
  * window is as long, so a single outage never shortens a window.
@@ -120,11 +123,14 @@ const renewWindow = (s: Step, id: string, ticket: Ticket, since: number, ofAll: 
 }
 
 /**
- * The start window of a called ticket has passed: the turn is missed, or, while the platform cannot be reached, the ticket waits again.
+ * The start window of a called ticket has passed: the turn is missed. While the platform cannot be reached, the ticket waits again
+ * instead, `MAX_EXCUSED_TURNS` times.
  */
 export const missTurn = (s: Step, id: string, ticket: Ticket, presentUntil: number): void => {
   freeSlot(s, id, ticket)
-  if (isDisrupted(s)) {
+  const excused = ticket.excusedTurns ?? 0
+  if (isDisrupted(s) && excused < MAX_EXCUSED_TURNS) {
+    ticket.excusedTurns = excused + 1
     requeue(s, id, ticket, presentUntil)
     park(s, id, s.now + MISSED_PARK_MILLIS)
   } else {

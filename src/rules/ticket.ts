@@ -32,6 +32,8 @@ export interface Ticket {
   strikes?: number
   strikeMark?: number
   failures?: number
+  /** turns in a row that passed without a start while the platform could not be reached */
+  excusedTurns?: number | undefined
   /** when it was called, moved forward by outages of all gates; absent unless an outage extended the turn */
   calledAt?: number | undefined
   /** the ids of a live ticket's session */
@@ -80,6 +82,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.strikes) &&
   isNumberOrNone(value.strikeMark) &&
   isNumberOrNone(value.failures) &&
+  isNumberOrNone(value.excusedTurns) &&
   isNumberOrNone(value.calledAt) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&

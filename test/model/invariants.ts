@@ -5,7 +5,7 @@
 
 import { HOLD_INTERVAL_MILLIS, MAX_HOLD_MILLIS } from "../../src/rules/hold.ts"
 import { RETENTION_MILLIS } from "../../src/rules/line.ts"
-import { DEAD_MILLIS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
+import { DEAD_MILLIS, MAX_EXCUSED_TURNS, UNATTENDED_MILLIS } from "../../src/rules/outage.ts"
 import type { Settlement, Signal } from "../../src/rules/step.ts"
 import { shareOf } from "../../src/rules/ticket.ts"
 import type { QueueState, Record } from "./queue-state.ts"
@@ -293,7 +293,7 @@ const moved = (change: Change): ReadonlyArray<string> => {
   if (disrupted && newlyCalled(change).length > 1) wrong.push("more than one is called to probe the platform")
 
   // I3: no ticket is lost, and every move is allowed
-  for (const [id, { state, seq }] of before.tickets) {
+  for (const [id, { excusedTurns, state, seq }] of before.tickets) {
     const then = after.tickets.get(id)
     if (then === undefined) {
       if (state === "doubt") continue
@@ -305,8 +305,17 @@ const moved = (change: Change): ReadonlyArray<string> => {
       wrong.push(`I3: ${id} went from ${state} to ${then.state}`)
     } else if (state === "called" && then.state === "waiting" && before.meta.get("disrupted") !== 1) {
       wrong.push(`I3: ${id} lost its turn, though the platform can be reached`)
-    } else if (state === "called" && then.state === "missed" && before.meta.get("disrupted") === 1) {
+    } else if (
+      state === "called" &&
+      then.state === "missed" &&
+      before.meta.get("disrupted") === 1 &&
+      excusedTurns < MAX_EXCUSED_TURNS
+    ) {
       wrong.push(`I3: ${id} missed its turn, though the platform cannot be reached`)
+    } else if (state === "called" && then.state === "waiting" && then.excusedTurns !== excusedTurns + 1) {
+      wrong.push(`I3: ${id} waits again after ${excusedTurns} turns that passed, and ${then.excusedTurns} are counted`)
+    } else if (then.excusedTurns > MAX_EXCUSED_TURNS) {
+      wrong.push(`I3: ${id} has let ${then.excusedTurns} turns pass and is not missed`)
     } else if (
       state === "waiting" &&
       (then.state === "live" || then.state === "failed") &&

@@ -58,6 +58,8 @@ export interface Record {
   readonly strikes: number
   readonly strikeMark: number
   readonly failures: number
+  /** turns in a row that passed without a start while the platform could not be reached */
+  readonly excusedTurns: number
   /** of a start in doubt: its ticket, and how often the platform did not know it; else empty and 0 */
   readonly ticket: string
   readonly looks: number
@@ -138,6 +140,7 @@ export const recordOf = (ticket: Ticket): Record => ({
   strikes: ticket.strikes ?? 0,
   strikeMark: ticket.strikeMark ?? -1,
   failures: ticket.failures ?? 0,
+  excusedTurns: ticket.excusedTurns ?? 0,
   ticket: ticket.ticket ?? "",
   looks: ticket.looks ?? 0,
 })

@@ -48,6 +48,15 @@ export const deadlineFaults: ReadonlyArray<Planted> = [
     }),
   },
   {
+    name: "a caller who never starts keeps the place as long as the platform cannot be reached",
+    rule: everywhere((name) =>
+      tampered(name, (db, s) => ({
+        hset: (key, field, value) =>
+          db.hset(key, field, key === s.keys.tickets ? value.replace(/,"excusedTurns":\d+/, "") : value),
+      })),
+    ),
+  },
+  {
     name: "waiting tickets count as absent during an outage",
     rule: everywhere((name) =>
       tampered(name, (db) => ({

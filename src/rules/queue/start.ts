@@ -1,6 +1,6 @@
 /**
  * A called ticket starts in its slot. A start that comes too late frees the slot for the next, unless an outage kept
- * the caller from starting or the platform cannot be reached.
+ * the caller from starting or the platform cannot be reached: then it is the probe that the others wait for.
  */
 import { callNext } from "../call-next.ts"
 import { endTicket, freeSlot, isDisrupted, place, type Waiting } from "../line.ts"
@@ -40,6 +40,7 @@ export const start = (s: Step, { id }: { readonly id: string }): Start => {
     return { _tag: "ended", state: "missed" }
   }
   ticket.state = "starting"
+  ticket.excusedTurns = undefined
   save(s, id, ticket)
   s.db.zadd(s.keys.leases, s.now + START_LEASE_MILLIS + clockLagMillis(s), id)
   return {

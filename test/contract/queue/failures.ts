@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MAX_PARK_MILLIS, PROBE_MILLIS } from "../../../src/rules/call-next.ts"
 import { INITIAL_PARK_MILLIS } from "../../../src/rules/doubt.ts"
+import { MAX_EXCUSED_TURNS } from "../../../src/rules/outage.ts"
 import { INITIAL_DISRUPTED_MILLIS, MAX_DISRUPTED_MILLIS } from "../../../src/rules/queue/fail.ts"
 import type { Bench } from "../../support/queue-bench.ts"
 import { ids, type QueueTest, WINDOW } from "./harness.ts"
@@ -86,6 +87,45 @@ export const failures = (test: QueueTest): void => {
         yield* pass(q, WINDOW + 2_000, ...ids(3))
         assert.strictEqual(q.stateOf("t1"), "missed")
         assert.strictEqual(q.stateOf("t3"), "called")
+      }),
+  )
+
+  test(
+    "callers who never start cannot keep the others waiting while the platform cannot be reached",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        const all = ids(3)
+        yield* q.admit("t1", { caller: "1.2.3.4", holds: true })
+        yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+        yield* q.wait("t2", "t3")
+        const turns: Array<string> = []
+        while (turns.at(-1) !== "t3") {
+          assert.isBelow(turns.length, 2 * (MAX_EXCUSED_TURNS + 1) + 1, turns.join())
+          turns.push(...(yield* pass(q, 1_000, ...all)))
+        }
+        assert.deepStrictEqual([q.stateOf("t1"), q.stateOf("t2")], ["missed", "missed"])
+        yield* q.run("t3")
+        assert.strictEqual((yield* q.heartbeat()).disrupted, false)
+      }),
+  )
+
+  test(
+    "a start that fails because the platform cannot be reached begins the count of missed turns anew",
+    { slots: 1 },
+    (q) =>
+      Effect.gen(function* () {
+        yield* q.admit("t1")
+        yield* q.startFails("t1", leaseOf(q, "t1"), "disrupted")
+        for (let round = 0; round < 3; round++) {
+          for (let turn = 0; turn < MAX_EXCUSED_TURNS; turn++) {
+            while (q.stateOf("t1") !== "called") yield* pass(q, 1_000, "t1")
+            while (q.stateOf("t1") === "called") yield* pass(q, 1_000, "t1")
+            assert.strictEqual(q.stateOf("t1"), "waiting")
+          }
+          while (q.stateOf("t1") !== "called") yield* pass(q, 1_000, "t1")
+          yield* q.startFails("t1", yield* q.begin("t1"), "disrupted")
+        }
       }),
   )
 
