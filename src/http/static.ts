@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url"
 import { Context, Effect } from "effect"
 import { type Document, isDocumentRequest, makeDocument, sendDocument } from "../serving/documents.ts"
 import { packageFile } from "../serving/package-files.ts"
+import { internalError } from "./answer.ts"
 import { previewDocuments } from "./preview.ts"
+import { write } from "./write-answer.ts"
 
 /** The built pages. */
 export const webRoot = fileURLToPath(packageFile("web"))
@@ -83,10 +85,12 @@ export const makeStatic = (allowedOrigins: () => ReadonlyArray<string>): Effect.
         previewFor = allowedOrigins()
         preview = previewDocuments(previewFor)
       }
-      void preview.then((documents) => {
-        const document = documents.get(path)
-        if (document !== undefined) sendDocument(request, response, document)
-      })
+      preview
+        .then((documents) => {
+          const document = documents.get(path)
+          if (document !== undefined) sendDocument(request, response, document)
+        })
+        .catch(() => write(response, internalError))
     }
     return (path, request, response) => {
       if (previewPaths.has(path) && isDocumentRequest(request)) {
