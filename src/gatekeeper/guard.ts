@@ -77,7 +77,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end, webhook } = api
+    const { end, pageEnds, webhook } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -116,6 +116,17 @@ const platform = Layer.effect(
                   () => end(campaign, session),
                   platformFailure(false),
                 ),
+              ),
+          }),
+      ...(pageEnds === undefined
+        ? {}
+        : {
+            pageEnds: (campaign: string, sessionId: string) =>
+              withTimeLimit(
+                "PlatformApi.pageEnds",
+                READS_MILLIS,
+                () => pageEnds(campaign, sessionId),
+                platformFailure(false),
               ),
           }),
       ...(webhook === undefined ? {} : { webhook }),

@@ -36,6 +36,8 @@ export interface Call {
   /** the path as spans show it, without the id of a session; the same as `path` if absent */
   readonly shownPath?: string
   readonly body?: unknown
+  /** a form in place of `body` */
+  readonly form?: Readonly<Record<string, string>>
   /** what of the request its caller has chosen; a refusal may quote it */
   readonly fromCaller?: string
 }
@@ -89,9 +91,10 @@ export const exchange = Effect.fnUntraced(function* (client: HttpClient.HttpClie
   const authorisation = call.url === undefined ? yield* endpoint.authorise(call) : {}
   const plain = HttpClientRequest.make(call.method)(call.url ?? endpoint.baseUrl + call.path, {
     acceptJson: true,
-    headers: { ...authorisation, "content-type": "application/json" },
+    headers: { ...authorisation, ...(call.form === undefined ? { "content-type": "application/json" } : {}) },
   })
-  const request = call.body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
+  const withForm = call.form === undefined ? plain : HttpClientRequest.bodyUrlParams(plain, call.form)
+  const request = call.body === undefined ? withForm : HttpClientRequest.bodyJsonUnsafe(plain, call.body)
   // A host may record headers in its traces with its own list of redacted names; the key is always redacted.
   const redactedNames = yield* Headers.CurrentRedactedNames
   const executed = client.execute(request)

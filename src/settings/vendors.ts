@@ -5,8 +5,14 @@
 import { Redacted, type Schema } from "effect"
 import { GenericSettings } from "./groups/generic.ts"
 import {
+  AssemblyAISettings,
+  CartesiaSettings,
+  DailySettings,
+  DeepgramSettings,
   ElevenLabsSettings,
+  HumeSettings,
   LiveKitSettings,
+  PipecatSettings,
   RetellSettings,
   UltravoxSettings,
   VapiSettings,
@@ -82,6 +88,21 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent(ElevenLabs),
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
+  pipecat: reading("Pipecat", PipecatSettings, (Pipecat) => ({
+    settings: { Pipecat },
+    ...byAgent({ ...Pipecat, ApiKey: Pipecat.PrivateKey }),
+  })),
+  daily: reading("Daily", DailySettings, (Daily) => ({ settings: { Daily }, ...byAgent(Daily) })),
+  hume: reading("Hume", HumeSettings, (Hume) => ({
+    settings: { Hume },
+    ...byAgent({ ...Hume, AgentId: Hume.ConfigId }),
+  })),
+  deepgram: reading("Deepgram", DeepgramSettings, (Deepgram) => ({ settings: { Deepgram }, ...byAgent(Deepgram) })),
+  assemblyai: reading("AssemblyAI", AssemblyAISettings, (AssemblyAI) => ({
+    settings: { AssemblyAI },
+    ...byAgent(AssemblyAI),
+  })),
+  cartesia: reading("Cartesia", CartesiaSettings, (Cartesia) => ({ settings: { Cartesia }, ...byAgent(Cartesia) })),
   generic: (read, base, inheritFrom) => {
     const found = readGeneric(read, base, inheritFrom)
     const Generic = found?.settings.Generic
@@ -93,7 +114,17 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs", "generic"])
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
+  "livekit",
+  "vapi",
+  "elevenlabs",
+  "daily",
+  "hume",
+  "deepgram",
+  "assemblyai",
+  "cartesia",
+  "generic",
+])
 
 /**
  * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.

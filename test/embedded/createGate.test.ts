@@ -140,6 +140,12 @@ describe("creating a gate", () => {
         WebhookEndEvents: "",
       },
       Ultravox: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "", GateUrl: "" },
+      Pipecat: { PublicKey: "", PrivateKey: "", BaseUrl: "", AgentId: "" },
+      Daily: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
+      Hume: { ApiKey: "", SecretKey: "", BaseUrl: "", ConfigId: "", WebhookSecret: "" },
+      Deepgram: { ApiKey: "", BaseUrl: "", Url: "", AgentId: "" },
+      AssemblyAI: { ApiKey: "", BaseUrl: "", AgentId: "" },
+      Cartesia: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
     }
     const every: Every<GateSettings> = {
       StoreConnectionString: "",

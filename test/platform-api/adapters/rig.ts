@@ -33,12 +33,22 @@ export interface Subject {
   readonly otherEvent?: (id: string) => unknown
   /** an authentic webhook about the end of a call that another program has started */
   readonly foreignEnd?: unknown
-  /** how long after its webhook was lost an ended call is noticed (minutes) */
-  readonly noticedAfterMinutes: number
+  /** A start only makes a credential, so one whose answer was lost has started nothing. */
+  readonly startsNothing?: true
+  /** Every 429 says that all calls are taken. */
+  readonly limitIsCapacity?: true
+  /** The page's word is taken that a call is over, because nobody else can tell: at once, or when the credential opens nothing more. */
+  readonly pageEnds?: "at once" | "after expiry"
+  /** Webhooks have the secret itself in place of a signature, so a changed or old one cannot be told. */
+  readonly unsigned?: true
+  /** how long after its webhook was lost an ended call is noticed (minutes); absent where it is when the longest call has passed */
+  readonly noticedAfterMinutes?: number
   /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
   readonly unusedForMinutes?: number
   /** The credential opens another call until it expires, so a call that was left before is not over. */
   readonly reusable?: true
+  /** Such a call is over for good once the gate has ended it: its credential opens nothing any more. */
+  readonly endIsFinal?: true
   /** The settings cannot be checked without a start. */
   readonly unchecked?: true
   /** The vendor lists its calls, so that one whose start was not confirmed is found. */
@@ -49,6 +59,8 @@ export interface Subject {
 
 export interface World {
   readonly fake: FakeVendor
+  /** the gate's ids of sessions, by the vendor's */
+  readonly sessions: Map<string, string>
   /** moves the clock of gate and vendor */
   readonly pass: (minutes: number) => Effect.Effect<void>
   /** moves the vendor's clock alone */
@@ -68,8 +80,7 @@ const layerOf = (settings: Readonly<Record<string, unknown>>, more: Readonly<Rec
           settingsFrom({
             StoreConnectionString: "memory:",
             Server: { Host: "127.0.0.1", Port: 0 },
-            Queue: { StartWindowSeconds: 20 },
-            ...more,
+            Queue: { StartWindowSeconds: 20, ...more },
             VoiceAiPlatform: settings,
           }),
         ).pipe(
@@ -86,12 +97,13 @@ const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(
   Effect.repeat({ times: 5 }),
 )
 
-/** One test of a gate on this vendor. `settings` override those of the campaign. */
+/** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue. */
 export const vendorTest = (
   name: string,
   subject: Subject,
   body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
   settings: Readonly<Record<string, unknown>> = {},
+  queue: Readonly<Record<string, unknown>> = {},
 ): void => {
   it.effect(name, () =>
     Effect.gen(function* () {
@@ -110,8 +122,8 @@ export const vendorTest = (
       const shiftVendor = (minutes: number): void => {
         time += minutes * 60_000
       }
-      yield* body({ fake, pass, shiftVendor }).pipe(
-        Effect.provide(layerOf({ ...fake.settings, ...settings }, {})),
+      yield* body({ fake, sessions: new Map(), pass, shiftVendor }).pipe(
+        Effect.provide(layerOf({ ...fake.settings, ...settings }, queue)),
         Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
       )
     }),
@@ -129,17 +141,20 @@ export const waits = (n: number) =>
   )
 
 /** The page joins; the vendor's id of its call. */
-export const joined = ({ fake }: World, { credential, sessionId }: Started): string =>
-  (credential === undefined ? undefined : fake.join(credential)) ?? sessionId
+export const joined = ({ fake, sessions }: World, { credential, sessionId }: Started): string => {
+  const id = (credential === undefined ? undefined : fake.join(credential)) ?? sessionId
+  sessions.set(id, sessionId)
+  return id
+}
 
 export const stateOf = (ticket: string) =>
   Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))
 
 /** The end of a call reaches the gate: by the vendor's webhook, or by the owner's where the vendor has none. True if it freed a slot. */
-export const reportEnd = ({ fake }: World, { platform }: Subject, id: string) =>
+export const reportEnd = ({ fake, sessions }: World, { platform }: Subject, id: string) =>
   Gatekeeper.use((gate) => {
     const webhook = fake.hangUp(id)
-    if (webhook === undefined) return gate.sessionEnded([id])
+    if (webhook === undefined) return gate.sessionEnded([sessions.get(id) ?? id])
     return Effect.map(
       gate.vendorWebhook(platform, webhook),
       (outcome) => outcome._tag === "accepted" && outcome.released,
