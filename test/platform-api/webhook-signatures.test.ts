@@ -139,10 +139,17 @@ describe("the signature of a webhook", () => {
     assert.isDefined(verify({ rawBody, headers: { "x-webhook-secret": "secret_cartesia_01234" } }, NOW))
     assert.isDefined(verify({ rawBody, headers: {} }, NOW))
     assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[id]] })
+    for (const change of [{ type: "call_started" }, { agent_id: "another" }, { request_id: "MZ01" }]) {
+      assert.deepStrictEqual(ended({ ...JSON.parse(rawBody), ...change }), { _tag: "ignored" }, JSON.stringify(change))
+    }
   })
 
   it("of Daily may have its time in seconds, and is absent from the request that tests a new webhook alone", () => {
     const { ended, verify } = webhooksOf("daily", caseOf("daily").settings)
+    const { session } = caseOf("daily")
+    for (const room of [`${session}s`, session.replace(/agent$/, "other"), "room-agent", `x${session}`]) {
+      assert.deepStrictEqual(ended({ type: "meeting.ended", payload: { room } }), { _tag: "ignored" }, room)
+    }
     const test = '{"test":"test"}'
     assert.isUndefined(verify({ rawBody: test, headers: {} }, NOW))
     assert.deepStrictEqual(ended(JSON.parse(test)), { _tag: "ignored" })

@@ -250,6 +250,15 @@ describe("the word of a page", () => {
     }),
   )
 
+  vendorTest("is all there is while a token of Hume and the chats that it has opened may last", hume, (world) =>
+    Effect.gen(function* () {
+      const { uniqueRequestId } = yield* ask(1)
+      yield* world.pass(29)
+      yield* world.pass(29)
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+    }),
+  )
+
   vendorTest("does not end a chat of another configuration of Hume's account", hume, (world) =>
     Effect.gen(function* () {
       const gate = yield* Gatekeeper
