@@ -195,6 +195,7 @@ export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(O
 
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
+The addresses for vendors' own SDKs, below \`/api/vendors/\`, answer in the vendors' shapes: see [Vendors](docs/vendors).
 Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
