@@ -31,6 +31,8 @@ import type { Taken } from "./withdrawals.ts"
 export interface NewTicket extends Taken {
   readonly at: CampaignContext
   readonly stored: StoredConfig
+  /** the context of the caller's trace; undefined without a tracer */
+  readonly trace: string | undefined
 }
 
 /** The keys of a caller in the limiter and the queue. */
@@ -38,7 +40,7 @@ export type CallerKeys = Pick<Taken, "caller" | "network">
 
 export interface AdmissionSteps {
   readonly keysOf: (address: string) => CallerKeys
-  readonly newTicket: (validated: Validated, address: string) => NewTicket
+  readonly newTicket: (validated: Validated, address: string, trace: string | undefined) => NewTicket
   /** Takes quota and a slot, and returns the slot's lease. Fails with `Queued` if the ticket got a place instead of a slot. */
   readonly admit: (
     newTicket: NewTicket,
@@ -71,16 +73,19 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
 
   const steps: AdmissionSteps = {
     keysOf,
-    newTicket: ({ campaign, config }, address) => ({
+    newTicket: ({ campaign, config }, address, trace) => ({
       ...keysOf(address),
       campaign,
       at: at(campaign),
       ticket: campaigns.newTicket(campaign, secret()),
       stored: { ...config, from: callerGroup(names.of(networkKey(address) || limitKey(address))) },
+      trace,
     }),
     admit: (newTicket) => {
-      const { at, caller, network, stored, ticket } = newTicket
-      const newcomer = { id: ticket, caller, network, holds: limiter.holds, data: JSON.stringify(stored) }
+      const { at, caller, network, stored, ticket, trace } = newTicket
+      const data = JSON.stringify(stored)
+      const own = { id: ticket, caller, network, holds: limiter.holds, data }
+      const newcomer = trace === undefined ? own : { ...own, trace }
       return Effect.matchEffect(step(at, admission.admit(at, newcomer)), {
         onSuccess: (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
           switch (admitted._tag) {

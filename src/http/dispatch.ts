@@ -20,7 +20,7 @@ import type { Push } from "./push.ts"
 import { routedOutcome } from "./router.ts"
 import * as Routes from "./routes.ts"
 import { makeRunAnswer } from "./run-answer.ts"
-import { inEventsSpan, inServerSpan, serverSpan } from "./spans.ts"
+import { inEventsSpan, inServerSpan, type ReadTrace, serverSpan } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
@@ -36,6 +36,7 @@ export interface DispatchOptions {
   readonly isOwnHost: HostCheck
   /** `Security.AllowedOrigins` */
   readonly allowedOrigins: () => ReadonlyArray<string>
+  readonly readTrace: ReadTrace
   /** answers every other request */
   readonly toRouter: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -60,6 +61,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   limits,
   preflight,
   push,
+  readTrace,
   serveDocument,
   toRouter,
 }: DispatchOptions) {
@@ -67,8 +69,10 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   const serveStatic = yield* makeStatic(allowedOrigins)
   const answer = yield* makeRunAnswer
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
-    serverSpan("POST", REQUEST_PATH),
+  const requestSession = (yield* tracing)(
+    `POST ${REQUEST_PATH}`,
+    (body: string, address: string, _request: IncomingMessage) => routed.request(body, address),
+    (_body, _address, request) => serverSpan("POST", REQUEST_PATH, request),
   )
   const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
@@ -97,7 +101,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     if (!isJson(request)) return reply(refusals.mediaType)
     if (address === undefined) return reply(refusals.noAddress)
     collectBody(request, false, (body) => {
-      if (typeof body === "string") runInPhase("decide", () => answer(requestSession(body, address), id, reply))
+      if (typeof body === "string")
+        runInPhase("decide", () => answer(requestSession(body, address, request), id, reply))
       else reply(body)
     })
   }
@@ -108,6 +113,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     },
     request: (request, response) => {
       if (!admits(request, response)) return
+      readTrace(request)
       const path = pathOf(request)
       const { method = "" } = request
       const id = requestIdOf(request)
@@ -191,7 +197,11 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         if (request.method !== "POST") return reply(refusals.postOnly)
         const refusal = limits.negotiation(address)
         return refusal === undefined
-          ? answer(inServerSpan("POST", NEGOTIATE_PATH)(hub.negotiate(request, verdict !== "anyone")), id, reply)
+          ? answer(
+              inServerSpan("POST", NEGOTIATE_PATH, request)(hub.negotiate(request, verdict !== "anyone")),
+              id,
+              reply,
+            )
           : reply(refusal)
       }
       const events = request.method === "GET" ? EVENTS_PATH.exec(path)?.[1] : undefined
@@ -207,7 +217,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         cors = undefined
       }
       if (events !== undefined)
-        return answer(inEventsSpan(push.events(response, events, address ?? "")), id, (result) =>
+        return answer(inEventsSpan(request, events)(push.events(response, events, address ?? "")), id, (result) =>
           reply(limits.countUnknown(address, result)),
         )
       response.setHeader("x-content-type-options", "nosniff")

@@ -26,6 +26,7 @@ export const signal: Schema.Codec<Signal> = Struct({
     Struct({ _tag: Literal("called"), startBefore: Finite, lease: Text }),
     Struct({ _tag: Literal("ended"), state: endState }),
   ]),
+  trace: optionalKey(Text),
 })
 
 const settlement: Schema.Codec<Settlement> = Struct({

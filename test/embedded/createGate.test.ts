@@ -188,6 +188,7 @@ describe("creating a gate", () => {
         AllowedHosts: "",
         MaxConnectionsPerAddress: "",
         DrainSeconds: "",
+        TraceParent: "",
         Docs: "",
         Metrics: "",
         PrivateHost: "",

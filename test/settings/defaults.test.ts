@@ -70,6 +70,7 @@ describe("the smallest settings", () => {
           AllowedHosts: undefined,
           MaxConnectionsPerAddress: 256,
           DrainSeconds: 1,
+          TraceParent: "link",
           Docs: "public",
           Metrics: "public",
           PrivateHost: "127.0.0.1",
