@@ -29,6 +29,7 @@ import { internalsOf } from "./gatekeeper/internals.ts"
 import * as metrics from "./gatekeeper/metrics.ts"
 import { type Caller, Gatekeeper, type RequestError } from "./gatekeeper/service.ts"
 import { makeSessionIds } from "./gatekeeper/session-ids.ts"
+import { makeShadow } from "./gatekeeper/shadow.ts"
 import { makeShutdown } from "./gatekeeper/shutdown.ts"
 import { traceChecks } from "./gatekeeper/spans.ts"
 import { makeStartSession } from "./gatekeeper/start-session.ts"
@@ -76,18 +77,19 @@ export const layer: Layer.Layer<
     const gates = yield* makeGates(settings, campaigns, capacity, steps, instance)
     const tickets = yield* makeTickets(campaigns, steps, startSession, yield* makeEndLeft(steps), gates.removed)
     const names = yield* CallerNames
-    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession)
+    const shadow = yield* makeShadow(campaigns.all, settings)
+    const admission = yield* makeAdmissionSteps(campaigns, names, steps, giveBack, startSession, shadow)
     const traced = yield* tracing
     const checks = traceChecks(traced, {
       validate: (body) => Effect.fromResult(validate(campaigns, settings.Queue, body)),
-      checkAddress: yield* makeCheckAddress(names),
+      checkAddress: yield* makeCheckAddress(names, shadow),
       admission,
     })
 
     /** The order of the checks. The last two take quota and a slot, so a client that disconnects does not interrupt them. */
     const check = Effect.fnUntraced(function* (validated: Validated, address: string) {
       if (names.ready !== undefined) yield* names.ready
-      yield* checks.checkAddress(address)
+      yield* checks.checkAddress(address, validated.campaign)
       const trace = traces.current === undefined ? undefined : yield* traces.current
       const newTicket = admission.newTicket(validated, address, trace)
       return yield* Effect.uninterruptible(

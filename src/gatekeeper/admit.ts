@@ -22,6 +22,7 @@ import { callerGroup } from "./caller-group.ts"
 import { type Campaigns, Secrets } from "./campaigns.ts"
 import type { GiveBack } from "./give-back.ts"
 import { queued } from "./outcomes.ts"
+import type { Shadow } from "./shadow.ts"
 import type { StartSession, StoredConfig } from "./start-session.ts"
 import type { Steps } from "./steps.ts"
 import type { Validated } from "./validate.ts"
@@ -61,6 +62,7 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
   { at, step }: Steps,
   giveBack: GiveBack,
   startSession: StartSession,
+  shadow: Shadow,
 ) {
   const limiter = yield* RateLimiter
   const admission = yield* Admission
@@ -86,7 +88,11 @@ export const makeAdmissionSteps = Effect.fnUntraced(function* (
       const data = JSON.stringify(stored)
       const own = { id: ticket, caller, network, holds: limiter.holds, data }
       const newcomer = trace === undefined ? own : { ...own, trace }
-      return Effect.matchEffect(step(at, admission.admit(at, newcomer)), {
+      const admitting = Effect.flatMap(admission.admit(at, newcomer), (admitted) => {
+        const noted = shadow.note(newTicket.campaign, admitted)
+        return noted === undefined ? Effect.succeed(admitted) : Effect.as(noted, admitted)
+      })
+      return Effect.matchEffect(step(at, admitting), {
         onSuccess: (admitted: Admitted): Effect.Effect<string, Queued | QueueFull | Draining> => {
           switch (admitted._tag) {
             case "starting":

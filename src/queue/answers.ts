@@ -146,6 +146,8 @@ export const usage: Schema.Codec<Usage> = Struct({
 export const takenAndAdmitted: Schema.Codec<TakenAndAdmitted> = Struct({
   refused: optionalKey(usage),
   admitted: optionalKey(admitted),
+  near: optionalKey(Struct({ hour: Flag, day: Flag })),
+  shadow: optionalKey(Literals(["hour", "day", "concurrent"])),
 })
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value)
@@ -159,9 +161,11 @@ const isObject = (value: unknown): value is { readonly [field: string]: unknown 
  */
 export const isPlainPlace = (answer: unknown): answer is StepAnswer<TakenAndAdmitted> => {
   if (!isObject(answer) || "signals" in answer || "settlements" in answer || !isObject(answer.result)) return false
-  const { admitted, refused } = answer.result
+  const { admitted, near, refused, shadow } = answer.result
   return (
     refused === undefined &&
+    near === undefined &&
+    shadow === undefined &&
     isObject(admitted) &&
     admitted._tag === "waiting" &&
     isNumber(admitted.position) &&
