@@ -38,6 +38,8 @@ export interface Ticket {
   calledAt?: number | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
+  /** the context of the caller's trace (W3C `traceparent`); only of tickets that a gate with a tracer has accepted */
+  trace?: string | undefined
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
@@ -84,6 +86,7 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.failures) &&
   isNumberOrNone(value.excusedTurns) &&
   isNumberOrNone(value.calledAt) &&
+  isTextOrNone(value.trace) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
