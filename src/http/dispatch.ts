@@ -77,8 +77,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   )
   const vendorSession = (yield* tracing)(
     "POST /api/vendors",
-    (door: Door, body: string, address: string, _request: IncomingMessage) =>
-      routed.vendorRequest(door, body, address),
+    (door: Door, body: string, address: string, _request: IncomingMessage) => routed.vendorRequest(door, body, address),
     ({ path, vendor }, _body, _address, request) =>
       serverSpan("POST", `/api/vendors/${vendor}/:campaign/${path}`, request),
   )
