@@ -151,7 +151,7 @@ describe("the rating", () => {
     await tab.evaluate('document.documentElement.lang = "de"')
     await tab.getByRole("button", { name: "4 von 5", pressed: true }).waitFor()
     await check(tab, "rated-de")
-    await click(tab, "Erneut sprechen")
+    await click(tab, "Neues Gespräch")
     await screen(tab, "Im Gespräch")
     await click(tab, "Auflegen")
     await tab.getByRole("button", { name: "4 von 5", pressed: false }).waitFor()
