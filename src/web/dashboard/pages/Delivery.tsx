@@ -97,7 +97,9 @@ const Attempt = ({ of }: { readonly of: DeliveryAttempt }): JSX.Element => {
       <div class="head">
         <h3>
           Attempt {of.number}{" "}
-          <span class={isGood ? "mark on" : "mark bad"}>{of.status === null ? "No response" : `HTTP ${of.status}`}</span>
+          <span class={isGood ? "mark on" : "mark bad"}>
+            {of.status === null ? "No response" : `HTTP ${of.status}`}
+          </span>
         </h3>
         <p class="small">
           <At of={of.at} />, {of.durationMillis} ms

@@ -25,7 +25,8 @@ export const KeyUsage = ({ of: days }: { readonly of: Usage }): JSX.Element => {
     total.calls += calls
   }
   const used = days.filter((day) => allOf(day) > 0)
-  if (used.length === 0) return <p class="small">No sessions or calls were started with this key in the last 30 days.</p>
+  if (used.length === 0)
+    return <p class="small">No sessions or calls were started with this key in the last 30 days.</p>
   return (
     <>
       <p>
