@@ -6,6 +6,7 @@ import { failures, requestProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
+import { VendorDoors } from "./vendor-door-api.ts"
 
 const id = { id: Schema.String.annotate({ description: "The ticket's uniqueRequestId." }) }
 
@@ -195,7 +196,6 @@ export const Routed = HttpApi.make("voicegate").add(Tickets).add(Webhooks).add(O
 
 const DESCRIPTION = `The gatekeeper between a browser's voice widget and a voice-agent platform.
 
-The addresses for vendors' own SDKs, below \`/api/vendors/\`, answer in the vendors' shapes: see [Vendors](docs/vendors).
 Any other path is answered with 404 \`not_found\`, and any other method of a path with 405 \`method_not_allowed\` and \`Allow\`.
 Answers to pages of other origins (\`Security.AllowedOrigins\`) also have CORS headers and \`Vary\`.
 
@@ -205,6 +205,7 @@ Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")
   .add(Requests)
+  .add(VendorDoors)
   .add(Events)
   .add(Tickets)
   .add(Webhooks)

@@ -205,7 +205,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         }
       }
 
-      if (door !== undefined || path === REQUEST_PATH) return reply(refusals.postOnly)
+      if (path === REQUEST_PATH) return reply(refusals.postOnly)
       if (path === NEGOTIATE_PATH) {
         if (request.method !== "POST") return reply(refusals.postOnly)
         const refusal = limits.negotiation(address)

@@ -6,29 +6,13 @@ import type { Credential } from "../../src/Session.ts"
 import { platformRefusesRequest, session } from "../support/gate.ts"
 import { call, post, rawCall, servedTest } from "../support/gate-server.ts"
 import { codeOf } from "./openapi-check.ts"
-import { REQUEST } from "./support.ts"
+import { DOORS, doors, REQUEST } from "./support.ts"
 
 const SHOP = "https://shop.example"
-const LIVEKIT = "/api/vendors/livekit/rooms/token"
-const PIPECAT = "/api/vendors/pipecat/bots/start"
-const RETELL = "/api/vendors/retell/calls/v3/create-web-call"
-const DOORS = [LIVEKIT, PIPECAT, RETELL]
+const [LIVEKIT, PIPECAT, RETELL] = DOORS
 
-const campaigns = {
-  rooms: {
-    Platform: "livekit",
-    MaxConcurrency: 1,
-    LiveKit: { Url: "wss://livekit.example", ApiKey: "key-of-livekit", ApiSecret: "secret-of-livekit" },
-  },
-  bots: {
-    Platform: "pipecat",
-    MaxConcurrency: 1,
-    Pipecat: { PublicKey: "public-of-pipecat", PrivateKey: "private-of-pipecat", AgentId: "bot" },
-  },
-  calls: { Platform: "retell", MaxConcurrency: 1, Retell: { ApiKey: "key-of-retell", AgentId: "agent" } },
-}
 const given = {
-  VoiceAiPlatform: { Campaigns: campaigns },
+  ...doors,
   Security: { AllowedOrigins: [SHOP], WebhookApiToken: "the-webhook-token" },
 }
 const hangUp = (url: string, n: number) =>

@@ -98,7 +98,7 @@ export const Console = ({
     { key: "[", does: "Previous campaign", run: () => chooseBy(-1) },
     { key: "/", does: "Find a ticket", run: focusSearch },
     { key: "r", does: "Refresh now", run: () => setRefresh((before) => before + 1) },
-    { key: "?", does: "Show this sheet", run: () => setHelping(true) },
+    { key: "?", does: "Show keyboard shortcuts", run: () => setHelping(true) },
   ]
   useShortcuts(isShown ? shortcuts : [])
 
