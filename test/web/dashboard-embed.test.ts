@@ -76,7 +76,12 @@ describe("the embed code", () => {
       expect(await tab.getByLabel("Privacy policy").count()).toBe(0)
       await tab.getByLabel(/^Ask for consent/).fill("The call is recorded.")
       await tab.getByLabel(/^Privacy policy/).fill("/privacy")
-      const added = [/^Remember consent/, /^Offer a small always-on-top window/, /^Offer a link to continue/, /^Ask for a rating/]
+      const added = [
+        /^Remember consent/,
+        /^Offer a small always-on-top window/,
+        /^Offer a link to continue/,
+        /^Ask for a rating/,
+      ]
       for (const name of [/^Push to talk/, /^Start the call automatically/, ...added])
         await tab.getByRole("checkbox", { name }).check()
       for (const name of [/captions/, /microphone check/, /^Ring/]) await tab.getByRole("checkbox", { name }).uncheck()
