@@ -1,6 +1,8 @@
 /** Finds the files that are installed with the package, such as the built pages. */
 
-const here = import.meta.url
+/** In a bundle that is CommonJS it has no value; then the package's files are not found. */
+const own: string | undefined = import.meta.url
+const here = own ?? "file:///bundle/dist/"
 
 /**
  * A file or directory by its path below `src` or `dist`. This file, and a bundle that contains it, is one directory below. A host's bundler

@@ -6,10 +6,11 @@ import { serve as serveHono } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
 import { Module } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
+import { FastifyAdapter, type NestFastifyApplication } from "@nestjs/platform-fastify"
 import compression from "compression"
 import connect from "connect"
 import express from "express"
-import fastify, { type FastifyInstance } from "fastify"
+import fastify, { type FastifyInstance, type FastifyReply } from "fastify"
 import { Hono } from "hono"
 import Koa from "koa"
 import polka from "polka"
@@ -128,6 +129,17 @@ export const hosts: Readonly<Record<string, Mount>> = {
         return app.close()
       },
     }
+  },
+
+  "NestJS on Fastify": async (gate) => {
+    class App {}
+    Module({})(App)
+    const adapter = new FastifyAdapter({ forceCloseConnections: true })
+    const app = await NestFactory.create<NestFastifyApplication>(App, adapter, { logger: false })
+    app.use("/voice", gate.handler)
+    app.getHttpAdapter().get("/", (_request: unknown, reply: FastifyReply) => void reply.send(PAGE))
+    await app.listen(0, "127.0.0.1")
+    return { server: app.getHttpServer(), close: () => app.close() }
   },
 
   "Hono on node": async (gate) => {

@@ -13,6 +13,7 @@ import { build as viteBuild } from "vite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { whenBuilt } from "../../scripts/harness/build.ts"
 import type * as Voicegate from "../../src/index.ts"
+import { testBundlers } from "./bundlers.ts"
 import { testHosts } from "./hosts-table.ts"
 
 const run = promisify(execFile)
@@ -219,6 +220,8 @@ describe("the package", () => {
     expect(texts.filter(([, text]) => /new URL\([^)]*import\.meta\.url/.test(text)).map(([path]) => path)).toEqual([])
   })
 
+  describe("and", () => testBundlers(() => project))
+
   describe("has types for", () => {
     const text = `
       import { createGate, type GateSettings } from "voicegate"
@@ -229,14 +232,29 @@ describe("the package", () => {
       export const used = [createGate(settings), layerListeners({ basePath: "/voice" }), startLocalPlatform, layerTest(settings)]
       // @ts-expect-error: no such setting
       export const wrong: GateSettings = { VoiceAi: {} }`
-    for (const [module, moduleResolution, file] of [
+    /** resolvers that know no `exports` find `.` by the top-level `types` */
+    const rootAlone = `
+      import { createGate, type GateSettings } from "voicegate"
+      const settings: GateSettings = { VoiceAiPlatform: { MaxConcurrency: 2 } }
+      export const used = createGate(settings)
+      // @ts-expect-error: no such setting
+      export const wrong: GateSettings = { VoiceAi: {} }`
+    /** `node16` lets CommonJS import an ES module in this way alone, as Node 16 does */
+    const dynamic = `
+      export const used = import("voicegate").then(({ createGate }) => createGate({ VoiceAiPlatform: { MaxConcurrency: 2 } }))
+      // @ts-expect-error: no such setting
+      export const wrong = import("voicegate").then(({ createGate }) => createGate({ VoiceAi: {} }))`
+    for (const [module, moduleResolution, file, source = text, ...more] of [
       ["nodenext", "nodenext", "types.mts"],
       ["nodenext", "nodenext", "types.cts"],
       ["node20", "node16", "types16.mts"],
+      ["node16", "node16", "types16.cts", dynamic],
       ["esnext", "bundler", "types.ts"],
+      ["commonjs", "bundler", "types-commonjs.ts"],
+      ["commonjs", "node10", "types10.ts", rootAlone, "--ignoreDeprecations", "6.0"],
     ] as const) {
-      it(`${moduleResolution}, ${file}`, async () => {
-        await writeFile(join(project, file), text)
+      it(`${moduleResolution}, ${module}, ${file}`, async () => {
+        await writeFile(join(project, file), source)
         const options = [
           "--strict",
           "--noEmit",
@@ -247,7 +265,7 @@ describe("the package", () => {
           "--skipLibCheck",
           "--ignoreConfig",
         ]
-        const args = [...options, "--module", module, "--moduleResolution", moduleResolution, file]
+        const args = [...options, "--module", module, "--moduleResolution", moduleResolution, ...more, file]
         const compiler = join(root, "node_modules/typescript/bin/tsc")
         const said = await run(process.execPath, [compiler, ...args], { cwd: project }).then(
           () => "",
