@@ -38,6 +38,10 @@ export interface Ticket {
   calledAt?: number | undefined
   /** the ids of a live ticket's session */
   sessions?: ReadonlyArray<string> | undefined
+  /** of a live ticket whose session begins with its page's offer (`queue/offer.ts`): by when it must be made */
+  offerBefore?: number | undefined
+  /** under its lease the page has made its offer */
+  offered?: true | undefined
   /** of a start in doubt: its ticket, and how often the platform reported no such session */
   ticket?: string
   looks?: number
@@ -84,6 +88,8 @@ export const isTicket = (value: unknown): value is Ticket =>
   isNumberOrNone(value.failures) &&
   isNumberOrNone(value.excusedTurns) &&
   isNumberOrNone(value.calledAt) &&
+  isNumberOrNone(value.offerBefore) &&
+  (value.offered === undefined || value.offered === true) &&
   isTextOrNone(value.ticket) &&
   isNumberOrNone(value.looks) &&
   (value.state !== "live" || areTexts(value.sessions)) &&
