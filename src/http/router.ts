@@ -44,6 +44,9 @@ const tickets = HttpApiBuilder.group(Routed, "Tickets", (handlers) =>
     handlers
       .handleRaw("status", ({ params }) => respond(routes.status(params.id)))
       .handleRaw("start", ({ params }) => respond(routes.start(params.id)))
+      .handleRaw("relay", ({ params }) =>
+        respond(Effect.flatMap(incoming, (request) => routes.relay(params.id, request))),
+      )
       .handleRaw("leave", ({ params }) => respond(routes.leave(params.id)))
       .handleRaw("leaveWithPage", ({ params }) => respond(routes.leave(params.id))),
   ),

@@ -5,6 +5,7 @@ import { elevenlabs } from "./elevenlabs.ts"
 import { generic } from "./generic.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
+import { openai } from "./openai.ts"
 import { retell } from "./retell.ts"
 import { ultravox } from "./ultravox.ts"
 import { vapi } from "./vapi.ts"
@@ -33,5 +34,6 @@ export const makeAdapter = (
   if (campaign.ElevenLabs !== undefined) return elevenlabs(campaign.ElevenLabs, context)
   if (campaign.Generic !== undefined) return generic(campaign.Generic, context)
   if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
+  if (campaign.OpenAI !== undefined) return openai(campaign.OpenAI, context)
   return iqra(context)
 }

@@ -7,6 +7,7 @@ import { GenericSettings } from "./groups/generic.ts"
 import {
   ElevenLabsSettings,
   LiveKitSettings,
+  OpenAISettings,
   RetellSettings,
   UltravoxSettings,
   VapiSettings,
@@ -82,6 +83,7 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
     ...byAgent(ElevenLabs),
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
+  openai: reading("OpenAI", OpenAISettings, (OpenAI) => ({ settings: { OpenAI }, ...byAgent(OpenAI) })),
   generic: (read, base, inheritFrom) => {
     const found = readGeneric(read, base, inheritFrom)
     const Generic = found?.settings.Generic
@@ -93,7 +95,7 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs", "generic"])
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs", "openai", "generic"])
 
 /**
  * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.

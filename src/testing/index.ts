@@ -7,6 +7,8 @@
  *         …
  *       }).pipe(Effect.provide(layerTest())))
  */
+
+export { Sideband } from "../platform-api/sideband.ts"
 export { connect, type FakeCaller } from "./FakeCaller.ts"
 export { FakeIpIntel, layer as layerFakeIpIntel } from "./FakeIpIntel.ts"
 export { FakePlatform, type FakeSession, hangUp, layer as layerFakePlatform } from "./FakePlatform.ts"
@@ -14,6 +16,7 @@ export { layer as layerTest, type TestSettings } from "./layer.ts"
 export { makeFakeElevenLabs } from "./vendors/FakeElevenLabs.ts"
 export { makeFakeGeneric } from "./vendors/FakeGeneric.ts"
 export { makeFakeLiveKit } from "./vendors/FakeLiveKit.ts"
+export { FAKE_SDP_OFFER, type FakeOpenAI, makeFakeOpenAI } from "./vendors/FakeOpenAI.ts"
 export { makeFakeRetell } from "./vendors/FakeRetell.ts"
 export { makeFakeUltravox } from "./vendors/FakeUltravox.ts"
 export { makeFakeVapi } from "./vendors/FakeVapi.ts"

@@ -140,6 +140,17 @@ describe("creating a gate", () => {
         WebhookEndEvents: "",
       },
       Ultravox: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "", GateUrl: "" },
+      OpenAI: {
+        ApiKey: "",
+        BaseUrl: "",
+        AgentId: "",
+        Model: "",
+        Voice: "",
+        Instructions: "",
+        PromptId: "",
+        Session: "",
+        GateUrl: "",
+      },
     }
     const every: Every<GateSettings> = {
       StoreConnectionString: "",

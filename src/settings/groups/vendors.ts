@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
-import { identifier } from "../values.ts"
+import { identifier, jsonText, text } from "../values.ts"
 import { GenericSettings } from "./generic.ts"
 
 export const LiveKitSettings = Schema.Struct({
@@ -66,8 +66,34 @@ export const UltravoxSettings = Schema.Struct({
   }),
 })
 
+export const OpenAISettings = Schema.Struct({
+  ...api("openai", "OpenAI", "https://api.openai.com/"),
+  AgentId: requiredWith("openai", identifier, {
+    own: true,
+    description: "a name of your own for the agent that these settings make",
+  }),
+  Model: withDefault(identifier, "gpt-realtime", { description: "the model of a session" }),
+  Voice: optional(identifier, "the model's", { own: true, description: "the voice of the agent" }),
+  Instructions: optional(text, "the model's, or those of the prompt", {
+    own: true,
+    description: "the agent's instructions",
+  }),
+  PromptId: optional(identifier, "none", {
+    own: true,
+    description: "a stored prompt, which gets the request's `dynamicVariables`",
+  }),
+  Session: optional(jsonText, "none", {
+    own: true,
+    description: "further fields of the session, such as `tools`, as a JSON object in a text",
+  }),
+  GateUrl: optional(baseUrl, "pages get a path", {
+    description:
+      "public address of the gate, which the credential names; needed where a host has mounted the gate below a path",
+  }),
+})
+
 /** The values of `Platform` that are vendors. */
-export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "generic"] as const
+export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai", "generic"] as const
 export type Vendor = (typeof VENDORS)[number]
 
 /** The settings of each vendor, below its key. */
@@ -77,6 +103,7 @@ export const vendorFields = {
   Vapi: VapiSettings,
   ElevenLabs: ElevenLabsSettings,
   Ultravox: UltravoxSettings,
+  OpenAI: OpenAISettings,
   Generic: GenericSettings,
 }
 

@@ -3,6 +3,7 @@ import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
+import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
@@ -111,6 +112,21 @@ adapterContract({
   unusedForMinutes: 20,
   lists: false,
   ends: false,
+})
+
+adapterContract({
+  platform: "openai",
+  fake: makeFakeOpenAI,
+  shape: "sdp-relay",
+  // the page's offer asks OpenAI: `relay.test.ts`
+  asksToStart: false,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-openai"],
+  noticedAfterMinutes: 0.1,
+  unusedForMinutes: 0.5,
+  unusedState: "missed",
+  lists: false,
+  ends: true,
 })
 
 adapterContract({

@@ -75,7 +75,7 @@ describe("the key of one campaign", () => {
     (world) =>
       Effect.gen(function* () {
         const started = yield* ask(1, { campaignId: "named" })
-        const webhook = world.fake.hangUp(joined(world, started))
+        const webhook = world.fake.hangUp(yield* joined(world, started))
         assert.isDefined(webhook)
         if (webhook === undefined) return
         assert.deepStrictEqual(yield* Gatekeeper.use((gate) => gate.vendorWebhook("elevenlabs", webhook)), {
@@ -98,7 +98,7 @@ describe("a LiveKit room", () => {
       Effect.gen(function* () {
         const gate = yield* Gatekeeper
         const started = yield* ask(1)
-        const id = joined(world, started)
+        const id = yield* joined(world, started)
         const webhook = world.fake.hangUp(id)
         assert.isDefined(webhook)
         if (webhook === undefined) return
@@ -119,7 +119,7 @@ describe("a LiveKit room", () => {
   vendorTest("that closes early and stays closed gives its slot back when its token has expired", livekit, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
-      const webhook = world.fake.hangUp(joined(world, started))
+      const webhook = world.fake.hangUp(yield* joined(world, started))
       assert.isDefined(webhook)
       if (webhook === undefined) return
       yield* Gatekeeper.use((gate) => gate.vendorWebhook("livekit", webhook))
@@ -142,13 +142,13 @@ describe("a LiveKit room that opens", () => {
   vendorTest("again after its end, with a token that the server has renewed, is closed", livekit, (world) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
-      const id = joined(world, started)
+      const id = yield* joined(world, started)
       assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
       assert.isTrue(world.fake.isRunning(id))
       yield* world.pass(2)
       assert.deepStrictEqual(yield* receive(world.fake.hangUp(id)), { _tag: "accepted", released: true })
       const other = yield* ask(2)
-      const othersRoom = joined(world, other)
+      const othersRoom = yield* joined(world, other)
       yield* Effect.sync(() => world.fake.open?.(id))
       assert.isTrue(world.fake.isRunning(id))
       assert.deepStrictEqual(yield* receive(world.fake.webhook(begun(id))), { _tag: "accepted", released: false })
