@@ -36,11 +36,12 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "ElevenLabs.WebhookSecret": ["SentinelElevenLabsWebhook01"],
   "Ultravox.ApiKey": ["SentinelUltravoxKey01"],
   "Ultravox.WebhookSecret": ["SentinelUltravoxWebhook01"],
+  "OpenAI.ApiKey": ["SentinelOpenAIKey01"],
   "Generic.Headers": ["x-api-key: SentinelGenericKey01"],
   "Generic.WebhookSecret": ["SentinelGenericWebhook01"],
 }
 /** The campaigns of vendors, whose APIs are at `origin`; LiveKit's credential names its key, so none is started. */
-const VENDOR_CAMPAIGNS = ["retell", "vapi", "elevenlabs", "ultravox", "generic"]
+const VENDOR_CAMPAIGNS = ["retell", "vapi", "elevenlabs", "ultravox", "openai", "generic"]
 const vendorSettings = (origin: string): Environment => {
   const given: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     LiveKit: { Url: origin.replace("http", "ws"), AgentName: "agent-livekit" },
@@ -48,6 +49,7 @@ const vendorSettings = (origin: string): Environment => {
     Vapi: { AssistantId: "agent-vapi" },
     ElevenLabs: { AgentId: "agent-elevenlabs" },
     Ultravox: { AgentId: "agent-ultravox" },
+    OpenAI: { AgentId: "agent-openai" },
     Generic: { AgentId: "agent-generic", StartPath: "calls", SessionIdField: "id", TokenField: "token" },
   }
   const settings: Record<string, string> = {}
@@ -208,6 +210,11 @@ describe("a secret setting", () => {
         { campaignId },
       )
       const ticket = field(answer, "uniqueRequestId")
+      const [, offerToken] = /"token":"(ek_[^"]+)"/.exec(answer.text) ?? []
+      if (offerToken !== undefined) {
+        const offer = { "content-type": "application/sdp", authorization: `Bearer ${offerToken}` }
+        await record("POST", `/api/session/${ticket}/relay`, offer, "v=0\r\n")
+      }
       if (ticket !== undefined) await record("DELETE", `/api/session/${ticket}`)
       await record("POST", `/api/webhook/${campaignId}`, { "x-signature": "00", "x-webhook-secret": "no" }, { id: "c" })
     }
