@@ -1,6 +1,6 @@
 /**
- * OpenAI Realtime over WebRTC. A start asks nothing of OpenAI: the page posts its SDP offer to the gate, which forwards it with the key
- * and the session's configuration, so that the page has neither. OpenAI's answer names the call in `Location`.
+ * OpenAI Realtime or Live over WebRTC. A start asks nothing of OpenAI: the page posts its SDP offer to the gate, which forwards it with the key
+ * and the session's configuration, so that the page has neither. OpenAI's answer names the call.
  *
  * OpenAI sends no webhooks about such calls and has no list of them. A call is over when its sideband connection closes and cannot be
  * opened again (404). Whichever gate holds that connection ends the call at the longest call, so the first id of a session has that time.
@@ -13,8 +13,9 @@ import type { Adapter, AdapterContext } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
 import type { RelayedSession, WebSession } from "./model.ts"
 import { newOfferToken, offerUntil, sessionOfToken } from "./offer-token.ts"
+import { liveApi, realtimeApi } from "./openai-api.ts"
 import { makeCallWatch } from "./openai-watch.ts"
-import type { Call, Endpoint } from "./transport.ts"
+import type { Call } from "./transport.ts"
 import { checkAgent, chosenIn, isNotFound, saysConcurrency, stateOf, unknownState, vendorEndpoint } from "./vendor.ts"
 
 /** No call lasts longer at OpenAI (s). */
@@ -22,12 +23,6 @@ const PLATFORM_SECONDS = 60 * 60
 /** In place of a call's id, where the answer has no `Location`. */
 const UNNAMED = "unnamed-"
 
-const Answered = Schema.Struct({
-  sdp: Schema.String.check(Schema.isStartingWith("v=0")),
-  location: Schema.UndefinedOr(Schema.String),
-})
-
-const CALL = /^(?:.*\/)?([\w-]{1,200})$/
 const SESSION = /^([\w-]{1,250})@(\d{10,11})$/
 
 /** The parts of the first id of a session that has begun; undefined of any other. */
@@ -42,11 +37,11 @@ const objectIn = (json: string | undefined): object => {
 }
 
 export const openai = (
-  { ApiKey, GateUrl, Instructions, Model, PromptId, Session, Voice }: typeof OpenAISettings.Type,
+  { Api, ApiKey, GateUrl, Instructions, Model, PromptId, Session, Voice }: typeof OpenAISettings.Type,
   { campaign, lifetimeSeconds, longestCallSeconds, send }: AdapterContext,
 ): Adapter => {
   const headers = { authorization: `Bearer ${Redacted.value(ApiKey)}` }
-  const plain = vendorEndpoint({
+  const endpoint = vendorEndpoint({
     vendor: "OpenAI",
     campaign,
     headers,
@@ -54,18 +49,11 @@ export const openai = (
     isAtCapacity: saysConcurrency,
     isRefusal: ({ code }) => code === "insufficient_quota" || code === "billing_hard_limit_reached",
   })
-  const endpoint: Endpoint = {
-    ...plain,
-    // the answer to an offer is no JSON
-    read: (call, answered) =>
-      call.form !== undefined && answered.status >= 200 && answered.status < 300
-        ? Effect.succeed({ sdp: answered.body, location: answered.location })
-        : plain.read(call, answered),
-  }
+  const api = (Api === "live" ? liveApi : realtimeApi)(endpoint, send)
   const read = <A>(data: Schema.Decoder<A>, call: Omit<Call, "kind">) => send(endpoint, data, { kind: "read", ...call })
 
   const sessionOf = ({ dynamicVariables }: StartConfig) => ({
-    type: "realtime",
+    ...api.session,
     model: Model,
     ...(Instructions === undefined ? {} : { instructions: Instructions }),
     ...(Voice === undefined ? {} : { audio: { output: { voice: Voice } } }),
@@ -86,12 +74,9 @@ export const openai = (
   })
 
   const relay = Effect.fnUntraced(function* (config: StartConfig, offer: string, group: string) {
-    const form = { sdp: offer, session: JSON.stringify(sessionOf(config)) }
-    const fromCaller = chosenIn(config) + offer
     const begunAt = yield* Clock.currentTimeMillis
-    const call: Call = { kind: "start", method: "POST", path: "v1/realtime/calls", form, fromCaller }
-    const { location = "", sdp } = yield* send(endpoint, Answered, call, group)
-    const callId = CALL.exec(location.split(/[?#]/, 1)[0] ?? "")?.[1]
+    const caller = { fromCaller: chosenIn(config) + offer, group }
+    const { call: callId, sdp } = yield* api.begin(sessionOf(config), offer, caller)
     const seconds = callId === undefined ? Math.min(longestCallSeconds, PLATFORM_SECONDS) : longestCallSeconds
     const end = Math.floor(begunAt / 1000) + seconds
     const name = callId ?? UNNAMED + randomBytes(16).toString("base64url")
@@ -106,15 +91,15 @@ export const openai = (
   const hangUp = (call: string): Effect.Effect<boolean, PlatformError> =>
     read(Schema.Unknown, {
       method: "POST",
-      path: `v1/realtime/calls/${encodeURIComponent(call)}/hangup`,
-      shownPath: "v1/realtime/calls/:id/hangup",
+      path: api.hangUp(encodeURIComponent(call)),
+      shownPath: api.hangUp(":id"),
     }).pipe(
       Effect.catchIf(isNotFound, () => Effect.void),
       Effect.as(true),
     )
 
   const calls = makeCallWatch({
-    url: (call) => `${campaign.BaseUrl.replace(/^http/, "ws")}v1/realtime?call_id=${encodeURIComponent(call)}`,
+    url: (call) => `${campaign.BaseUrl.replace(/^http/, "ws")}${api.sideband(call)}`,
     headers,
     hangUp,
   })

@@ -144,6 +144,7 @@ describe("creating a gate", () => {
         ApiKey: "",
         BaseUrl: "",
         AgentId: "",
+        Api: "",
         Model: "",
         Voice: "",
         Instructions: "",

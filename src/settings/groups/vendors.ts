@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
-import { identifier, jsonText, text } from "../values.ts"
+import { identifier, jsonText, oneOf, text } from "../values.ts"
 import { GenericSettings } from "./generic.ts"
 
 export const LiveKitSettings = Schema.Struct({
@@ -71,6 +71,10 @@ export const OpenAISettings = Schema.Struct({
   AgentId: requiredWith("openai", identifier, {
     own: true,
     description: "a name of your own for the agent that these settings make",
+  }),
+  Api: withDefault(oneOf(["realtime", "live"]), "realtime", {
+    own: true,
+    description: "OpenAI's API of a call: `realtime`, or `live`, which needs a `Model` of its own",
   }),
   Model: withDefault(identifier, "gpt-realtime", { description: "the model of a session" }),
   Voice: optional(identifier, "the model's", { own: true, description: "the voice of the agent" }),

@@ -1,5 +1,5 @@
 /**
- * OpenAI's Realtime API in memory: calls that begin with an SDP offer, and their sideband connections. It sends no webhooks. A page joins
+ * OpenAI's Realtime or Live API in memory: calls that begin with an SDP offer, and their sideband connections. It sends no webhooks. A page joins
  * through the gate: it posts its offer there, and the gate's answer names the call.
  */
 import { Deferred, Effect } from "effect"
@@ -7,7 +7,7 @@ import type { OpenSideband } from "../../platform-api/sideband.ts"
 import { type FakeVendor, fakeApi, fakeCalls, field, type VendorAnswer, type VendorRequest } from "./fake-vendor.ts"
 
 const KEY = "key-of-the-fake-openai"
-const MODEL = "gpt-realtime"
+const MODELS = { realtime: "gpt-realtime", live: "gpt-live-1" }
 
 /** An SDP offer, as far as this fake reads it. */
 export const FAKE_SDP_OFFER = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"
@@ -29,8 +29,11 @@ export interface FakeOpenAI extends FakeVendor {
   readonly refuseSidebands: (status: number | undefined) => void
 }
 
+const answerTo = (call: string): string => `v=0\r\no=- 2 1 IN IP4 127.0.0.1\r\ns=answer to ${call}\r\nt=0 0\r\n`
+
 /** @param _now the time in ms since 1970, of the test's clock; this vendor tells no time */
-export const makeFakeOpenAI = (_now?: () => number): FakeOpenAI => {
+export const makeFakeOpenAI = (_now?: () => number, api: "realtime" | "live" = "realtime"): FakeOpenAI => {
+  const MODEL = MODELS[api]
   const calls = fakeCalls("rtc_")
   const connections = new Map<Deferred.Deferred<void>, string>()
   let refused: number | undefined
@@ -50,22 +53,31 @@ export const makeFakeOpenAI = (_now?: () => number): FakeOpenAI => {
 
   const answer = ({ body, headers, method, path }: VendorRequest): VendorAnswer => {
     if (headers.get("authorization") !== `Bearer ${KEY}`) return refusal(401, "invalid_api_key", "Incorrect API key")
-    const [, hungUp] = /^\/v1\/realtime\/calls\/([^/]+)\/hangup$/.exec(path) ?? []
+    const [, hungUp] = /^\/v1\/(?:realtime\/calls|live\/sessions)\/([^/]+)\/hangup$/.exec(path) ?? []
     if (hungUp !== undefined) return end(hungUp) === undefined ? unknownCall : { status: 200 }
     switch (`${method} ${path}`) {
       case `GET /v1/models/${MODEL}`:
         return { status: 200, body: { id: MODEL, object: "model" } }
-      case "POST /v1/realtime/calls": {
-        const session: unknown = JSON.parse(String(field(body, "session")))
-        if (field(session, "type") !== "realtime" || field(session, "model") !== MODEL) {
+      case api === "realtime" ? "POST /v1/realtime/calls" : "POST /v1/live/sessions": {
+        const session: unknown =
+          api === "realtime" ? JSON.parse(String(field(body, "session"))) : field(body, "session")
+        const sdp = api === "realtime" ? field(body, "sdp") : field(body, "transport", "sdp")
+        if (
+          field(session, "type") !== (api === "realtime" ? "realtime" : undefined) ||
+          field(session, "model") !== MODEL
+        ) {
           return refusal(400, "invalid_value", "Invalid session")
         }
-        if (!String(field(body, "sdp")).startsWith("v=0")) return refusal(400, "invalid_offer", "Invalid SDP offer")
+        if (!String(sdp).startsWith("v=0")) return refusal(400, "invalid_offer", "Invalid SDP offer")
         const call = calls.start(session)
         if (call === undefined) return refusal(429, "rate_limit_exceeded", "Too many concurrent sessions")
+        if (api === "live") {
+          const transport = { type: "webrtc", sdp: answerTo(call.id) }
+          return { status: 201, body: { session: { id: call.id }, transport } }
+        }
         return {
           status: 201,
-          body: `v=0\r\no=- 2 1 IN IP4 127.0.0.1\r\ns=answer to ${call.id}\r\nt=0 0\r\n`,
+          body: answerTo(call.id),
           headers: { "content-type": "application/sdp", location: `/v1/realtime/calls/${call.id}` },
         }
       }
@@ -75,7 +87,11 @@ export const makeFakeOpenAI = (_now?: () => number): FakeOpenAI => {
   }
 
   const sideband: OpenSideband = Effect.fnUntraced(function* (url, headers) {
-    const call = new URL(url).searchParams.get("call_id") ?? ""
+    const { pathname, searchParams } = new URL(url)
+    const call =
+      api === "realtime"
+        ? (searchParams.get("call_id") ?? "")
+        : (/^\/v1\/live\/sessions\/([^/]+)\/attach$/.exec(pathname)?.[1] ?? "")
     if (headers.authorization !== `Bearer ${KEY}`) return yield* Effect.fail(401)
     if (refused !== undefined) return yield* Effect.fail(refused)
     if (!calls.isRunning(call)) return yield* Effect.fail(404)
@@ -91,7 +107,7 @@ export const makeFakeOpenAI = (_now?: () => number): FakeOpenAI => {
     settings: {
       Platform: "openai",
       MaxConcurrency: 1,
-      OpenAI: { ApiKey: KEY, AgentId: "agent-fake", Model: MODEL, Instructions: "Help the caller." },
+      OpenAI: { ApiKey: KEY, AgentId: "agent-fake", Api: api, Model: MODEL, Instructions: "Help the caller." },
     },
     setLimit: calls.setLimit,
     join: () => undefined,

@@ -114,20 +114,23 @@ adapterContract({
   ends: false,
 })
 
-adapterContract({
-  platform: "openai",
-  fake: makeFakeOpenAI,
-  shape: "sdp-relay",
-  // the page's offer asks OpenAI: `relay.test.ts`
-  asksToStart: false,
-  atCapacity: [],
-  secrets: ["key-of-the-fake-openai"],
-  noticedAfterMinutes: 0.1,
-  unusedForMinutes: 0.5,
-  unusedState: "missed",
-  lists: false,
-  ends: true,
-})
+for (const api of ["realtime", "live"] as const) {
+  adapterContract({
+    platform: "openai",
+    name: `openai (${api})`,
+    fake: (now) => makeFakeOpenAI(now, api),
+    shape: "sdp-relay",
+    // the page's offer asks OpenAI: `relay.test.ts`
+    asksToStart: false,
+    atCapacity: [],
+    secrets: ["key-of-the-fake-openai"],
+    noticedAfterMinutes: 0.1,
+    unusedForMinutes: 0.5,
+    unusedState: "missed",
+    lists: false,
+    ends: true,
+  })
+}
 
 adapterContract({
   platform: "generic",

@@ -344,7 +344,7 @@ const checks = (subject: Subject): void => {
 
 /** The whole contract for one vendor. */
 export const adapterContract = (subject: Subject): void => {
-  describe(`the adapter of ${subject.platform}`, () => {
+  describe(`the adapter of ${subject.name ?? subject.platform}`, () => {
     credentials(subject)
     refusals(subject)
     ends(subject)

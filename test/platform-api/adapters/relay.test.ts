@@ -22,12 +22,13 @@ const relayed = (
   body: (world: World & { readonly fake: Fake }) => ReturnType<Parameters<typeof vendorTest>[2]>,
   settings: Readonly<Record<string, unknown>> = {},
   more: Readonly<Record<string, unknown>> = {},
+  api: "realtime" | "live" = "realtime",
 ): void => {
   let fake = makeFakeOpenAI()
   const openai: Subject = {
     platform: "openai",
     fake: () => {
-      fake = makeFakeOpenAI()
+      fake = makeFakeOpenAI(undefined, api)
       return fake
     },
     shape: "sdp-relay",
@@ -198,6 +199,46 @@ describe("an offer", () => {
       assert.strictEqual(yield* fails(waiting), "credential_used")
       assert.lengthOf(fake.requests, 0)
     }),
+  )
+})
+
+describe("the Live API", () => {
+  relayed(
+    "gets the offer as JSON, and its session is watched and hung up",
+    ({ fake, pass }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        const { answer, callId = "" } = yield* offer(started)
+        assert.match(answer, /^v=0\r\n.*answer to rtc_1/s)
+        assert.deepStrictEqual(fake.requests[0]?.path, "/v1/live/sessions")
+        assert.deepStrictEqual(fake.requests[0]?.body, {
+          session: { model: "gpt-live-1", instructions: "Help the caller." },
+          transport: { type: "webrtc", sdp: FAKE_SDP_OFFER },
+        })
+        yield* pass(0.1)
+        assert.strictEqual(fake.sidebands(), 1)
+        yield* Gatekeeper.use((gate) => gate.leave(started.uniqueRequestId))
+        assert.isFalse(fake.isRunning(callId))
+        assert.strictEqual(hangUpsIn(fake)[0]?.path, "/v1/live/sessions/rtc_1/hangup")
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
+      }),
+    {},
+    {},
+    "live",
+  )
+
+  relayed(
+    "without a session in its answer has begun a call that has no name",
+    ({ fake }) =>
+      Effect.gen(function* () {
+        const started = yield* ask(1)
+        fake.failNext({ status: 201, body: { transport: { type: "webrtc", sdp: FAKE_SDP_OFFER } } })
+        assert.deepStrictEqual(yield* offer(started), { answer: FAKE_SDP_OFFER, callId: undefined })
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+    {},
+    {},
+    "live",
   )
 })
 

@@ -21,6 +21,8 @@ import { BEGIN } from "../../support/gate.ts"
 /** What a vendor does, and in which of its own ways. */
 export interface Subject {
   readonly platform: string
+  /** in the names of tests; the platform if absent */
+  readonly name?: string
   readonly fake: (now: () => number) => FakeVendor & { readonly sideband?: OpenSideband }
   /** undefined: the platform's sessions have a `webSocketUrl` */
   readonly shape: Credential["shape"] | undefined
