@@ -75,6 +75,13 @@ export class PlatformApi extends Context.Service<
      */
     readonly end?: ((campaign: string, session: WebSession) => Effect.Effect<boolean, PlatformError>) | undefined
     /**
+     * From when on (ms since 1970) the caller's word is taken that a session is over, where nobody else can tell; undefined or absent
+     * where the platform can.
+     */
+    readonly pageEnds?:
+      | ((campaign: string, sessionId: string) => Effect.Effect<number | undefined, PlatformError>)
+      | undefined
+    /**
      * Authenticates and reads a webhook of a vendor, by the keys of all campaigns with this `Platform`. A host's own platform without it
      * calls `Gatekeeper.sessionEnded` itself.
      */
@@ -133,6 +140,7 @@ export const layer: Layer.Layer<PlatformApi, never, Settings | HttpClient.HttpCl
         ({ list }, clientIdentifier: string, since: number) => list?.(clientIdentifier, since) ?? Effect.undefined,
       ),
       end: using(({ end }, session: WebSession) => end?.(session) ?? Effect.succeed(false)),
+      pageEnds: using(({ pageEnds }, sessionId: string) => Effect.succeed(pageEnds?.(sessionId))),
       webhook: (platform, webhook) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           const campaigns = settings.Campaigns.filter(({ Platform }) => Platform === platform)

@@ -3,11 +3,12 @@
  *
  * The slot is freed as soon as the platform has ended the session, or says that it is over. The caller's word alone frees nothing: a
  * caller who talks on would otherwise hold a call without a slot. Where the platform can do neither, the slot is freed by the webhook or
- * the audit, as without this.
+ * the audit, as without this. Only where nobody else can ever tell is the caller's word taken, once the credential opens nothing more. If
+ * this gate stops before, the slot stays held until the longest call has passed.
  *
  * The platform is asked at most once in `AGAIN_MILLIS` for each ticket, so a caller who repeats the request spends nothing of the key's limit.
  */
-import { Effect } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
 import { boundedCache } from "../bounded-cache.ts"
 import { type CampaignContext, FifoQueue } from "../FifoQueue.ts"
 import { PlatformApi } from "../PlatformApi.ts"
@@ -18,6 +19,8 @@ import type { Steps } from "./steps.ts"
 
 /** How long a ticket's session is not asked about again (ms). */
 const AGAIN_MILLIS = 30_000
+/** How often the end of such a session is retried while the store is unavailable. */
+const END_RETRIES = 10
 /** Tickets that are remembered; beyond it the oldest may be asked about again. */
 const MAX_REMEMBERED = 10_000
 
@@ -28,18 +31,27 @@ export type EndLeft = (
   ticket: string,
 ) => Effect.Effect<void, StoreUnavailable>
 
-export const makeEndLeft = ({ step }: Steps): Effect.Effect<EndLeft, never, FifoQueue | PlatformApi | Store> =>
+export const makeEndLeft = ({
+  step,
+}: Steps): Effect.Effect<EndLeft, never, FifoQueue | PlatformApi | Scope.Scope | Store> =>
   Effect.gen(function* () {
     const queue = yield* FifoQueue
     const platform = yield* PlatformApi
     const store = yield* Store
+    const scope = yield* Effect.scope
     const asked = boundedCache<number>(MAX_REMEMBERED)
+    /** ids of the sessions that end when their credential opens nothing more */
+    const closing = new Set<string>()
 
     const isOver = (campaign: string, sessionId: string): Effect.Effect<boolean> =>
       platform.sessionStatus(campaign, sessionId).pipe(
         Effect.map(({ status }) => status === "over"),
         Effect.orElseSucceed(() => false),
       )
+
+    /** From when on the caller's word is taken; undefined where others can tell. */
+    const takenFrom = (campaign: string, sessionId: string): Effect.Effect<number | undefined> =>
+      Effect.orElseSucceed(platform.pageEnds?.(campaign, sessionId) ?? Effect.undefined, () => undefined)
 
     const ended = (campaign: string, session: ReturnType<typeof boundSessionOf>): Effect.Effect<boolean> => {
       const [sessionId] = session.sessionIds
@@ -54,6 +66,25 @@ export const makeEndLeft = ({ step }: Steps): Effect.Effect<EndLeft, never, Fifo
       )
     }
 
+    const endAfter = (where: CampaignContext, sessionIds: ReadonlyArray<string>, millis: number): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const [id = ""] = sessionIds
+        if (closing.has(id)) return Effect.void
+        closing.add(id)
+        return Effect.sleep(millis).pipe(
+          Effect.andThen(
+            Effect.retry(step(where, queue.end(where, sessionIds)), {
+              schedule: Schedule.spaced(AGAIN_MILLIS),
+              times: END_RETRIES,
+            }),
+          ),
+          Effect.ignore,
+          Effect.ensuring(Effect.sync(() => void closing.delete(id))),
+          Effect.forkIn(scope),
+          Effect.asVoid,
+        )
+      })
+
     return Effect.fnUntraced(function* (where, campaign, ticket) {
       const found = yield* step(where, queue.attach(where, ticket, false))
       if (found._tag !== "live") return
@@ -61,7 +92,9 @@ export const makeEndLeft = ({ step }: Steps): Effect.Effect<EndLeft, never, Fifo
       if (now - (asked.get(ticket) ?? Number.NEGATIVE_INFINITY) < AGAIN_MILLIS) return
       asked.set(ticket, now)
       const session = boundSessionOf(found.data)
-      if (!(yield* ended(campaign, session))) return
+      const from = yield* takenFrom(campaign, session.sessionIds[0] ?? "")
+      if (from !== undefined && from > now) return yield* endAfter(where, session.sessionIds, from - now)
+      if (from === undefined && !(yield* ended(campaign, session))) return
       // By the session, so that an end which was reported meanwhile is not counted twice.
       yield* step(where, queue.end(where, session.sessionIds))
     })

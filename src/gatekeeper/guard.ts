@@ -78,7 +78,7 @@ const platform = Layer.effect(
   PlatformApi,
   Effect.gen(function* () {
     const api = yield* PlatformApi
-    const { end, relay, watch, webhook } = api
+    const { end, pageEnds, relay, watch, webhook } = api
     const traced = yield* tracing
     const ofCampaign = (campaign: string) => ({ attributes: { "voicegate.campaign": campaign } })
     const read = <A>(name: string, campaign: string, call: () => Effect.Effect<A, PlatformError>) =>
@@ -134,6 +134,17 @@ const platform = Layer.effect(
                   () => end(campaign, session),
                   platformFailure(false),
                 ),
+              ),
+          }),
+      ...(pageEnds === undefined
+        ? {}
+        : {
+            pageEnds: (campaign: string, sessionId: string) =>
+              withTimeLimit(
+                "PlatformApi.pageEnds",
+                READS_MILLIS,
+                () => pageEnds(campaign, sessionId),
+                platformFailure(false),
               ),
           }),
       ...(webhook === undefined ? {} : { webhook }),

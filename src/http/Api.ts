@@ -6,6 +6,7 @@ import { calledAgain, failures, requestProblems } from "./failures.ts"
 import { refusals, succeeds } from "./openapi-responses.ts"
 import { problems } from "./problems.ts"
 import * as successes from "./successes.ts"
+import { VendorDoors } from "./vendor-door-api.ts"
 
 const id = { id: Schema.String.annotate({ description: "The ticket's uniqueRequestId." }) }
 
@@ -235,6 +236,7 @@ Documents: [Configuration](docs/configuration) · [Wire protocol](docs/wire) · 
 /** The whole API, for the documentation. */
 export const Documented = HttpApi.make("voicegate")
   .add(Requests)
+  .add(VendorDoors)
   .add(Events)
   .add(Tickets)
   .add(Webhooks)

@@ -23,6 +23,7 @@ import { makeRunAnswer } from "./run-answer.ts"
 import { inEventsSpan, inServerSpan, serverSpan } from "./spans.ts"
 import { makeStatic } from "./static.ts"
 import type { TicketLimits } from "./ticket-limits.ts"
+import { doorAt, isDoorPath } from "./vendor-doors.ts"
 import { isDisconnected, NO_HEADERS, type RawHeaders, rawHeaders, write } from "./write-answer.ts"
 
 export interface DispatchOptions {
@@ -49,7 +50,7 @@ export interface Dispatch {
 const preflightFor = (path: string, routedPath: string): PreflightFor => {
   if (path === NEGOTIATE_PATH) return "negotiation"
   if (RELAY_PATH.test(path)) return "relay"
-  return routedPath.startsWith("/api/session") ? "session" : "other"
+  return routedPath.startsWith("/api/session") || isDoorPath(routedPath) ? "session" : "other"
 }
 
 export const makeDispatch = Effect.fnUntraced(function* ({
@@ -70,6 +71,9 @@ export const makeDispatch = Effect.fnUntraced(function* ({
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const requestSession = (yield* tracing)(`POST ${REQUEST_PATH}`, routed.request, () =>
     serverSpan("POST", REQUEST_PATH),
+  )
+  const vendorSession = (yield* tracing)("POST /api/vendors", routed.vendorRequest, ({ vendor, path }) =>
+    serverSpan("POST", `/api/vendors/${vendor}/:campaign/${path}`),
   )
   const warnOfReadBody = makeBodyWarning()
   let closingConnections = false
@@ -93,12 +97,13 @@ export const makeDispatch = Effect.fnUntraced(function* ({
     address: string | undefined,
     id: string,
     reply: (answer: Answer | undefined) => void,
+    handle: (body: string, address: string) => Effect.Effect<Answer>,
   ) => {
     if (request.method !== "POST") return reply(refusals.postOnly)
     if (!isJson(request)) return reply(refusals.mediaType)
     if (address === undefined) return reply(refusals.noAddress)
     collectBody(request, false, (body) => {
-      if (typeof body === "string") runInPhase("decide", () => answer(requestSession(body, address), id, reply))
+      if (typeof body === "string") runInPhase("decide", () => answer(handle(body, address), id, reply))
       else reply(body)
     })
   }
@@ -139,7 +144,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
       const verdict = judgeOrigin(origin, request.headers.host)
       if ((verdict === "cross" || verdict === "anyone") && origin !== undefined) cors = corsOf(origin, verdict)
 
-      if (path === REQUEST_PATH && request.method !== "OPTIONS") {
+      const door = path === REQUEST_PATH ? undefined : doorAt(path)
+      if (door !== undefined ? method === "POST" : path === REQUEST_PATH && method !== "OPTIONS") {
         const finish = (result: Answer | undefined): void => {
           runInPhase("answer", () => {
             const ticket = result?.newTicket
@@ -152,7 +158,10 @@ export const makeDispatch = Effect.fnUntraced(function* ({
           })
         }
         if (!ownHost) return finish(refusals.host)
-        return verdict === "foreign" ? finish(refusals.origin) : sessionRequest(request, address, id, finish)
+        if (verdict === "foreign") return finish(refusals.origin)
+        const handle =
+          door === undefined ? requestSession : (body: string, from: string) => vendorSession(door, body, from)
+        return sessionRequest(request, address, id, finish, handle)
       }
 
       if (!isQuiet(path)) {
@@ -173,8 +182,8 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         return
       }
       const routedPath = normalise(path)
-      if (verdict === "foreign" && (routedPath.startsWith("/api/session") || path === NEGOTIATE_PATH))
-        return reply(refusals.origin)
+      const isSession = routedPath.startsWith("/api/session") || isDoorPath(routedPath)
+      if (verdict === "foreign" && (isSession || path === NEGOTIATE_PATH)) return reply(refusals.origin)
       if (cors !== undefined && origin !== undefined) {
         if (request.method === "OPTIONS" && header(request, "access-control-request-method") !== undefined) {
           cors = undefined
@@ -187,7 +196,7 @@ export const makeDispatch = Effect.fnUntraced(function* ({
         }
       }
 
-      if (path === REQUEST_PATH) return reply(refusals.postOnly)
+      if (door !== undefined || path === REQUEST_PATH) return reply(refusals.postOnly)
       if (path === NEGOTIATE_PATH) {
         if (request.method !== "POST") return reply(refusals.postOnly)
         const refusal = limits.negotiation(address)

@@ -72,6 +72,11 @@ export interface Adapter {
   ) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>> | undefined, PlatformError>
   /** Ends a session. True if it is over and its credential opens no other; false if the vendor cannot say so. Idempotent. */
   readonly end?: (session: WebSession) => Effect.Effect<boolean, PlatformError>
+  /**
+   * From when on (ms since 1970) the page's word is taken that a session is over, because neither the vendor nor the gate can tell: when
+   * its credential opens nothing more. Absent where somebody can.
+   */
+  readonly pageEnds?: (sessionId: string) => number
   /** Checks the campaign's settings with harmless reads, and names what bounds the credential. */
   readonly check: Effect.Effect<ReadonlyArray<Finding>>
 }

@@ -1,11 +1,17 @@
 /** The adapter of each platform. */
 import type { Campaign, SettingsTree } from "../Settings.ts"
 import type { Adapter, Send } from "./adapter.ts"
+import { assemblyai } from "./assemblyai.ts"
+import { cartesia } from "./cartesia.ts"
+import { daily } from "./daily.ts"
+import { deepgram } from "./deepgram.ts"
 import { elevenlabs } from "./elevenlabs.ts"
 import { generic } from "./generic.ts"
+import { hume } from "./hume.ts"
 import { iqra } from "./iqra.ts"
 import { livekit } from "./livekit.ts"
 import { openai } from "./openai.ts"
+import { pipecat } from "./pipecat.ts"
 import { retell } from "./retell.ts"
 import { ultravox } from "./ultravox.ts"
 import { vapi } from "./vapi.ts"
@@ -35,5 +41,11 @@ export const makeAdapter = (
   if (campaign.Generic !== undefined) return generic(campaign.Generic, context)
   if (campaign.Ultravox !== undefined) return ultravox(campaign.Ultravox, context)
   if (campaign.OpenAI !== undefined) return openai(campaign.OpenAI, context)
+  if (campaign.Pipecat !== undefined) return pipecat(campaign.Pipecat, context)
+  if (campaign.Daily !== undefined) return daily(campaign.Daily, context)
+  if (campaign.Hume !== undefined) return hume(campaign.Hume, context)
+  if (campaign.Deepgram !== undefined) return deepgram(campaign.Deepgram, context)
+  if (campaign.AssemblyAI !== undefined) return assemblyai(campaign.AssemblyAI, context)
+  if (campaign.Cartesia !== undefined) return cartesia(campaign.Cartesia, context)
   return iqra(context)
 }

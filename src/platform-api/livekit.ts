@@ -5,7 +5,6 @@
  * The room's name has an unguessable part and the time at which its token expires, because a token may be used again until then: only
  * afterwards does a room that is not open prove that the call is over.
  */
-import { randomBytes } from "node:crypto"
 import { Clock, DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { equal } from "../equal.ts"
 import type { StartConfig } from "../Session.ts"
@@ -14,6 +13,7 @@ import type { Adapter, AdapterContext, VendorWebhook } from "./adapter.ts"
 import type { PlatformError } from "./errors.ts"
 import { signJwt, verifyJwt } from "./jwt.ts"
 import type { Finding, SessionState, WebSession } from "./model.ts"
+import { expiryOf, newSessionId } from "./own-session.ts"
 import { sha256 } from "./signatures.ts"
 import type { Call, Endpoint } from "./transport.ts"
 import { readVendorAnswer } from "./vendor-answer.ts"
@@ -23,15 +23,13 @@ const DEPARTURE_SECONDS = 10
 /** The lifetime of the gate's own tokens for LiveKit's API (s). */
 const API_TOKEN_SECONDS = 60
 
-const ROOM = /^voicegate-(\d{10,11})-[\w-]{22}$/
-
 /** LiveKit accepts a token for so long after it has expired, because clocks differ (s). */
 const SERVER_LEEWAY_SECONDS = 60
 
 /** Until when the token of a room may open it (ms since 1970); undefined if the gate did not name the room. */
 const opensUntil = (room: string): number | undefined => {
-  const seconds = ROOM.exec(room)?.[1]
-  return seconds === undefined ? undefined : (Number(seconds) + SERVER_LEEWAY_SECONDS) * 1000
+  const expiry = expiryOf(room)
+  return expiry === undefined ? undefined : expiry + SERVER_LEEWAY_SECONDS * 1000
 }
 
 const Rooms = Schema.Struct({ rooms: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String }))) })
@@ -90,7 +88,7 @@ export const livekit = (
   const mint = (config: StartConfig): Effect.Effect<WebSession> =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const from = Math.floor(now / 1000)
-      const room = `voicegate-${from + lifetimeSeconds}-${randomBytes(16).toString("base64url")}`
+      const room = newSessionId(from + lifetimeSeconds)
       const token = sign(from, lifetimeSeconds, {
         sub: config.clientIdentifier,
         video: { roomJoin: true, room, canPublish: true, canSubscribe: true, canPublishData: true },

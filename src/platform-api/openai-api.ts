@@ -52,8 +52,8 @@ export const realtimeApi = (plain: Endpoint, send: Send): OpenAIApi => {
   return {
     session: { type: "realtime" },
     begin: (session, sdp, { group, ...caller }) => {
-      const form = { sdp, session: JSON.stringify(session) }
-      const call: Call = { kind: "start", method: "POST", path: "v1/realtime/calls", form, ...caller }
+      const multipart = { sdp, session: JSON.stringify(session) }
+      const call: Call = { kind: "start", method: "POST", path: "v1/realtime/calls", multipart, ...caller }
       return Effect.map(send(endpoint, RealtimeAnswer, call, group), (answered) => ({
         sdp: answered.sdp,
         call: callIn(answered.location),

@@ -37,6 +37,8 @@ export interface Call {
   readonly shownPath?: string
   readonly body?: unknown
   /** fields of a `multipart/form-data` body, in place of `body` */
+  readonly multipart?: Readonly<Record<string, string>>
+  /** fields of an `application/x-www-form-urlencoded` body, in place of `body` */
   readonly form?: Readonly<Record<string, string>>
   /** what of the request its caller has chosen; a refusal may quote it */
   readonly fromCaller?: string
@@ -85,18 +87,18 @@ const transportFailure = (call: Call, host: string, error: HttpClientError.HttpC
 const hostOf = (baseUrl: string): string => (URL.canParse(baseUrl) ? new URL(baseUrl).host : "the platform")
 
 const requestOf = (
-  { body, form, method, path, url }: Call,
+  { body, form, method, multipart, path, url }: Call,
   baseUrl: string,
-  headers: Readonly<Record<string, string>>,
+  authorisation: Readonly<Record<string, string>>,
 ) => {
   const address = url ?? baseUrl + path
-  if (form !== undefined) {
-    return HttpClientRequest.bodyFormDataRecord(HttpClientRequest.make(method)(address, { headers }), form)
+  const request = HttpClientRequest.make(method)
+  if (multipart !== undefined) {
+    return HttpClientRequest.bodyFormDataRecord(request(address, { headers: authorisation }), multipart)
   }
-  const plain = HttpClientRequest.make(method)(address, {
-    acceptJson: true,
-    headers: { ...headers, "content-type": "application/json" },
-  })
+  const headers = { ...authorisation, ...(form === undefined ? { "content-type": "application/json" } : {}) }
+  const plain = request(address, { acceptJson: true, headers })
+  if (form !== undefined) return HttpClientRequest.bodyUrlParams(plain, form)
   return body === undefined ? plain : HttpClientRequest.bodyJsonUnsafe(plain, body)
 }
 

@@ -2,7 +2,7 @@
 import { Effect, Predicate, type Redacted, Schema } from "effect"
 import type { StartConfig } from "../Session.ts"
 import type { Campaign } from "../Settings.ts"
-import type { PlatformError } from "./errors.ts"
+import { type PlatformError, unavailable } from "./errors.ts"
 import type { Finding, SessionState } from "./model.ts"
 import type { Endpoint } from "./transport.ts"
 import { readVendorAnswer, type VendorFailure } from "./vendor-answer.ts"
@@ -51,6 +51,14 @@ export const vendorEndpoint = ({ campaign, headers, ...answers }: VendorApi): En
 export const saysConcurrency = ({ status, text }: VendorFailure): boolean =>
   (status === 400 || status === 402 || status === 429) && /concurren/i.test(text)
 
+/** A start that only makes a credential: one whose answer was lost has started nothing, because nobody has what it made. */
+export const startsNothing = <A>(start: Effect.Effect<A, PlatformError>): Effect.Effect<A, PlatformError> =>
+  Effect.mapError(start, (error) =>
+    error.reason._tag === "Unavailable" && error.reason.mayHaveHappened
+      ? unavailable(error.reason.reason, false, error.message)
+      : error,
+  )
+
 export const isNotFound = ({ reason }: PlatformError): boolean => reason._tag === "Refused" && reason.status === 404
 
 /** The list cannot be read with this key, or has another shape than documented. */
@@ -66,27 +74,47 @@ export const stateOf = (sessionId: string, isOver: boolean): SessionState => ({
 export const unknownState: SessionState = { status: "unknown", sessionIds: [] }
 
 /**
- * Checks key and agent by reading the agent. `bounds` says what bounds the credential.
+ * Checks key and agent by reading the agent, or by making a credential that nobody gets. `bounds` says what bounds the credential.
  *
  * @param group the vendor's key in the settings
- * @param agent the name of the agent's setting
+ * @param agent the name of the setting that a 404 blames
+ * @param key the name of the setting that any other refusal blames
+ * @param may what the key may do if the read succeeds
+ * @param isBounded whether the credential is valid no longer than the start window, or opens one session alone
  */
 export const checkAgent = (
   read: Effect.Effect<unknown, PlatformError>,
-  { agent, bounds, group }: { readonly group: string; readonly agent: string; readonly bounds: string },
+  {
+    agent,
+    bounds,
+    group,
+    isBounded = true,
+    key = "ApiKey",
+    may = "read the agent",
+  }: {
+    readonly group: string
+    readonly agent: string
+    readonly bounds: string
+    readonly key?: string
+    readonly may?: string
+    readonly isBounded?: boolean
+  },
 ): Effect.Effect<ReadonlyArray<Finding>> =>
   read.pipe(
-    Effect.as<Finding>({ subject: "platform", state: "ok", detail: "reachable; the key may read the agent" }),
+    Effect.as<Finding>({ subject: "platform", state: "ok", detail: `reachable; the key may ${may}` }),
     Effect.catch(({ message, reason }) => {
       if (reason._tag === "KeyRateLimited" || reason._tag === "AtCapacity") {
         return Effect.succeed<Finding>({ subject: "platform", state: "not_checked", detail: message })
       }
-      const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : "ApiKey"
+      const setting = reason._tag !== "Refused" ? "BaseUrl" : reason.status === 404 ? agent : key
       return Effect.succeed<Finding>({
         subject: "platform",
         state: "failed",
         detail: `${group}.${setting}: ${message}`,
       })
     }),
-    Effect.map((platform) => [platform, { subject: "credential", state: "ok", detail: bounds }]),
+    Effect.map((platform) => [
+      platform,
+      { subject: "credential", state: isBounded ? "ok" : "not_checked", detail: bounds },
+    ]),
   )

@@ -148,6 +148,11 @@ export const identifier: Text<string> = pattern(/^[^\s/\\\p{Cc}]{1,256}$/u).anno
   expected: "an id without spaces and slashes",
 })
 
+/** A part of a room's name, which every server of rooms accepts. */
+export const roomNamePart: Text<string> = pattern(/^[A-Za-z0-9_-]{1,64}$/).annotate({
+  expected: "letters of English, digits, - and _, at most 64",
+})
+
 /** A value's annotations with further notes, for a schema derived from it. */
 export const withNotes = (value: Schema.Top, notes: Notes) => {
   const { expected, voicegate } = Schema.resolveAnnotations(value) ?? {}

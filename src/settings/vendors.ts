@@ -5,9 +5,15 @@
 import { Redacted, type Schema } from "effect"
 import { GenericSettings } from "./groups/generic.ts"
 import {
+  AssemblyAISettings,
+  CartesiaSettings,
+  DailySettings,
+  DeepgramSettings,
   ElevenLabsSettings,
+  HumeSettings,
   LiveKitSettings,
   OpenAISettings,
+  PipecatSettings,
   RetellSettings,
   UltravoxSettings,
   VapiSettings,
@@ -84,6 +90,21 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
   })),
   ultravox: reading("Ultravox", UltravoxSettings, (Ultravox) => ({ settings: { Ultravox }, ...byAgent(Ultravox) })),
   openai: reading("OpenAI", OpenAISettings, (OpenAI) => ({ settings: { OpenAI }, ...byAgent(OpenAI) })),
+  pipecat: reading("Pipecat", PipecatSettings, (Pipecat) => ({
+    settings: { Pipecat },
+    ...byAgent({ ...Pipecat, ApiKey: Pipecat.PrivateKey }),
+  })),
+  daily: reading("Daily", DailySettings, (Daily) => ({ settings: { Daily }, ...byAgent(Daily) })),
+  hume: reading("Hume", HumeSettings, (Hume) => ({
+    settings: { Hume },
+    ...byAgent({ ...Hume, AgentId: Hume.ConfigId }),
+  })),
+  deepgram: reading("Deepgram", DeepgramSettings, (Deepgram) => ({ settings: { Deepgram }, ...byAgent(Deepgram) })),
+  assemblyai: reading("AssemblyAI", AssemblyAISettings, (AssemblyAI) => ({
+    settings: { AssemblyAI },
+    ...byAgent(AssemblyAI),
+  })),
+  cartesia: reading("Cartesia", CartesiaSettings, (Cartesia) => ({ settings: { Cartesia }, ...byAgent(Cartesia) })),
   generic: (read, base, inheritFrom) => {
     const found = readGeneric(read, base, inheritFrom)
     const Generic = found?.settings.Generic
@@ -95,7 +116,18 @@ const vendors: Readonly<Record<Vendor, ReadVendor>> = {
 }
 
 /** Vendors that do not tell how many calls may run. */
-const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set(["livekit", "vapi", "elevenlabs", "openai", "generic"])
+const WITHOUT_LIMIT: ReadonlySet<Vendor> = new Set([
+  "livekit",
+  "vapi",
+  "elevenlabs",
+  "openai",
+  "daily",
+  "hume",
+  "deepgram",
+  "assemblyai",
+  "cartesia",
+  "generic",
+])
 
 /**
  * Reads the settings of the campaign's vendor at `base`. The slots must be set where the vendor does not tell how many calls may run.

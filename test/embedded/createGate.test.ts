@@ -152,6 +152,12 @@ describe("creating a gate", () => {
         Session: "",
         GateUrl: "",
       },
+      Pipecat: { PublicKey: "", PrivateKey: "", BaseUrl: "", AgentId: "" },
+      Daily: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
+      Hume: { ApiKey: "", SecretKey: "", BaseUrl: "", ConfigId: "", WebhookSecret: "" },
+      Deepgram: { ApiKey: "", BaseUrl: "", Url: "", AgentId: "" },
+      AssemblyAI: { ApiKey: "", BaseUrl: "", AgentId: "" },
+      Cartesia: { ApiKey: "", BaseUrl: "", AgentId: "", WebhookSecret: "" },
     }
     const every: Every<GateSettings> = {
       StoreConnectionString: "",

@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { VendorWebhook } from "../../src/platform-api/adapter.ts"
 import { makeAdapter } from "../../src/platform-api/adapters.ts"
+import { hmacSha256 } from "../../src/platform-api/signatures.ts"
 import { treeOf } from "../settings/support.ts"
 
 const NOW = Date.parse("2027-01-15T08:00:00Z")
@@ -16,6 +17,8 @@ const CASES: ReadonlyArray<{
   readonly rawBody: string
   readonly headers: Readonly<Record<string, string>>
   readonly session: string
+  /** what the webhook means, where it is more than the end of the session */
+  readonly meaning?: object
 }> = [
   {
     platform: "retell",
@@ -57,6 +60,34 @@ const CASES: ReadonlyArray<{
     },
     session: "call-1",
   },
+  {
+    platform: "daily",
+    settings: {
+      Daily: { ApiKey: "key", AgentId: "agent", WebhookSecret: "ZGFpbHkgc2VjcmV0IDAxMjM0NTY3ODlhYmNkZWY=" },
+    },
+    rawBody:
+      '{"version":"1.0.0","type":"meeting.ended","id":"met-end-1","payload":{"room":"voicegate-1800000000-AAAAAAAAAAAAAAAAAAAAA1-agent","meeting_id":"m-1"},"event_ts":1800000000.5}',
+    headers: {
+      "x-webhook-timestamp": "1800000000000",
+      "x-webhook-signature": "WYZqFvjiMBCgmBcwvAQ+4euatdFMdNadkBL1NDMfA8k=",
+    },
+    session: "voicegate-1800000000-AAAAAAAAAAAAAAAAAAAAA1-agent",
+    meaning: { notBefore: 1_800_000_000_000 },
+  },
+  {
+    platform: "hume",
+    settings: {
+      Hume: { ApiKey: "key", SecretKey: "secret", ConfigId: "config", WebhookSecret: "secret_hume_0123456789" },
+    },
+    rawBody:
+      '{"event_name":"chat_ended","chat_id":"chat-1","config_id":"config","custom_session_id":"voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1"}',
+    headers: {
+      "x-hume-ai-webhook-timestamp": "1800000000",
+      "x-hume-ai-webhook-signature": "aa24f1029f8e1adc6198e24d452dce312fe15c64cae102400e719efede5486f1",
+    },
+    session: "voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1",
+    meaning: { sessions: [["voicegate-1800001800-AAAAAAAAAAAAAAAAAAAAA1", "chat-1"]] },
+  },
 ]
 
 const caseOf = (platform: string) => {
@@ -74,13 +105,13 @@ const webhooksOf = (platform: string, settings: object) => {
 }
 
 describe("the signature of a webhook", () => {
-  for (const { headers, platform, rawBody, session, settings } of CASES) {
+  for (const { headers, meaning, platform, rawBody, session, settings } of CASES) {
     const { ended, verify } = webhooksOf(platform, settings)
 
     it(`of ${platform} is the known answer, and of these bytes alone`, () => {
       const webhook: VendorWebhook = { headers, rawBody }
       assert.isUndefined(verify(webhook, NOW))
-      assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[session]] })
+      assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[session]], ...meaning })
       assert.isDefined(verify({ ...webhook, rawBody: rawBody.replace("1", "2") }, NOW))
       for (const [name, value] of Object.entries(headers)) {
         assert.isDefined(verify({ rawBody, headers: { ...headers, [name]: undefined } }, NOW), name)
@@ -96,6 +127,36 @@ describe("the signature of a webhook", () => {
     assert.isUndefined(verify({ rawBody, headers: { "x-vapi-secret": "secret_vapi_012345678" } }, NOW))
     assert.isDefined(verify({ rawBody, headers: { "x-vapi-secret": "another" } }, NOW))
     assert.isDefined(verify({ rawBody, headers: {} }, NOW))
+  })
+
+  it("of Cartesia is the secret itself", () => {
+    const { ended, verify } = webhooksOf("cartesia", {
+      Cartesia: { ApiKey: "key", AgentId: "agent", WebhookSecret: "secret_cartesia_012345" },
+    })
+    const id = "voicegate-1800000030-AAAAAAAAAAAAAAAAAAAAA1"
+    const rawBody = `{"type":"call_completed","request_id":"${id}","agent_id":"agent"}`
+    assert.isUndefined(verify({ rawBody, headers: { "x-webhook-secret": "secret_cartesia_012345" } }, NOW))
+    assert.isDefined(verify({ rawBody, headers: { "x-webhook-secret": "secret_cartesia_01234" } }, NOW))
+    assert.isDefined(verify({ rawBody, headers: {} }, NOW))
+    assert.deepStrictEqual(ended(JSON.parse(rawBody)), { _tag: "ended", sessions: [[id]] })
+    for (const change of [{ type: "call_started" }, { agent_id: "another" }, { request_id: "MZ01" }]) {
+      assert.deepStrictEqual(ended({ ...JSON.parse(rawBody), ...change }), { _tag: "ignored" }, JSON.stringify(change))
+    }
+  })
+
+  it("of Daily may have its time in seconds, and is absent from the request that tests a new webhook alone", () => {
+    const { ended, verify } = webhooksOf("daily", caseOf("daily").settings)
+    const { session } = caseOf("daily")
+    for (const room of [`${session}s`, session.replace(/agent$/, "other"), "room-agent", `x${session}`]) {
+      assert.deepStrictEqual(ended({ type: "meeting.ended", payload: { room } }), { _tag: "ignored" }, room)
+    }
+    const test = '{"test":"test"}'
+    assert.isUndefined(verify({ rawBody: test, headers: {} }, NOW))
+    assert.deepStrictEqual(ended(JSON.parse(test)), { _tag: "ignored" })
+    assert.isDefined(verify({ rawBody: '{"test":"test","type":"meeting.ended"}', headers: {} }, NOW))
+    const signature = hmacSha256(Buffer.from("daily secret 0123456789abcdef"), `1800000000.${test} `, "base64")
+    const headers = { "x-webhook-timestamp": "1800000000", "x-webhook-signature": signature }
+    assert.isUndefined(verify({ rawBody: `${test} `, headers }, NOW))
   })
 
   it("of Ultravox may be one of several, while keys are rotated", () => {

@@ -58,8 +58,11 @@ describe("a secret", () => {
     assert.deepStrictEqual(users.sort(), [
       "http/console/handlers.ts",
       "http/webhook.ts",
+      "platform-api/cartesia.ts",
+      "platform-api/daily.ts",
       "platform-api/elevenlabs.ts",
       "platform-api/generic.ts",
+      "platform-api/hume.ts",
       "platform-api/jwt.ts",
       "platform-api/livekit.ts",
       "platform-api/retell.ts",

@@ -37,11 +37,35 @@ const SENTINELS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Ultravox.ApiKey": ["SentinelUltravoxKey01"],
   "Ultravox.WebhookSecret": ["SentinelUltravoxWebhook01"],
   "OpenAI.ApiKey": ["SentinelOpenAIKey01"],
+  "Pipecat.PublicKey": ["SentinelPipecatPublic01"],
+  "Pipecat.PrivateKey": ["SentinelPipecatPrivate01"],
+  "Daily.ApiKey": ["SentinelDailyKey01"],
+  "Daily.WebhookSecret": ["SentinelDailyWebhook01"],
+  "Hume.ApiKey": ["SentinelHumeKey01"],
+  "Hume.SecretKey": ["SentinelHumeSecret01"],
+  "Hume.WebhookSecret": ["SentinelHumeWebhook01"],
+  "Deepgram.ApiKey": ["SentinelDeepgramKey01"],
+  "AssemblyAI.ApiKey": ["SentinelAssemblyKey01"],
+  "Cartesia.ApiKey": ["SentinelCartesiaKey01"],
+  "Cartesia.WebhookSecret": ["SentinelCartesiaWebhook01"],
   "Generic.Headers": ["x-api-key: SentinelGenericKey01"],
   "Generic.WebhookSecret": ["SentinelGenericWebhook01"],
 }
 /** The campaigns of vendors, whose APIs are at `origin`; LiveKit's credential names its key, so none is started. */
-const VENDOR_CAMPAIGNS = ["retell", "vapi", "elevenlabs", "ultravox", "openai", "generic"]
+const VENDOR_CAMPAIGNS = [
+  "retell",
+  "vapi",
+  "elevenlabs",
+  "ultravox",
+  "openai",
+  "pipecat",
+  "daily",
+  "hume",
+  "deepgram",
+  "assemblyai",
+  "cartesia",
+  "generic",
+]
 const vendorSettings = (origin: string): Environment => {
   const given: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     LiveKit: { Url: origin.replace("http", "ws"), AgentName: "agent-livekit" },
@@ -50,6 +74,12 @@ const vendorSettings = (origin: string): Environment => {
     ElevenLabs: { AgentId: "agent-elevenlabs" },
     Ultravox: { AgentId: "agent-ultravox" },
     OpenAI: { AgentId: "agent-openai" },
+    Pipecat: { AgentId: "agent-pipecat" },
+    Daily: { AgentId: "agent-daily" },
+    Hume: { ConfigId: "agent-hume" },
+    Deepgram: { AgentId: "agent-deepgram" },
+    AssemblyAI: { AgentId: "agent-assemblyai" },
+    Cartesia: { AgentId: "agent-cartesia" },
     Generic: { AgentId: "agent-generic", StartPath: "calls", SessionIdField: "id", TokenField: "token" },
   }
   const settings: Record<string, string> = {}

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { baseUrl, serverUrl } from "../network-values.ts"
 import { providerKey } from "../secret-values.ts"
 import { optional, requiredWith, withDefault } from "../setting.ts"
-import { identifier, jsonText, oneOf, text } from "../values.ts"
+import { identifier, jsonText, oneOf, roomNamePart, text } from "../values.ts"
 import { GenericSettings } from "./generic.ts"
 
 export const LiveKitSettings = Schema.Struct({
@@ -96,8 +96,74 @@ export const OpenAISettings = Schema.Struct({
   }),
 })
 
+export const PipecatSettings = Schema.Struct({
+  PublicKey: requiredWith("pipecat", providerKey, {
+    description: "public API key of Pipecat Cloud, which starts sessions",
+  }),
+  PrivateKey: requiredWith("pipecat", providerKey, {
+    description: "private API key of Pipecat Cloud, which reads and ends sessions",
+  }),
+  BaseUrl: withDefault(baseUrl, "https://api.pipecat.daily.co/", {
+    description: "address of the API of Pipecat Cloud",
+  }),
+  AgentId: requiredWith("pipecat", identifier, { own: true, description: "name of the agent at Pipecat Cloud" }),
+})
+
+export const DailySettings = Schema.Struct({
+  ...api("daily", "Daily", "https://api.daily.co/"),
+  AgentId: requiredWith("daily", roomNamePart, {
+    own: true,
+    description: "name of your agent, with which the names of its rooms end",
+  }),
+  WebhookSecret: requiredWith("daily", providerKey, {
+    description: "`hmac` of Daily's webhook, in base64, with which Daily signs",
+  }),
+})
+
+export const HumeSettings = Schema.Struct({
+  ...api("hume", "Hume", "https://api.hume.ai/"),
+  SecretKey: requiredWith("hume", providerKey, { description: "the secret key of Hume, which makes tokens" }),
+  ConfigId: requiredWith("hume", identifier, { own: true, description: "the EVI configuration at Hume" }),
+  WebhookSecret: requiredWith("hume", providerKey, { description: "signing key of Hume's webhooks" }),
+})
+
+export const DeepgramSettings = Schema.Struct({
+  ...api("deepgram", "Deepgram", "https://api.deepgram.com/"),
+  Url: withDefault(serverUrl, "wss://agent.deepgram.com", {
+    description: "address of the Voice Agent, to which pages connect",
+  }),
+  AgentId: agentId("deepgram", "Deepgram"),
+})
+
+export const AssemblyAISettings = Schema.Struct({
+  ...api("assemblyai", "AssemblyAI's Voice Agent", "https://agents.assemblyai.com/"),
+  AgentId: agentId("assemblyai", "AssemblyAI"),
+})
+
+export const CartesiaSettings = Schema.Struct({
+  ...api("cartesia", "Cartesia", "https://api.cartesia.ai/"),
+  AgentId: agentId("cartesia", "Cartesia"),
+  WebhookSecret: requiredWith("cartesia", providerKey, {
+    description: "secret that Cartesia sends with its webhooks as `X-Webhook-Secret`",
+  }),
+})
+
 /** The values of `Platform` that are vendors. */
-export const VENDORS = ["livekit", "retell", "vapi", "elevenlabs", "ultravox", "openai", "generic"] as const
+export const VENDORS = [
+  "livekit",
+  "retell",
+  "vapi",
+  "elevenlabs",
+  "ultravox",
+  "openai",
+  "pipecat",
+  "daily",
+  "hume",
+  "deepgram",
+  "assemblyai",
+  "cartesia",
+  "generic",
+] as const
 export type Vendor = (typeof VENDORS)[number]
 
 /** The settings of each vendor, below its key. */
@@ -108,6 +174,12 @@ export const vendorFields = {
   ElevenLabs: ElevenLabsSettings,
   Ultravox: UltravoxSettings,
   OpenAI: OpenAISettings,
+  Pipecat: PipecatSettings,
+  Daily: DailySettings,
+  Hume: HumeSettings,
+  Deepgram: DeepgramSettings,
+  AssemblyAI: AssemblyAISettings,
+  Cartesia: CartesiaSettings,
   Generic: GenericSettings,
 }
 

@@ -56,6 +56,9 @@ const bodyOf = async (request: Request): Promise<unknown> => {
     return Object.fromEntries(await request.formData())
   }
   const text = await request.text()
+  if (request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded")) {
+    return Object.fromEntries(new URLSearchParams(text))
+  }
   return text === "" ? undefined : JSON.parse(text)
 }
 
@@ -137,5 +140,42 @@ export const fakeCalls = (prefix: string) => {
     /** The call that this bearer opens, while it runs. */
     opened: (bearer: string): string | undefined =>
       calls.find((call) => call.running && bearer.includes(call.bearer))?.id,
+  }
+}
+
+/** The tokens of a fake whose vendor names a call when a page opens it. */
+export const fakeTokens = (prefix: string, now: () => number) => {
+  const tokens = new Map<string, { readonly expiry: number; uses: number }>()
+  const running = new Map<string, string | undefined>()
+  let opened = 0
+  let limit = Number.POSITIVE_INFINITY
+  return {
+    /** @param uses how many calls it opens */
+    grant: (seconds: number, uses = Number.POSITIVE_INFINITY): string => {
+      const token = `token-of-${prefix}${tokens.size + 1}`
+      tokens.set(token, { expiry: now() + seconds * 1000, uses })
+      return token
+    },
+    /** A page opens a call and says `ours` of it. Returns the call's id; undefined where the vendor does not let it in. */
+    open: (token: string, ours?: unknown): string | undefined => {
+      const found = tokens.get(token)
+      if (found === undefined || found.uses < 1 || found.expiry <= now() || running.size >= limit) return undefined
+      found.uses--
+      opened++
+      const id = `${prefix}${opened}`
+      running.set(id, typeof ours === "string" ? ours : undefined)
+      return id
+    },
+    /** What the page has said of a running call, and ends it; undefined if no such call runs. */
+    end: (id: string): { readonly ours: string | undefined } | undefined => {
+      if (!running.has(id)) return undefined
+      const ours = running.get(id)
+      running.delete(id)
+      return { ours }
+    },
+    isRunning: (id: string): boolean => running.has(id),
+    setLimit: (to: number): void => {
+      limit = to
+    },
   }
 }

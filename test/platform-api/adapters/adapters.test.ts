@@ -1,9 +1,15 @@
 /** Every platform keeps the contract. */
+import { makeFakeAssemblyAI } from "../../../src/testing/vendors/FakeAssemblyAI.ts"
+import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
+import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
+import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
+import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeIqra } from "../../../src/testing/vendors/FakeIqra.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
 import { makeFakeOpenAI } from "../../../src/testing/vendors/FakeOpenAI.ts"
+import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeUltravox } from "../../../src/testing/vendors/FakeUltravox.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
@@ -131,6 +137,99 @@ for (const api of ["realtime", "live"] as const) {
     ends: true,
   })
 }
+
+adapterContract({
+  platform: "pipecat",
+  fake: makeFakePipecat,
+  shape: "url+token",
+  asksToStart: true,
+  limitIsCapacity: true,
+  atCapacity: [
+    { status: 429, body: { status: 429, code: "429", message: "Rate limit exceeded. Please try again later" } },
+    { status: 503, body: { error: "all agents are in use", code: "PCC-AGENT-AT-CAPACITY" } },
+  ],
+  secrets: ["public-key-of-the-fake-pipecat", "private-key-of-the-fake-pipecat"],
+  noticedAfterMinutes: 4,
+  lists: false,
+  ends: true,
+})
+
+adapterContract({
+  platform: "daily",
+  fake: makeFakeDaily,
+  shape: "url+token",
+  asksToStart: true,
+  startsNothing: true,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-daily", Buffer.from("webhook secret of the fake Daily").toString("base64")],
+  otherEvent: (id) => ({ type: "participant.left", payload: { room: id } }),
+  foreignEnd: { type: "meeting.ended", payload: { room: "a-room-of-another-program" } },
+  noticedAfterMinutes: 4,
+  unusedForMinutes: 5,
+  reusable: true,
+  endIsFinal: true,
+  lists: false,
+  ends: true,
+})
+
+adapterContract({
+  platform: "hume",
+  fake: makeFakeHume,
+  shape: "token",
+  unboundedLifetime: true,
+  asksToStart: true,
+  startsNothing: true,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-hume", "secret-key-of-the-fake-hume", "webhook-secret-of-the-fake-hume"],
+  otherEvent: (id) => ({ event_name: "chat_started", chat_id: id, custom_session_id: "x" }),
+  foreignEnd: { event_name: "chat_ended", chat_id: "chat-9", custom_session_id: "of-another-program" },
+  pageEnds: "at once",
+  noticedAfterMinutes: 62,
+  lists: false,
+  ends: false,
+})
+
+adapterContract({
+  platform: "deepgram",
+  fake: makeFakeDeepgram,
+  shape: "url+token",
+  asksToStart: true,
+  startsNothing: true,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-deepgram"],
+  pageEnds: "after expiry",
+  lists: false,
+  ends: false,
+})
+
+adapterContract({
+  platform: "assemblyai",
+  fake: makeFakeAssemblyAI,
+  shape: "single-use-token",
+  asksToStart: true,
+  startsNothing: true,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-assemblyai"],
+  pageEnds: "after expiry",
+  lists: false,
+  ends: false,
+})
+
+adapterContract({
+  platform: "cartesia",
+  fake: makeFakeCartesia,
+  shape: "url+token",
+  asksToStart: true,
+  startsNothing: true,
+  unsigned: true,
+  atCapacity: [],
+  secrets: ["key-of-the-fake-cartesia", "webhook-secret-of-the-fake-cartesia"],
+  otherEvent: (id) => ({ type: "call_started", request_id: id, agent_id: "agent_fake" }),
+  foreignEnd: { type: "call_completed", request_id: "MZ01", agent_id: "agent_fake" },
+  pageEnds: "after expiry",
+  lists: false,
+  ends: false,
+})
 
 adapterContract({
   platform: "generic",

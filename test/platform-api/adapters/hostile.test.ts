@@ -5,13 +5,18 @@ import { Gatekeeper } from "../../../src/Gatekeeper.ts"
 import { PlatformApi } from "../../../src/PlatformApi.ts"
 import type { VendorWebhook } from "../../../src/platform-api/adapter.ts"
 import { hmacSha256 } from "../../../src/platform-api/signatures.ts"
+import { makeFakeCartesia } from "../../../src/testing/vendors/FakeCartesia.ts"
+import { makeFakeDaily } from "../../../src/testing/vendors/FakeDaily.ts"
+import { makeFakeDeepgram } from "../../../src/testing/vendors/FakeDeepgram.ts"
 import { makeFakeElevenLabs } from "../../../src/testing/vendors/FakeElevenLabs.ts"
 import { makeFakeGeneric } from "../../../src/testing/vendors/FakeGeneric.ts"
+import { makeFakeHume } from "../../../src/testing/vendors/FakeHume.ts"
 import { makeFakeLiveKit } from "../../../src/testing/vendors/FakeLiveKit.ts"
+import { makeFakePipecat } from "../../../src/testing/vendors/FakePipecat.ts"
 import { makeFakeRetell } from "../../../src/testing/vendors/FakeRetell.ts"
 import { makeFakeVapi } from "../../../src/testing/vendors/FakeVapi.ts"
 import { sessionConfig } from "../../platform/support.ts"
-import { ask, joined, type Subject, stateOf, vendorTest } from "./rig.ts"
+import { ask, joined, type Subject, stateOf, vendorTest, waits } from "./rig.ts"
 
 const subjectOf = (platform: string, fake: Subject["fake"]): Subject => ({
   platform,
@@ -28,6 +33,11 @@ const generic = subjectOf("generic", makeFakeGeneric)
 const livekit = subjectOf("livekit", makeFakeLiveKit)
 const retell = subjectOf("retell", makeFakeRetell)
 const vapi = subjectOf("vapi", makeFakeVapi)
+const pipecat = subjectOf("pipecat", makeFakePipecat)
+const daily = subjectOf("daily", makeFakeDaily)
+const hume = subjectOf("hume", makeFakeHume)
+const deepgram = subjectOf("deepgram", makeFakeDeepgram)
+const cartesia = subjectOf("cartesia", makeFakeCartesia)
 const elevenlabs = subjectOf("elevenlabs", makeFakeElevenLabs)
 
 const initiate = (config: Parameters<typeof sessionConfig>[0] = {}) =>
@@ -169,7 +179,128 @@ describe("a LiveKit room that opens", () => {
   )
 })
 
+describe("a Daily room", () => {
+  vendorTest("that is opened again after its end, whoever has a token of it, is closed", daily, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const id = yield* joined(world, started)
+      yield* world.pass(1)
+      const ended = world.fake.hangUp(id)
+      assert.isDefined(ended)
+      if (ended === undefined) return
+      assert.deepStrictEqual(yield* gate.vendorWebhook("daily", ended), { _tag: "accepted", released: true })
+      const begun = { type: "meeting.started", payload: { room: id } }
+      yield* gate.vendorWebhook("daily", world.fake.webhook(begun))
+      const deleted = world.fake.requests.filter(({ method, path }) => method === "DELETE" && path.endsWith(id))
+      assert.lengthOf(deleted, 1)
+    }),
+  )
+
+  vendorTest(
+    "of another campaign's agent is nobody's to end, although the key is the same",
+    daily,
+    (world) =>
+      Effect.gen(function* () {
+        const gate = yield* Gatekeeper
+        const started = yield* ask(1)
+        const id = yield* joined(world, started)
+        yield* world.pass(1)
+        const room = id.replace(/agent-fake$/, "agent-2")
+        const webhook = world.fake.webhook({ type: "meeting.ended", payload: { room } })
+        assert.deepStrictEqual(yield* gate.vendorWebhook("daily", webhook), { _tag: "accepted", released: false })
+        assert.strictEqual(yield* stateOf(started.uniqueRequestId), "live")
+      }),
+    { Campaigns: { other: { Platform: "daily", MaxConcurrency: 1, Daily: { AgentId: "agent-2" } } } },
+  )
+})
+
+describe("the word of a page", () => {
+  vendorTest("that repeats it gives one slot back, not that of the next call", deepgram, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const first = yield* ask(1)
+      yield* joined(world, first)
+      yield* world.pass(1)
+      yield* gate.leave(first.uniqueRequestId)
+      const next = yield* ask(2)
+      for (let n = 0; n < 3; n++) {
+        yield* gate.leave(first.uniqueRequestId)
+        yield* world.pass(0.5)
+      }
+      assert.strictEqual(yield* stateOf(next.uniqueRequestId), "live")
+      assert.strictEqual((yield* waits(3)).queuePosition, 1)
+    }),
+  )
+
+  vendorTest("is not needed where the vendor has reported the end before", cartesia, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const id = yield* joined(world, started)
+      yield* gate.leave(started.uniqueRequestId)
+      const webhook = world.fake.hangUp(id)
+      assert.isDefined(webhook)
+      if (webhook === undefined) return
+      assert.deepStrictEqual(yield* gate.vendorWebhook("cartesia", webhook), { _tag: "accepted", released: true })
+      const next = yield* ask(2)
+      yield* world.pass(0.5)
+      assert.strictEqual(yield* stateOf(next.uniqueRequestId), "live")
+      assert.deepStrictEqual(yield* gate.vendorWebhook("cartesia", webhook), { _tag: "accepted", released: false })
+    }),
+  )
+
+  vendorTest("is all there is while a token of Hume and the chats that it has opened may last", hume, (world) =>
+    Effect.gen(function* () {
+      const { uniqueRequestId } = yield* ask(1)
+      yield* world.pass(29)
+      yield* world.pass(29)
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+    }),
+  )
+
+  vendorTest("does not end a chat of another configuration of Hume's account", hume, (world) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const { sessionId, uniqueRequestId } = yield* ask(1)
+      const body = { event_name: "chat_ended", chat_id: "chat-9", config_id: "other", custom_session_id: sessionId }
+      const webhook = world.fake.webhook(body)
+      assert.deepStrictEqual(yield* gate.vendorWebhook("hume", webhook), { _tag: "accepted", released: false })
+      assert.strictEqual(yield* stateOf(uniqueRequestId), "live")
+    }),
+  )
+})
+
 describe("a hostile vendor", () => {
+  for (const expires_in of [1e300, -1, 0, "1800"]) {
+    vendorTest(`that names no possible lifetime (${expires_in}) has made no token`, hume, (world) =>
+      Effect.gen(function* () {
+        world.fake.failNext({ status: 200, body: { access_token: "token", expires_in } })
+        const { reason } = yield* Effect.flip(initiate())
+        assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: false })
+      }),
+    )
+  }
+
+  vendorTest("that gives a session of Pipecat an id with a path has not confirmed its start", pipecat, (world) =>
+    Effect.gen(function* () {
+      world.fake.failNext({ status: 200, body: { sessionId: "..", dailyRoom: "https://x.example", dailyToken: "t" } })
+      const { reason } = yield* Effect.flip(initiate())
+      assert.deepInclude(reason, { _tag: "Unavailable", reason: "malformed", mayHaveHappened: true })
+    }),
+  )
+
+  vendorTest("whose room cannot be joined, because its token was refused, has started nothing", daily, (world) =>
+    Effect.gen(function* () {
+      world.fake.failNext(
+        { status: 200, body: { url: "https://fake.daily.example/x" } },
+        { status: 500, body: "<html>" },
+      )
+      const { reason } = yield* Effect.flip(initiate())
+      assert.deepInclude(reason, { _tag: "Unavailable", reason: "server_error", mayHaveHappened: false })
+    }),
+  )
+
   vendorTest("cannot send the gate to another host to end a call", vapi, (world) =>
     Effect.gen(function* () {
       for (const controlUrl of [

@@ -21,7 +21,7 @@ const relayed = (
   name: string,
   body: (world: World & { readonly fake: Fake }) => ReturnType<Parameters<typeof vendorTest>[2]>,
   settings: Readonly<Record<string, unknown>> = {},
-  more: Readonly<Record<string, unknown>> = {},
+  queue: Readonly<Record<string, unknown>> = {},
   api: "realtime" | "live" = "realtime",
 ): void => {
   let fake = makeFakeOpenAI()
@@ -39,7 +39,7 @@ const relayed = (
     lists: false,
     ends: true,
   }
-  vendorTest(name, openai, (world) => body({ ...world, fake }), settings, more)
+  vendorTest(name, openai, (world) => body({ ...world, fake }), settings, queue)
 }
 
 const tokenOf = ({ credential }: Started): string => (credential?.shape === "sdp-relay" ? credential.token : "")
@@ -395,7 +395,7 @@ describe("an offer that may have begun a call", () => {
         assert.strictEqual(yield* stateOf(started.uniqueRequestId), "ended")
       }),
     {},
-    { Queue: { MaxCallMinutes: 90 } },
+    { MaxCallMinutes: 90 },
   )
 })
 
@@ -467,7 +467,7 @@ describe("a call", () => {
         assert.notStrictEqual(yield* stateOf(started.uniqueRequestId), "live")
       }),
     {},
-    { Queue: { MaxCallMinutes: 5 } },
+    { MaxCallMinutes: 5 },
   )
 
   relayed("whose caller leaves is hung up, and the slot is free at once", ({ fake }) =>

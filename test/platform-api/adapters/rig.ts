@@ -38,14 +38,24 @@ export interface Subject {
   readonly otherEvent?: (id: string) => unknown
   /** an authentic webhook about the end of a call that another program has started */
   readonly foreignEnd?: unknown
-  /** how long after its webhook was lost an ended call is noticed (minutes) */
-  readonly noticedAfterMinutes: number
+  /** A start only makes a credential, so one whose answer was lost has started nothing. */
+  readonly startsNothing?: true
+  /** Every 429 says that all calls are taken. */
+  readonly limitIsCapacity?: true
+  /** The page's word is taken that a call is over, because nobody else can tell: at once, or when the credential opens nothing more. */
+  readonly pageEnds?: "at once" | "after expiry"
+  /** Webhooks have the secret itself in place of a signature, so a changed or old one cannot be told. */
+  readonly unsigned?: true
+  /** how long after its webhook was lost an ended call is noticed (minutes); absent where it is when the longest call has passed */
+  readonly noticedAfterMinutes?: number
   /** After so many minutes a credential that nobody has used holds no slot any more; absent where the vendor ends such calls itself. */
   readonly unusedForMinutes?: number
   /** the state of such a ticket; `ended` if absent */
   readonly unusedState?: "missed"
   /** The credential opens another call until it expires, so a call that was left before is not over. */
   readonly reusable?: true
+  /** Such a call is over for good once the gate has ended it: its credential opens nothing any more. */
+  readonly endIsFinal?: true
   /** The settings cannot be checked without a start. */
   readonly unchecked?: true
   /** The vendor lists its calls, so that one whose start was not confirmed is found. */
@@ -56,6 +66,8 @@ export interface Subject {
 
 export interface World {
   readonly fake: FakeVendor
+  /** the gate's ids of sessions, by the vendor's */
+  readonly sessions: Map<string, string>
   /** moves the clock of gate and vendor */
   readonly pass: (minutes: number) => Effect.Effect<void>
   /** moves the vendor's clock alone */
@@ -98,13 +110,13 @@ export const settle = Effect.promise(() => new Promise<void>((resolve) => setImm
 
 const noSideband: OpenSideband = () => Effect.die(new Error("this vendor has no connections to calls"))
 
-/** One test of a gate on this vendor. `settings` override those of the campaign. */
+/** One test of a gate on this vendor. `settings` override those of the campaign, `queue` those of the queue. */
 export const vendorTest = (
   name: string,
   subject: Subject,
   body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
   settings: Parts = {},
-  more: Parts = {},
+  queue: Parts = {},
 ): void => {
   it.effect(name, () =>
     Effect.gen(function* () {
@@ -123,8 +135,8 @@ export const vendorTest = (
       const shiftVendor = (minutes: number): void => {
         time += minutes * 60_000
       }
-      yield* body({ fake, pass, shiftVendor }).pipe(
-        Effect.provide(layerOf({ ...fake.settings, ...settings }, more)),
+      yield* body({ fake, sessions: new Map(), pass, shiftVendor }).pipe(
+        Effect.provide(layerOf({ ...fake.settings, ...settings }, { Queue: queue })),
         Effect.provideService(FetchHttpClient.Fetch, fake.fetch),
         Effect.provideService(Sideband, fake.sideband ?? noSideband),
       )
@@ -153,16 +165,20 @@ export const admitted = ({ fake }: World, { credential, uniqueRequestId }: Start
 
 /** The page joins; the vendor's id of its call. */
 export const joined = (world: World, started: Started) =>
-  Effect.map(admitted(world, started), (id) => id ?? started.sessionId)
+  Effect.map(admitted(world, started), (admitted) => {
+    const id = admitted ?? started.sessionId
+    world.sessions.set(id, started.sessionId)
+    return id
+  })
 
 export const stateOf = (ticket: string) =>
   Gatekeeper.use((gate) => Effect.map(gate.status(ticket), ({ state }) => state))
 
 /** The end of a call reaches the gate: by the vendor's webhook, or by the owner's where the vendor has none. True if it freed a slot. */
-export const reportEnd = ({ fake }: World, { platform }: Subject, id: string) =>
+export const reportEnd = ({ fake, sessions }: World, { platform }: Subject, id: string) =>
   Gatekeeper.use((gate) => {
     const webhook = fake.hangUp(id)
-    if (webhook === undefined) return gate.sessionEnded([id])
+    if (webhook === undefined) return gate.sessionEnded([sessions.get(id) ?? id])
     return Effect.map(
       gate.vendorWebhook(platform, webhook),
       (outcome) => outcome._tag === "accepted" && outcome.released,

@@ -1,0 +1,62 @@
+/**
+ * Deepgram's Voice Agent. A start makes a token, with which the page opens the agent's WebSocket, by `@deepgram/sdk` or the subprotocols
+ * `bearer` and the token. Deepgram neither tells of ends nor ends a call: the page's report does, or the longest call passes.
+ */
+import { Clock, DateTime, Effect, Redacted, Schema } from "effect"
+import type { StartConfig } from "../Session.ts"
+import type { DeepgramSettings } from "../settings/groups/vendors.ts"
+import type { Adapter, AdapterContext } from "./adapter.ts"
+import type { WebSession } from "./model.ts"
+import { expiryOf, newSessionId } from "./own-session.ts"
+import type { Call } from "./transport.ts"
+import { checkAgent, saysConcurrency, startsNothing, vendorEndpoint } from "./vendor.ts"
+
+const Token = Schema.Struct({ access_token: Schema.NonEmptyString })
+
+export const deepgram = (
+  { AgentId, ApiKey, Url }: typeof DeepgramSettings.Type,
+  { campaign, lifetimeSeconds, send }: AdapterContext,
+): Adapter => {
+  const endpoint = vendorEndpoint({
+    vendor: "Deepgram",
+    campaign,
+    headers: { authorization: `Token ${Redacted.value(ApiKey)}` },
+    secrets: [ApiKey],
+    isAtCapacity: saysConcurrency,
+  })
+  const grant = (kind: Call["kind"], seconds: number, group?: string) => {
+    const call: Call = { kind, method: "POST", path: "v1/auth/grant", body: { ttl_seconds: seconds } }
+    return send(endpoint, Token, call, group)
+  }
+
+  const mint = Effect.fnUntraced(function* (_: StartConfig, group: string) {
+    // the time before the request: Deepgram counts from its answer, and what is said of the expiry must not be later
+    const expiry = Math.floor((yield* Clock.currentTimeMillis) / 1000) + lifetimeSeconds
+    const { access_token: token } = yield* startsNothing(grant("start", lifetimeSeconds, group))
+    const session: WebSession = {
+      sessionIds: [newSessionId(expiry)],
+      credential: {
+        shape: "url+token",
+        platform: "deepgram",
+        url: `${Url}/v1/agent/converse`,
+        token,
+        expiresAt: DateTime.formatIso(DateTime.makeUnsafe(expiry * 1000)),
+        details: { agentId: AgentId },
+      },
+    }
+    return session
+  })
+
+  return {
+    mint,
+    pageEnds: (id) => expiryOf(id) ?? 0,
+    check: checkAgent(grant("read", 1), {
+      group: "Deepgram",
+      agent: "BaseUrl",
+      may: "make tokens",
+      bounds:
+        `a token opens any number of sessions until it expires, ${lifetimeSeconds} s after it was made; ` +
+        "Deepgram's own limit of concurrent sessions bounds them",
+    }),
+  }
+}
