@@ -64,7 +64,7 @@ export const makeRelay = (
         case "starting": {
           // the stored name may differ, because instances may name the campaign differently
           const config = { ...stored, campaign: campaign.name }
-          const begun = yield* relayOffer(where, ticket, offered.lease, config, offer)
+          const begun = yield* relayOffer(where, ticket, offered.lease, config, { sdp: offer, session })
           if (Result.isFailure(begun)) {
             const { busy, position } = begun.failure
             return yield* Effect.fail(busy ? outcomes.agentBusy(position) : outcomes.agentUnavailable(position))

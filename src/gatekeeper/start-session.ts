@@ -66,13 +66,16 @@ export type StartSession = (
   unplaced?: Effect.Effect<void>,
 ) => Effect.Effect<Result.Result<Started, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
-/** Begins the session of a ticket with its page's offer; else as `StartSession`. */
+/**
+ * Begins the session of a ticket with its page's offer; else as `StartSession`. Its end may also be reported by `session`, as it was named
+ * before the offer: also while the offer is under way, and then the call is ended at once.
+ */
 export type RelayOffer = (
   at: CampaignContext,
   ticket: string,
   lease: string,
   stored: StoredConfig,
-  offer: string,
+  offer: { readonly sdp: string; readonly session: string },
 ) => Effect.Effect<Result.Result<RelayedSession, NotStarted>, PlatformUnavailable | StoreUnavailable>
 
 export interface Starts {
@@ -259,12 +262,12 @@ export const makeStartSession = (
     const endUnanswered = (campaign: string, session: WebSession): Effect.Effect<void> =>
       followUp(Effect.ignore(Effect.retry(platform.end?.(campaign, session) ?? Effect.void, END_RETRY)))
 
-    const relayOffer: RelayOffer = (at, ticket, lease, stored, offer) => {
+    const relayOffer: RelayOffer = (at, ticket, lease, stored, { sdp, session: before }) => {
       const { campaign, from = "" } = stored
-      const begin = platform.relay?.(configOf(ticket, stored), offer, from) ?? Effect.fail(cannotRelay())
+      const begin = platform.relay?.(configOf(ticket, stored), sdp, from) ?? Effect.fail(cannotRelay())
       return Effect.matchEffect(beforeDeadline(begin), {
         onSuccess: (session) =>
-          bindStarted(at, ticket, lease, campaign, session).pipe(
+          bindStarted(at, ticket, lease, campaign, { ...session, sessionIds: [...session.sessionIds, before] }).pipe(
             Effect.as(Result.succeed(session)),
             Effect.tapError(() => endUnanswered(campaign, session)),
           ),

@@ -126,6 +126,37 @@ describe("an offer", () => {
     }),
   )
 
+  relayed("begins a call whose end may be reported by the first id too", () =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const id = yield* begins(started)
+      assert.isTrue(yield* gate.sessionEnded([started.sessionId]))
+      assert.isFalse(yield* gate.sessionEnded([id]))
+    }),
+  )
+
+  relayed("during which the end is reported: the call is ended", ({ fake, pass }) =>
+    Effect.gen(function* () {
+      const gate = yield* Gatekeeper
+      const started = yield* ask(1)
+      const held = Promise.withResolvers<void>()
+      const slow: typeof globalThis.fetch = (...request) => held.promise.then(() => fake.fetch(...request))
+      const page = yield* Effect.forkChild(
+        Effect.provideService(Effect.flip(offer(started)), FetchHttpClient.Fetch, slow),
+      )
+      yield* settle
+      assert.strictEqual(yield* stateOf(started.uniqueRequestId), "starting")
+      assert.isFalse(yield* gate.sessionEnded([started.sessionId]))
+      held.resolve()
+      assert.deepInclude(yield* Fiber.join(page), { _tag: "PlatformUnavailable" })
+      yield* pass(0.1)
+      assert.lengthOf(callsIn(fake), 1)
+      assert.lengthOf(hangUpsIn(fake), 1)
+      assert.isFalse(fake.isRunning("rtc_1"))
+    }),
+  )
+
   relayed("is made once, however often and wherever it arrives at once", ({ fake }) =>
     Effect.gen(function* () {
       const started = yield* ask(1)
